@@ -1,0 +1,154 @@
+//! Completion: suggestions for the arguments of prompts and URI templates.
+//!
+//! ```
+//! use bowline_types::completion::{CompleteParams, CompleteResult, Completion, PromptReference};
+//!
+//! let ask = CompleteParams::new(PromptReference::new("review"), ("language", "ru"));
+//! let answer = CompleteResult::new(Completion::ranked(["rust", "ruby"]));
+//! assert_eq!(answer.completion.values, ["rust", "ruby"]);
+//! ```
+
+use crate::content::tag;
+use crate::json::{Encoder, Reason, Unsayable};
+use crate::meta::{RequestMeta, ResultMeta};
+use crate::wire::Map;
+
+/// The most values that an answer may have.
+pub const MAX_VALUES: usize = 100;
+
+wire_struct! {
+    /// The parameters of `completion/complete`.
+    pub struct CompleteParams {
+        /// What is completed.
+        req reference: Reference = "ref";
+        /// The argument that is being typed.
+        req argument: CompletionArgument = "argument";
+        /// What is known already.
+        opt context: CompletionContext = "context", in since(V2025_06_18);
+        /// Additional data.
+        meta meta: RequestMeta = "_meta", must since(V2026_07_28);
+    }
+}
+
+wire_union! {
+    /// What is completed.
+    pub enum Reference decided by tag, "`type`" {
+        /// An argument of a prompt.
+        Prompt(PromptReference) = "ref/prompt";
+        /// A variable of a URI template.
+        Resource(ResourceTemplateReference) = "ref/resource";
+    }
+}
+
+wire_struct! {
+    /// A prompt, by its name.
+    pub struct PromptReference {
+        @required "type" = "ref/prompt";
+        /// The name of the prompt.
+        req name: String = "name";
+        /// Its name for people.
+        opt title: String = "title", in since(V2025_06_18);
+    }
+}
+
+wire_struct! {
+    /// A resource or URI template. Called `ResourceReference` before 2025-06-18.
+    pub struct ResourceTemplateReference {
+        @required "type" = "ref/resource";
+        /// The URI or URI template.
+        req uri: String = "uri";
+    }
+}
+
+wire_struct! {
+    /// An argument while it is being typed.
+    pub struct CompletionArgument {
+        /// The name of the argument.
+        req name: String = "name";
+        /// What has been typed.
+        req value: String = "value";
+    }
+}
+
+impl From<(&str, &str)> for CompletionArgument {
+    fn from((name, value): (&str, &str)) -> Self {
+        Self::new(name, value)
+    }
+}
+
+wire_struct! {
+    /// What is known when an argument is completed. New in 2025-06-18.
+    pub struct CompletionContext [since(V2025_06_18)] {
+        /// The arguments that have their values already.
+        opt arguments: Map<String> = "arguments";
+    }
+}
+
+wire_struct! {
+    /// The result of `completion/complete`.
+    pub struct CompleteResult {
+        @lenient "resultType" = "complete", in since(V2026_07_28);
+        /// The suggestions.
+        req completion: Completion = "completion";
+        /// Additional data.
+        meta meta: ResultMeta = "_meta";
+    }
+}
+
+wire_struct! {
+    /// Suggestions, the best first.
+    pub struct Completion checked by Completion::check {
+        /// The suggestions, [`MAX_VALUES`] at most.
+        req values: Vec<String> = "values";
+        /// How many there are, when that is known.
+        opt total: i64 = "total";
+        /// Whether there are more.
+        opt has_more: bool = "hasMore";
+    }
+}
+
+impl Completion {
+    /// All suggestions that there are, the best first. Those beyond [`MAX_VALUES`] are
+    /// left out, and the answer says so.
+    pub fn ranked<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
+        let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
+        let total = values.len();
+        values.truncate(MAX_VALUES);
+        Self::new(values)
+            .total(i64::try_from(total).unwrap_or(i64::MAX))
+            .has_more(total > MAX_VALUES)
+    }
+
+    // Spec, server/utilities/completion, all revisions: at most 100 values.
+    fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
+        if self.values.len() <= MAX_VALUES || encoder.revision().is_none() {
+            return Ok(());
+        }
+        let error = encoder.unsayable(Reason::TooMany { limit: MAX_VALUES });
+        Err(error.under_key("values"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Revision, Wire};
+
+    #[test]
+    fn a_hundred_values_and_one_more() {
+        let values = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
+        let json = |completion: &Completion| completion.to_json(Revision::LATEST);
+        assert!(json(&Completion::new(values(100))).is_ok());
+        let error = json(&Completion::new(values(101))).unwrap_err();
+        assert_eq!(error.reason(), &Reason::TooMany { limit: 100 });
+        let ranked = Completion::ranked(values(101));
+        assert!(json(&ranked).is_ok());
+        assert_eq!(
+            (ranked.values.len(), ranked.total, ranked.has_more),
+            (100, Some(101), Some(true))
+        );
+        // A peer's excess is read all the same.
+        let text = format!("{{\"values\":[{}]}}", vec!["\"\""; 101].join(","));
+        assert_eq!(Completion::from_json(&text).unwrap().values.len(), 101);
+    }
+}

@@ -1,0 +1,242 @@
+//! Elicitation: a server asks the user. New in 2025-06-18.
+//!
+//! In form mode the user fills in a flat form, described by a small subset of JSON
+//! Schema. In URL mode (since 2025-11-25) the user is sent to a page, for what must not
+//! pass through the client: passwords, payments, authorization.
+//!
+//! ```
+//! use bowline_types::elicitation::{ElicitFormParams, ElicitResult, FormSchema, PrimitiveSchema};
+//!
+//! let form = FormSchema::new([
+//!     ("name", PrimitiveSchema::string()),
+//!     ("colour", PrimitiveSchema::one_of(["red", "green"])),
+//! ])
+//! .required(["name".into()]);
+//! let ask = ElicitFormParams::new("Who are you?", form);
+//!
+//! let answer = ElicitResult::accept([("name", "Ada"), ("colour", "green")]);
+//! assert!(answer.is_accepted());
+//! # let _ = ask;
+//! ```
+
+mod schema;
+
+use std::borrow::Cow;
+
+use crate::json::{DecodeError, Kind, Number, Reader};
+use crate::meta::{RequestMeta, ResultMeta};
+use crate::tasks::TaskMetadata;
+use crate::wire::Map;
+
+pub use schema::{
+    BooleanSchema, EnumItems, EnumOption, LegacyTitledEnumSchema, NumberSchema, NumberType,
+    PrimitiveSchema, StringFormat, StringSchema, TitledEnumItems, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+};
+
+wire_union! {
+    /// The parameters of `elicitation/create`.
+    pub enum ElicitParams decided by mode, "`mode`, which is `form` when absent" {
+        /// Fill in a form.
+        Form(ElicitFormParams) = "form", in since(V2025_06_18);
+        /// Visit a page.
+        Url(ElicitUrlParams) = "url", in since(V2025_11_25);
+    }
+}
+
+wire_choice! {
+    /// How the user is asked.
+    pub enum ElicitMode {
+        /// With a form.
+        Form = "form",
+        /// With a page.
+        Url = "url",
+    }
+}
+
+wire_struct! {
+    /// A form for the user. Never for secrets.
+    pub struct ElicitFormParams [since(V2025_06_18)] {
+        /// [`ElicitMode::Form`] when it is set.
+        opt mode: ElicitMode = "mode", in since(V2025_11_25);
+        /// What to tell the user.
+        req message: String = "message";
+        /// The form.
+        req requested_schema: FormSchema = "requestedSchema";
+        /// Asks for a task instead of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        /// Additional data.
+        meta meta: RequestMeta = "_meta", in until(V2025_11_25);
+    }
+}
+
+wire_struct! {
+    /// A form: a flat object of primitive fields.
+    pub struct FormSchema [since(V2025_06_18)] {
+        @required "type" = "object";
+        /// The dialect of JSON Schema.
+        opt schema: String = "$schema", in since(V2025_11_25);
+        /// The fields, in the order in which they are shown.
+        req properties: Map<PrimitiveSchema> = "properties";
+        /// The fields that must be filled in.
+        opt required: Vec<String> = "required";
+    }
+}
+
+wire_struct! {
+    /// A page for the user. New in 2025-11-25.
+    pub struct ElicitUrlParams [since(V2025_11_25)] {
+        @required "mode" = "url";
+        /// What to tell the user.
+        req message: String = "message";
+        /// The page.
+        req url: String = "url";
+        /// An id for `notifications/elicitation/complete`. Only in 2025-11-25, which
+        /// demands it.
+        opt elicitation_id: String = "elicitationId", in only(V2025_11_25), must only(V2025_11_25);
+        /// Asks for a task instead of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        /// Additional data.
+        meta meta: RequestMeta = "_meta", in until(V2025_11_25);
+    }
+}
+
+wire_struct! {
+    /// What the user did.
+    pub struct ElicitResult [since(V2025_06_18)] {
+        /// Whether they agreed.
+        req action: ElicitAction = "action";
+        /// The form as they filled it in; none for a page.
+        opt content: Map<ElicitValue> = "content";
+        /// Additional data.
+        meta meta: ResultMeta = "_meta", in until(V2025_11_25);
+    }
+}
+
+impl ElicitResult {
+    /// The user filled in the form.
+    pub fn accept(content: impl Into<Map<ElicitValue>>) -> Self {
+        Self::new(ElicitAction::Accept).content(content)
+    }
+
+    /// The user said no.
+    pub fn decline() -> Self {
+        Self::new(ElicitAction::Decline)
+    }
+
+    /// The user closed the question.
+    pub fn cancel() -> Self {
+        Self::new(ElicitAction::Cancel)
+    }
+
+    /// Whether the user agreed.
+    pub fn is_accepted(&self) -> bool {
+        self.action == ElicitAction::Accept
+    }
+}
+
+wire_choice! {
+    /// What the user did with the question.
+    pub enum ElicitAction {
+        /// They agreed. For a page: to open it, which says nothing of what happened there.
+        Accept = "accept",
+        /// They said no.
+        Decline = "decline",
+        /// They closed it without a decision.
+        Cancel = "cancel",
+    }
+}
+
+wire_union! {
+    /// The value of a field.
+    pub enum ElicitValue decided by kind_of_value, "its JSON type" {
+        /// A text or a choice.
+        String(String) = "string";
+        /// A number.
+        Number(Number) = "number";
+        /// Yes or no.
+        Boolean(bool) = "boolean";
+        /// Several choices.
+        Strings(Vec<String>) = "strings", in since(V2025_11_25);
+    }
+}
+
+impl From<&str> for ElicitValue {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<i64> for ElicitValue {
+    fn from(integer: i64) -> Self {
+        Self::Number(integer.into())
+    }
+}
+
+impl From<f64> for ElicitValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+wire_struct! {
+    /// The parameters of `notifications/elicitation/complete`. Only in 2025-11-25.
+    pub struct ElicitationCompleteParams [only(V2025_11_25)] {
+        /// The id of the question that is finished.
+        req elicitation_id: String = "elicitationId";
+    }
+}
+
+fn mode<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    // Spec, client/elicitation, 2025-11-25: a missing mode is form mode.
+    Ok(reader.peek_tag("mode")?.unwrap_or("form".into()))
+}
+
+fn kind_of_value(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
+    Ok(match reader.kind()? {
+        Kind::String => "string",
+        Kind::Number => "number",
+        Kind::Boolean => "boolean",
+        Kind::Array => "strings",
+        Kind::Object | Kind::Null => "",
+    }
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Revision, Wire};
+
+    #[test]
+    fn a_form_needs_no_mode_and_a_page_does() {
+        let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
+        let params = ElicitParams::from_json(form).unwrap();
+        assert!(matches!(&params, ElicitParams::Form(form) if form.mode.is_none()));
+        assert_eq!(params.to_json(Revision::LATEST).unwrap().as_str(), form);
+        let page = r#"{"mode":"url","message":"m","url":"https://example.com"}"#;
+        let params = ElicitParams::from_json(page).unwrap();
+        assert_eq!(
+            params.to_json(Revision::V2026_07_28).unwrap().as_str(),
+            page
+        );
+        // 2025-11-25 demands an id, 2025-06-18 has no pages at all.
+        assert!(params.to_json(Revision::V2025_11_25).is_err());
+        assert!(params.to_json(Revision::V2025_06_18).is_err());
+        let other = ElicitParams::from_json(r#"{"mode":"voice"}"#).unwrap();
+        assert!(matches!(other, ElicitParams::Other(_)));
+    }
+
+    #[test]
+    fn values_keep_their_types() {
+        let text =
+            r#"{"action":"accept","content":{"a":1,"b":1.0,"c":"1","d":true,"e":["x"],"f":null}}"#;
+        let result = ElicitResult::from_json(text).unwrap();
+        assert_eq!(
+            result.to_json(Revision::V2025_11_25).unwrap().as_str(),
+            text
+        );
+        let error = result.to_json(Revision::V2025_06_18).unwrap_err();
+        assert_eq!(error.path(), "content.e");
+    }
+}

@@ -1,0 +1,165 @@
+//! What can be wrong with a frame.
+
+use std::fmt;
+
+use crate::error::ErrorKind;
+use crate::id::RequestId;
+use crate::json::{MAX_DEPTH, SyntaxErrorKind};
+
+/// Why a frame is no message, and whose it is all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvelopeError(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    fault: Fault,
+    offset: usize,
+    id: Option<RequestId>,
+    about: About,
+}
+
+impl EnvelopeError {
+    pub(super) fn new(fault: Fault, offset: usize, id: Option<RequestId>, about: About) -> Self {
+        Self(Box::new(Inner {
+            fault,
+            offset,
+            id,
+            about,
+        }))
+    }
+
+    /// The first thing that is wrong.
+    pub fn fault(&self) -> &Fault {
+        &self.0.fault
+    }
+
+    /// Bytes of the frame before it.
+    pub fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// The `id` of the message, when there is a valid one and it could be read.
+    pub fn id(&self) -> Option<&RequestId> {
+        self.0.id.as_ref()
+    }
+
+    /// Whether that is the id of a request that the frame makes, or of one that it
+    /// answers.
+    pub fn about(&self) -> About {
+        self.0.about
+    }
+
+    /// The error with which a request like this is answered.
+    pub fn kind(&self) -> ErrorKind {
+        match self.0.fault {
+            Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorKind::ParseError,
+            Fault::ParamsNotAnObject => ErrorKind::InvalidParams,
+            Fault::TooDeep
+            | Fault::NotAMessage
+            | Fault::Duplicate(_)
+            | Fault::CaseVaried(_)
+            | Fault::WrongVersion
+            | Fault::InvalidId
+            | Fault::MissingId
+            | Fault::InvalidMethod
+            | Fault::ResultNotAnObject
+            | Fault::ErrorNotAnObject
+            | Fault::ResultAndError
+            | Fault::NothingSaid
+            | Fault::MethodAndAnswer
+            | Fault::EmptyBatch
+            | Fault::NestedBatch => ErrorKind::InvalidRequest,
+        }
+    }
+}
+
+impl fmt::Display for EnvelopeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (byte {})", self.0.fault, self.0.offset)
+    }
+}
+
+impl std::error::Error for EnvelopeError {}
+
+/// What a frame that is no message seems to be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a message is one or the other, or can't be told"
+)]
+pub enum About {
+    /// It has a method: its id is the sender's.
+    Request,
+    /// It has a result or an error and no method: its id is the receiver's.
+    Answer,
+    /// It has neither.
+    Unknown,
+}
+
+/// The ways in which a frame can fail to be a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The frame is not UTF-8.
+    InvalidUtf8,
+    /// The frame is not JSON, or more than one value.
+    Syntax(SyntaxErrorKind),
+    /// Something is nested deeper than [`MAX_DEPTH`] levels.
+    TooDeep,
+    /// The frame is neither an object nor an array.
+    NotAMessage,
+    /// A member of the envelope stands twice.
+    Duplicate(&'static str),
+    /// A member of the envelope in other letters, such as `ID`. Some parsers take it for
+    /// the member, others don't; no message may depend on which.
+    CaseVaried(&'static str),
+    /// `jsonrpc` is missing or not `"2.0"`.
+    WrongVersion,
+    /// `id` is neither a string nor an integer.
+    InvalidId,
+    /// A result without an id.
+    MissingId,
+    /// `method` is not a string.
+    InvalidMethod,
+    /// `params` is not an object.
+    ParamsNotAnObject,
+    /// `result` is not an object.
+    ResultNotAnObject,
+    /// `error` is not an object.
+    ErrorNotAnObject,
+    /// Both `result` and `error`.
+    ResultAndError,
+    /// None of `method`, `result` and `error`.
+    NothingSaid,
+    /// `method` together with `result` or `error`.
+    MethodAndAnswer,
+    /// An array without messages.
+    EmptyBatch,
+    /// An array inside an array of messages.
+    NestedBatch,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidUtf8 => f.write_str("the frame is not UTF-8"),
+            Self::Syntax(kind) => kind.fmt(f),
+            Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
+            Self::NotAMessage => f.write_str("the frame is not a JSON object"),
+            Self::Duplicate(name) => write!(f, "`{name}` stands twice"),
+            Self::CaseVaried(name) => write!(f, "`{name}` is written in other letters"),
+            Self::WrongVersion => f.write_str("`jsonrpc` is not \"2.0\""),
+            Self::InvalidId => f.write_str("`id` is neither a string nor an integer"),
+            Self::MissingId => f.write_str("a result without an `id`"),
+            Self::InvalidMethod => f.write_str("`method` is not a string"),
+            Self::ParamsNotAnObject => f.write_str("`params` is not an object"),
+            Self::ResultNotAnObject => f.write_str("`result` is not an object"),
+            Self::ErrorNotAnObject => f.write_str("`error` is not an object"),
+            Self::ResultAndError => f.write_str("both `result` and `error`"),
+            Self::NothingSaid => f.write_str("none of `method`, `result` and `error`"),
+            Self::MethodAndAnswer => f.write_str("`method` together with `result` or `error`"),
+            Self::EmptyBatch => f.write_str("a batch without messages"),
+            Self::NestedBatch => f.write_str("a batch inside a batch"),
+        }
+    }
+}

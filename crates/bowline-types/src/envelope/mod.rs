@@ -1,0 +1,114 @@
+//! The JSON-RPC envelope: what a frame is, found in one pass without copying.
+//!
+//! [`Envelope::parse`] goes over a frame once. It checks that the frame is JSON, notes
+//! where `params`, `result` and `error` are, and lets the members that are present decide
+//! what the message is. Payloads are neither copied nor built; they stay spans of the
+//! frame until somebody decodes them.
+//!
+//! ```
+//! use bowline_types::envelope::{Envelope, Fault};
+//!
+//! let frame = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
+//! let Envelope::Success(response) = Envelope::parse(frame)? else { panic!() };
+//! assert_eq!(response.result.as_str(), r#"{"tools":[]}"#);
+//!
+//! // A frame that is refused still tells whose it is.
+//! let error = Envelope::parse(br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#).unwrap_err();
+//! assert_eq!(error.fault(), &Fault::ResultAndError);
+//! assert_eq!(error.id().unwrap().as_i64(), Some(1));
+//! # Ok::<(), bowline_types::envelope::EnvelopeError>(())
+//! ```
+
+mod batch;
+mod fault;
+mod parse;
+mod write;
+
+use std::borrow::Cow;
+
+use crate::id::RequestId;
+use crate::json::JsonRef;
+
+pub use batch::{Batch, Parts};
+pub use fault::{About, EnvelopeError, Fault};
+pub use write::{
+    write_error, write_notification, write_raw_notification, write_raw_request, write_raw_result,
+    write_request, write_result,
+};
+
+/// A frame, by what it is.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON-RPC 2.0 has these and no others"
+)]
+pub enum Envelope<'a> {
+    /// Wants an answer.
+    Request(Request<'a>),
+    /// Wants none.
+    Notification(Notification<'a>),
+    /// An answer with a result.
+    Success(Success<'a>),
+    /// An answer with an error.
+    Failure(Failure<'a>),
+    /// Several messages. Only 2025-03-26 has batches.
+    Batch(Batch<'a>),
+}
+
+impl<'a> Envelope<'a> {
+    /// Finds out what `frame` is.
+    ///
+    /// The frame may be of any size and nested as deep as it likes: the pass uses no
+    /// recursion and allocates for a string id, an escaped method name or an error only.
+    ///
+    /// # Errors
+    ///
+    /// Anything that is not exactly one message, or one batch. The error names the first
+    /// [`Fault`] and carries the `id` when it could be read.
+    pub fn parse(frame: &'a [u8]) -> Result<Self, EnvelopeError> {
+        parse::parse(frame)
+    }
+}
+
+/// A message that wants an answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The id that the answer repeats.
+    pub id: RequestId,
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The parameters, an object.
+    pub params: Option<JsonRef<'a>>,
+}
+
+/// A message that wants no answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Notification<'a> {
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The parameters, an object.
+    pub params: Option<JsonRef<'a>>,
+}
+
+/// An answer with a result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Success<'a> {
+    /// The id of the request.
+    pub id: RequestId,
+    /// The result, an object.
+    pub result: JsonRef<'a>,
+}
+
+/// An answer with an error.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Failure<'a> {
+    /// The id of the request. `None` when the peer could not read it; every revision's
+    /// peers leave it out or say `null`, whatever its schema has.
+    pub id: Option<RequestId>,
+    /// The error, an object; decode it as an [`ErrorObject`](crate::ErrorObject).
+    pub error: JsonRef<'a>,
+}

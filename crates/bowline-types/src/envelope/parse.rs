@@ -1,0 +1,318 @@
+//! The pass over a frame.
+
+use std::borrow::Cow;
+
+use super::batch::Batch;
+use super::{About, Envelope, EnvelopeError, Failure, Fault, Notification, Request, Success};
+use crate::id::RequestId;
+use crate::json::{
+    JsonRef, Kind, MAX_DEPTH, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
+};
+use crate::wire::Decode;
+
+pub(super) fn parse(frame: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
+    let text = std::str::from_utf8(frame).map_err(|error| {
+        EnvelopeError::new(
+            Fault::InvalidUtf8,
+            error.valid_up_to(),
+            None,
+            About::Unknown,
+        )
+    })?;
+    match Scanner::new(text).peek() {
+        Some(b'[') => Batch::parse(text).map(Envelope::Batch),
+        _ => message(text),
+    }
+}
+
+/// One message, not a batch.
+pub(super) fn message(text: &str) -> Result<Envelope<'_>, EnvelopeError> {
+    let mut scanner = Scanner::new(text);
+    let mut seen = Seen::default();
+    match seen.read(&mut scanner) {
+        Ok(()) => seen.decide(scanner.position()),
+        Err(error) => Err(seen.refuse_syntax(error)),
+    }
+}
+
+/// The names of the envelope's members.
+const JSONRPC: &str = "jsonrpc";
+const ID: &str = "id";
+const METHOD: &str = "method";
+const PARAMS: &str = "params";
+const RESULT: &str = "result";
+const ERROR: &str = "error";
+
+/// What has been read of a message.
+#[derive(Default)]
+struct Seen<'a> {
+    has_version: bool,
+    id: Id,
+    method: Member<Cow<'a, str>>,
+    params: Member<JsonRef<'a>>,
+    result: Member<JsonRef<'a>>,
+    error: Member<JsonRef<'a>>,
+    /// The first fault that didn't keep us from reading on.
+    fault: Option<(Fault, usize)>,
+}
+
+#[derive(Default)]
+enum Id {
+    #[default]
+    Absent,
+    Null,
+    Invalid,
+    Valid(RequestId),
+}
+
+#[derive(Default)]
+enum Member<T> {
+    #[default]
+    Absent,
+    /// There, but of the wrong kind or nested too deep.
+    Invalid,
+    Valid(T),
+}
+
+impl<T> Member<T> {
+    fn is_present(&self) -> bool {
+        !matches!(self, Self::Absent)
+    }
+}
+
+impl<'a> Seen<'a> {
+    fn read(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
+        if scanner.peek() != Some(b'{') {
+            // Still a fault of its own when it is JSON at all.
+            let start = scanner.position();
+            self.skip(scanner, 0)?;
+            scanner.finish()?;
+            self.blame(Fault::NotAMessage, start);
+            return Ok(());
+        }
+        scanner.advance();
+        if !scanner.take(b'}') {
+            loop {
+                let at = scanner.position();
+                let key = scanner.string()?;
+                scanner.expect(b':')?;
+                self.member(scanner, key, at)?;
+                if !scanner.take(b',') {
+                    break;
+                }
+            }
+            scanner.expect(b'}')?;
+        }
+        scanner.finish()
+    }
+
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        key: RawStr<'a>,
+        at: usize,
+    ) -> Result<(), SyntaxError> {
+        if key.is(JSONRPC) {
+            self.once(JSONRPC, self.has_version, at);
+            self.version(scanner)
+        } else if key.is(ID) {
+            self.once(ID, !matches!(self.id, Id::Absent), at);
+            self.id(scanner)
+        } else if key.is(METHOD) {
+            self.once(METHOD, self.method.is_present(), at);
+            self.method(scanner)
+        } else if key.is(PARAMS) {
+            self.once(PARAMS, self.params.is_present(), at);
+            self.params = self.object(scanner, Fault::ParamsNotAnObject)?;
+            Ok(())
+        } else if key.is(RESULT) {
+            self.once(RESULT, self.result.is_present(), at);
+            self.result = self.object(scanner, Fault::ResultNotAnObject)?;
+            Ok(())
+        } else if key.is(ERROR) {
+            self.once(ERROR, self.error.is_present(), at);
+            self.error = self.object(scanner, Fault::ErrorNotAnObject)?;
+            Ok(())
+        } else {
+            let varied = [JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR]
+                .into_iter()
+                .find(|name| key.is_ignoring_case(name));
+            if let Some(name) = varied {
+                self.blame(Fault::CaseVaried(name), at);
+            }
+            self.skip(scanner, 1).map(drop)
+        }
+    }
+
+    fn version(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
+        self.has_version = true;
+        let is_string = scanner.peek() == Some(b'"');
+        let at = scanner.position();
+        let is_right = if is_string {
+            scanner.string()?.is("2.0")
+        } else {
+            self.skip(scanner, 1)?;
+            false
+        };
+        if !is_right {
+            self.blame(Fault::WrongVersion, at);
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
+        scanner.peek();
+        let at = scanner.position();
+        self.id = match self.skip(scanner, 1)? {
+            Some(value) if value.kind() == Kind::Null => Id::Null,
+            Some(value) => match RequestId::decode(&mut Reader::new(value.as_str())) {
+                Ok(id) => Id::Valid(id),
+                Err(_) => Id::Invalid,
+            },
+            None => Id::Invalid,
+        };
+        if matches!(self.id, Id::Invalid) {
+            self.blame(Fault::InvalidId, at);
+        }
+        Ok(())
+    }
+
+    fn method(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
+        let is_string = scanner.peek() == Some(b'"');
+        let at = scanner.position();
+        let name = if is_string {
+            scanner.string()?.unescape().ok()
+        } else {
+            self.skip(scanner, 1)?;
+            None
+        };
+        self.method = match name {
+            Some(name) => Member::Valid(name),
+            None => {
+                self.blame(Fault::InvalidMethod, at);
+                Member::Invalid
+            }
+        };
+        Ok(())
+    }
+
+    fn object(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        otherwise: Fault,
+    ) -> Result<Member<JsonRef<'a>>, SyntaxError> {
+        let is_object = scanner.peek() == Some(b'{');
+        let at = scanner.position();
+        let value = self.skip(scanner, 1)?;
+        if !is_object {
+            self.blame(otherwise, at);
+        }
+        Ok(match value {
+            Some(value) if is_object => Member::Valid(value),
+            Some(_) | None => Member::Invalid,
+        })
+    }
+
+    /// Goes over a value inside `outer` containers. `None` when it is nested too deep,
+    /// which is blamed; what stands behind it is still read.
+    fn skip(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        outer: usize,
+    ) -> Result<Option<JsonRef<'a>>, SyntaxError> {
+        match scanner.value(outer) {
+            Ok(value) => Ok(Some(JsonRef::validated(value))),
+            Err(error) if error.kind == SyntaxErrorKind::TooDeep => {
+                self.blame(Fault::TooDeep, error.offset);
+                scanner.leave(MAX_DEPTH - outer)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn once(&mut self, name: &'static str, is_present: bool, at: usize) {
+        if is_present {
+            self.blame(Fault::Duplicate(name), at);
+        }
+    }
+
+    fn blame(&mut self, fault: Fault, at: usize) {
+        self.fault.get_or_insert((fault, at));
+    }
+
+    /// Which members are present says what the message is.
+    fn decide(mut self, end: usize) -> Result<Envelope<'a>, EnvelopeError> {
+        if let Some((fault, at)) = self.fault.take() {
+            return Err(self.refuse(fault, at));
+        }
+        if !self.has_version {
+            return Err(self.refuse(Fault::WrongVersion, end));
+        }
+        // No fault, so what is present is valid.
+        match (self.method, self.id, self.result, self.error) {
+            (Member::Valid(method), id, Member::Absent, Member::Absent) => {
+                let params = match self.params {
+                    Member::Valid(params) => Some(params),
+                    Member::Absent | Member::Invalid => None,
+                };
+                match id {
+                    Id::Valid(id) => Ok(Envelope::Request(Request { id, method, params })),
+                    Id::Absent => Ok(Envelope::Notification(Notification { method, params })),
+                    Id::Null | Id::Invalid => Err(refuse(Fault::InvalidId, end, About::Request)),
+                }
+            }
+            (Member::Absent, Id::Valid(id), Member::Valid(result), Member::Absent) => {
+                Ok(Envelope::Success(Success { id, result }))
+            }
+            (Member::Absent, _, Member::Valid(_), Member::Absent) => {
+                Err(refuse(Fault::MissingId, end, About::Answer))
+            }
+            (Member::Absent, id, Member::Absent, Member::Valid(error)) => {
+                let id = match id {
+                    Id::Valid(id) => Some(id),
+                    Id::Absent | Id::Null | Id::Invalid => None,
+                };
+                Ok(Envelope::Failure(Failure { id, error }))
+            }
+            (method, id, result, error) => {
+                let fault = match (&method, &result, &error) {
+                    (Member::Absent, Member::Absent, Member::Absent) => Fault::NothingSaid,
+                    (Member::Absent, _, _) => Fault::ResultAndError,
+                    _ => Fault::MethodAndAnswer,
+                };
+                let seen = Self {
+                    id,
+                    method,
+                    result,
+                    error,
+                    ..Self::default()
+                };
+                Err(seen.refuse(fault, end))
+            }
+        }
+    }
+
+    fn refuse(self, fault: Fault, at: usize) -> EnvelopeError {
+        let about = if self.method.is_present() {
+            About::Request
+        } else if self.result.is_present() || self.error.is_present() {
+            About::Answer
+        } else {
+            About::Unknown
+        };
+        let id = match self.id {
+            Id::Valid(id) => Some(id),
+            Id::Absent | Id::Null | Id::Invalid => None,
+        };
+        EnvelopeError::new(fault, at, id, about)
+    }
+
+    fn refuse_syntax(self, error: SyntaxError) -> EnvelopeError {
+        self.refuse(Fault::Syntax(error.kind), error.offset)
+    }
+}
+
+fn refuse(fault: Fault, at: usize, about: About) -> EnvelopeError {
+    EnvelopeError::new(fault, at, None, about)
+}

@@ -1,0 +1,210 @@
+//! Request ids and progress tokens: strings or integers, kept exactly.
+
+use std::fmt;
+
+use crate::json::{DecodeError, Encoder, JsonRef, Kind, Problem, Reader, Unsayable};
+use crate::wire::{Decode, Encode, Shape, Wire};
+
+/// Declares a type that is a string or an integer on the wire.
+macro_rules! exact_id {
+    ($(#[$attribute:meta])* $name:ident) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Repr);
+
+        impl $name {
+            /// The integer, when it is one of 64 bits.
+            pub fn as_i64(&self) -> Option<i64> {
+                match self.0 {
+                    Repr::Integer(integer) => Some(integer),
+                    Repr::LongInteger(_) | Repr::String(_) => None,
+                }
+            }
+
+            /// The string, when it is one.
+            pub fn as_str(&self) -> Option<&str> {
+                match &self.0 {
+                    Repr::String(string) => Some(string),
+                    Repr::Integer(_) | Repr::LongInteger(_) => None,
+                }
+            }
+        }
+
+        /// Prints the JSON form, so that `1` and `"1"` look different.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl From<i64> for $name {
+            fn from(integer: i64) -> Self {
+                Self(Repr::Integer(integer))
+            }
+        }
+
+        impl From<i32> for $name {
+            fn from(integer: i32) -> Self {
+                Self(Repr::Integer(integer.into()))
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(integer: u32) -> Self {
+                Self(Repr::Integer(integer.into()))
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(string: &str) -> Self {
+                Self(Repr::String(string.into()))
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(string: String) -> Self {
+                Self(Repr::String(string.into()))
+            }
+        }
+
+        impl Decode for $name {
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                Repr::read(reader).map(Self)
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+                self.0.write(encoder);
+                Ok(())
+            }
+        }
+
+        impl Wire for $name {
+            const SHAPE: &'static Shape = &Shape::Id;
+        }
+
+        crate::wire::serde_through_json!($name);
+    };
+}
+
+exact_id! {
+    /// The id of a request, which its response repeats.
+    ///
+    /// `1` and `"1"` are different ids, and an integer of any length survives a round
+    /// trip. Fractions, exponents and `null` are no ids.
+    ///
+    /// ```
+    /// use bowline_types::{RequestId, Wire};
+    ///
+    /// assert_ne!(RequestId::from(1), RequestId::from("1"));
+    /// let long = RequestId::from_json("18446744073709551616")?;
+    /// assert_eq!(long.to_string(), "18446744073709551616");
+    /// assert!(RequestId::from_json("1.0").is_err());
+    /// # Ok::<(), bowline_types::DecodeError>(())
+    /// ```
+    RequestId
+}
+
+exact_id! {
+    /// The token by which progress notifications refer to a request.
+    ProgressToken
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Repr {
+    Integer(i64),
+    /// Digits that 64 bits don't hold, and `-0`.
+    LongInteger(Box<str>),
+    String(Box<str>),
+}
+
+impl Repr {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match reader.kind()? {
+            Kind::String => Ok(Self::String(reader.string()?.into())),
+            Kind::Number => {
+                let text = reader.number_text()?;
+                Self::from_number(text)
+                    .ok_or_else(|| reader.problem(Problem::OutOfRange("an integer")))
+            }
+            Kind::Object | Kind::Array | Kind::Boolean | Kind::Null => {
+                Err(reader.expected("a string or an integer"))
+            }
+        }
+    }
+
+    fn from_number(text: &str) -> Option<Self> {
+        if text.contains(['.', 'e', 'E']) {
+            return None;
+        }
+        match text.parse() {
+            Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
+            _ => Some(Self::LongInteger(text.into())),
+        }
+    }
+
+    fn write(&self, encoder: &mut Encoder<'_>) {
+        match self {
+            Self::Integer(integer) => encoder.integer(*integer),
+            Self::LongInteger(digits) => encoder.raw(JsonRef::validated(digits)),
+            Self::String(string) => encoder.string(string),
+        }
+    }
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::new();
+        self.write(&mut Encoder::lossless(&mut text));
+        f.write_str(&String::from_utf8_lossy(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: F-JR-05
+    #[test]
+    fn ids_are_echoed_exactly_or_refused() {
+        for exact in [
+            "0",
+            "-7",
+            "-0",
+            "9007199254740993",
+            "18446744073709551616",
+            "-99999999999999999999999",
+            "\"\"",
+            "\"1\"",
+            "\"a\\nb\"",
+            "\"\u{1f600}\"",
+        ] {
+            let id = RequestId::from_json(exact).unwrap();
+            assert_eq!(id.to_string(), exact);
+        }
+        let long = format!("\"{}\"", "x".repeat(65536));
+        assert_eq!(RequestId::from_json(&long).unwrap().to_string(), long);
+        for refused in [
+            "1.0",
+            "1e0",
+            "1E2",
+            "null",
+            "true",
+            "{}",
+            "[]",
+            "[1]",
+            "\"\\ud800\"",
+        ] {
+            assert!(RequestId::from_json(refused).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn strings_and_integers_are_different() {
+        let (number, string) = (RequestId::from(1), RequestId::from("1"));
+        assert_ne!(number, string);
+        assert_eq!((number.as_i64(), number.as_str()), (Some(1), None));
+        assert_eq!((string.as_i64(), string.as_str()), (None, Some("1")));
+    }
+}

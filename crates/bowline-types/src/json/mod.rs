@@ -1,0 +1,243 @@
+//! JSON values that are kept as text.
+//!
+//! A protocol library hands most values on without looking into them: arguments,
+//! schemas, structured results, `_meta`. [`Json`] and [`JsonObject`] hold such a value
+//! as the text that came over the wire, checked once and never rebuilt, so numbers
+//! keep their digits and schemas their keywords. Convert them when you need to:
+//!
+//! ```
+//! use bowline_types::{Json, JsonObject};
+//!
+//! let arguments = JsonObject::parse(r#"{"city":"Delft","days":3}"#)?;
+//! assert_eq!(arguments.get("days").map(|days| days.as_str()), Some("3"));
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Forecast { city: String, days: u8 }
+//! let typed: Forecast = arguments.to()?;
+//! assert_eq!((typed.city.as_str(), typed.days), ("Delft", 3));
+//!
+//! let back = Json::from_serialize(&[typed.days])?;
+//! assert_eq!(back.as_str(), "[3]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod number;
+mod object;
+mod read;
+mod scan;
+mod string;
+mod write;
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub use number::Number;
+pub use object::{JsonObject, Key, Members};
+pub use read::{DecodeError, Kind, Problem, Reader};
+pub use scan::{MAX_DEPTH, SyntaxError, SyntaxErrorKind};
+pub use write::{Encoder, Reason, Unsayable};
+
+pub(crate) use read::{index_path, key_path, shortened};
+pub(crate) use scan::Scanner;
+pub(crate) use string::RawStr;
+
+/// A JSON value of any kind, as text.
+///
+/// Two are equal when their texts are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Box<str>);
+
+impl Json {
+    /// Checks that `text` is one JSON value and keeps it, without the space around it.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        Ok(JsonRef::parse(text)?.to_owned())
+    }
+
+    /// The JSON form of a value of your own.
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_string(value)?.into()))
+    }
+
+    /// What an encoder has written.
+    pub(crate) fn written(text: Vec<u8>) -> Self {
+        Self(
+            String::from_utf8(text)
+                .expect("the encoder writes UTF-8")
+                .into(),
+        )
+    }
+
+    /// `null`
+    pub fn null() -> Self {
+        Self("null".into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value without owning it.
+    pub fn as_ref(&self) -> JsonRef<'_> {
+        JsonRef(&self.0)
+    }
+
+    /// What kind of value it is.
+    pub fn kind(&self) -> Kind {
+        self.as_ref().kind()
+    }
+
+    /// The value as a type of your own.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.as_ref().to()
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl From<JsonObject> for Json {
+    fn from(object: JsonObject) -> Self {
+        object.as_ref().to_owned()
+    }
+}
+
+impl From<JsonRef<'_>> for Json {
+    fn from(json: JsonRef<'_>) -> Self {
+        json.to_owned()
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.into()))
+    }
+}
+
+/// A JSON value inside a text that somebody else owns, such as a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct JsonRef<'a>(&'a str);
+
+impl<'a> JsonRef<'a> {
+    /// Checks that `text` is one JSON value, and leaves off the space around it.
+    pub fn parse(text: &'a str) -> Result<Self, SyntaxError> {
+        let mut scanner = Scanner::new(text);
+        let value = scanner.value(0)?;
+        scanner.finish()?;
+        Ok(Self(value))
+    }
+
+    /// A span that a scanner has gone over.
+    pub(crate) const fn validated(span: &'a str) -> Self {
+        Self(span)
+    }
+
+    /// The text.
+    pub const fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// What kind of value it is.
+    pub fn kind(self) -> Kind {
+        match self.0.as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// A reader over the value.
+    pub fn reader(self) -> Reader<'a> {
+        Reader::new(self.0)
+    }
+
+    /// The value as a type of your own.
+    pub fn to<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0)
+    }
+
+    /// A copy that stands on its own.
+    pub fn to_owned(self) -> Json {
+        Json(self.0.into())
+    }
+}
+
+impl fmt::Debug for JsonRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for JsonRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Serializes as the value, within `serde_json`.
+impl Serialize for JsonRef<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_kept_as_it_is() {
+        for text in [
+            "1.0",
+            "1e400",
+            "\"\\ud800\"",
+            "{\"b\":1, \"a\":[2]}",
+            "123456789012345678901",
+        ] {
+            let json = Json::parse(&format!(" {text}\n")).unwrap();
+            assert_eq!(json.as_str(), text);
+            assert_eq!(serde_json::to_string(&json).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Json>(text).unwrap(), json);
+        }
+        assert!(Json::parse("{} x").is_err());
+        assert!(Json::parse("").is_err());
+    }
+
+    #[test]
+    fn values_of_serde_json_convert_both_ways() {
+        let value = serde_json::json!({"a": [1, null, "x"]});
+        let json = Json::from(value.clone());
+        assert_eq!(json.to::<serde_json::Value>().unwrap(), value);
+        assert_eq!(serde_json::to_value(&json).unwrap(), value);
+        assert_eq!(serde_json::from_value::<Json>(value).unwrap(), json);
+        assert_eq!(Json::null().kind(), Kind::Null);
+    }
+}

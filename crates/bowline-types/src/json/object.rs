@@ -1,0 +1,298 @@
+//! JSON objects that are kept as text.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::read::{DecodeError, Kind, Reader};
+use super::string::RawStr;
+use super::write::Encoder;
+use super::{Json, JsonRef, Scanner};
+
+/// A JSON object, as text.
+///
+/// Looking up a member goes over the text, and inserting one rewrites it: right for
+/// the few members of `_meta` or of a capability, not for a data structure. Take
+/// [`to`](Self::to) for that.
+///
+/// Two are equal when their texts are.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct JsonObject {
+    /// The text with its braces, or nothing at all for the empty object.
+    text: String,
+}
+
+impl JsonObject {
+    /// An object without members. Does not allocate.
+    pub const fn new() -> Self {
+        Self {
+            text: String::new(),
+        }
+    }
+
+    /// Checks that `text` is one JSON object and keeps it.
+    pub fn parse(text: &str) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(text);
+        let object = Self::read(&mut reader)?;
+        reader.finish()?;
+        Ok(object)
+    }
+
+    /// The JSON form of a value of your own, which must be an object.
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        let text = serde_json::to_string(value)?;
+        Self::parse(&text).map_err(serde_json::Error::custom)
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        if reader.kind()? != Kind::Object {
+            return Err(reader.expected("an object"));
+        }
+        Ok(Self::validated(reader.raw()?))
+    }
+
+    fn validated(object: JsonRef<'_>) -> Self {
+        let mut scanner = Scanner::new(object.as_str());
+        let is_empty = scanner.take(b'{') && scanner.take(b'}');
+        let text = if is_empty { "" } else { object.as_str() };
+        Self { text: text.into() }
+    }
+
+    /// Puts a member in. One of the same name makes room.
+    pub fn insert(&mut self, key: &str, value: impl Into<Json>) {
+        self.remove(key);
+        self.append(key, value.into().as_ref());
+    }
+
+    /// Takes a member out.
+    pub fn remove(&mut self, key: &str) -> Option<Json> {
+        let removed = self.get(key)?.to_owned();
+        let mut rest = Self::new();
+        for (name, value) in self.iter().filter(|(name, _)| !name.is(key)) {
+            match name.unescape() {
+                Some(name) => rest.append(&name, value),
+                None => rest.append_quoted(&format!("\"{}\"", name.as_written()), value),
+            }
+        }
+        *self = rest;
+        Some(removed)
+    }
+
+    /// The text, with its braces.
+    pub fn as_str(&self) -> &str {
+        if self.text.is_empty() {
+            "{}"
+        } else {
+            &self.text
+        }
+    }
+
+    /// The object without owning it.
+    pub fn as_ref(&self) -> JsonRef<'_> {
+        JsonRef::validated(self.as_str())
+    }
+
+    /// A member. The last of several of one name counts, as with most parsers.
+    pub fn get(&self, key: &str) -> Option<JsonRef<'_>> {
+        let matching = self.iter().filter(|(name, _)| name.is(key));
+        matching.last().map(|(_, value)| value)
+    }
+
+    /// Whether there is a member of that name.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The members in the order of the text.
+    pub fn iter(&self) -> Members<'_> {
+        Members::new(self.as_str())
+    }
+
+    /// The object as a type of your own.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.as_ref().to()
+    }
+
+    /// Puts a member at the end without looking for one of the same name.
+    pub(crate) fn append(&mut self, key: &str, value: JsonRef<'_>) {
+        let mut quoted = Vec::with_capacity(key.len() + 2);
+        Encoder::lossless(&mut quoted).string(key);
+        let quoted = String::from_utf8(quoted).unwrap_or_default();
+        self.append_quoted(&quoted, value);
+    }
+
+    fn append_quoted(&mut self, key: &str, value: JsonRef<'_>) {
+        if self.text.pop().is_some() {
+            self.text.push(',');
+        } else {
+            self.text.push('{');
+        }
+        self.text.push_str(key);
+        self.text.push(':');
+        self.text.push_str(value.as_str());
+        self.text.push('}');
+    }
+}
+
+impl fmt::Debug for JsonObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for JsonObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<serde_json::Map<String, serde_json::Value>> for JsonObject {
+    fn from(map: serde_json::Map<String, serde_json::Value>) -> Self {
+        let text = serde_json::Value::Object(map).to_string();
+        Self::validated(JsonRef::validated(&text))
+    }
+}
+
+/// Fails with the value itself when it is no object.
+impl TryFrom<Json> for JsonObject {
+    type Error = Json;
+
+    fn try_from(json: Json) -> Result<Self, Json> {
+        match json.kind() {
+            Kind::Object => Ok(Self::validated(json.as_ref())),
+            _ => Err(json),
+        }
+    }
+}
+
+/// Fails with the value itself when it is no object.
+impl TryFrom<serde_json::Value> for JsonObject {
+    type Error = serde_json::Value;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, serde_json::Value> {
+        match value {
+            serde_json::Value::Object(map) => Ok(map.into()),
+            other => Err(other),
+        }
+    }
+}
+
+impl<K: AsRef<str>, V: Into<Json>> FromIterator<(K, V)> for JsonObject {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        let mut object = Self::new();
+        for (key, value) in members {
+            object.insert(key.as_ref(), value);
+        }
+        object
+    }
+}
+
+impl Serialize for JsonObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+/// The members of a [`JsonObject`].
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    scanner: Scanner<'a>,
+}
+
+impl<'a> Members<'a> {
+    fn new(object: &'a str) -> Self {
+        let mut scanner = Scanner::new(object);
+        scanner.take(b'{');
+        Self { scanner }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Key<'a>, JsonRef<'a>);
+
+    // The text was checked when the object was made, so no step fails.
+    fn next(&mut self) -> Option<Self::Item> {
+        self.scanner.take(b',');
+        let key = self.scanner.string().ok()?;
+        self.scanner.expect(b':').ok()?;
+        let value = self.scanner.value(1).ok()?;
+        Some((Key(key), JsonRef::validated(value)))
+    }
+}
+
+/// The name of a member.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a>(RawStr<'a>);
+
+impl<'a> Key<'a> {
+    /// Whether the name is `wanted`.
+    pub fn is(self, wanted: &str) -> bool {
+        self.0.is(wanted)
+    }
+
+    /// What stands between the quotes.
+    pub(crate) fn as_written(self) -> &'a str {
+        self.0.as_written()
+    }
+
+    /// The name. `None` when it has the escape of a lone surrogate in it.
+    pub fn unescape(self) -> Option<std::borrow::Cow<'a, str>> {
+        self.0.unescape().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_replaced_and_removed() {
+        let mut object = JsonObject::new();
+        assert!(object.is_empty() && object.as_str() == "{}");
+        object.insert("a", Json::null());
+        object.insert("b\"", Json::parse("[1]").unwrap());
+        object.insert("a", Json::parse("2").unwrap());
+        assert_eq!(object.as_str(), r#"{"b\"":[1],"a":2}"#);
+        assert_eq!(object.get("a").map(JsonRef::as_str), Some("2"));
+        assert_eq!(object.remove("b\"").unwrap().as_str(), "[1]");
+        assert_eq!(object.remove("b\""), None);
+        object.remove("a");
+        assert_eq!(object, JsonObject::parse(" { } ").unwrap());
+    }
+
+    #[test]
+    fn odd_names_survive_their_neighbours() {
+        let mut object = JsonObject::parse(r#"{"\ud800":1,"x":2,"x":3}"#).unwrap();
+        assert_eq!(object.get("x").map(JsonRef::as_str), Some("3"));
+        object.remove("x");
+        assert_eq!(object.as_str(), r#"{"\ud800":1}"#);
+    }
+
+    #[test]
+    fn only_objects_are_objects() {
+        for text in ["[]", "1", "null", "\"{}\"", "{", "{}{}"] {
+            assert!(JsonObject::parse(text).is_err(), "{text}");
+        }
+        assert!(JsonObject::from_serialize(&1).is_err());
+        assert!(JsonObject::try_from(Json::null()).is_err());
+        assert!(serde_json::from_str::<JsonObject>("[]").is_err());
+        let value = serde_json::json!({"a": 1});
+        let object = JsonObject::try_from(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&object).unwrap(), value);
+    }
+}

@@ -1,0 +1,193 @@
+//! Strings inside JSON text: their escapes, and finding their end fast.
+
+use std::borrow::Cow;
+
+use super::scan::{SyntaxError, SyntaxErrorKind};
+
+/// The text between the quotes of a JSON string, escapes and all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawStr<'a> {
+    span: &'a str,
+    escaped: bool,
+    /// Offset of the span in the scanned text, for errors.
+    start: usize,
+}
+
+impl<'a> RawStr<'a> {
+    /// `span` has been gone over by a scanner and begins at `start` of its text.
+    pub(crate) fn new(span: &'a str, escaped: bool, start: usize) -> Self {
+        Self {
+            span,
+            escaped,
+            start,
+        }
+    }
+
+    /// The text between the quotes.
+    pub(crate) fn as_written(self) -> &'a str {
+        self.span
+    }
+
+    /// The string that is meant. Borrowed when there is no escape in it.
+    pub(crate) fn unescape(self) -> Result<Cow<'a, str>, SyntaxError> {
+        if !self.escaped {
+            return Ok(Cow::Borrowed(self.span));
+        }
+        let mut text = String::with_capacity(self.span.len());
+        let mut rest = self.span;
+        while let Some(at) = rest.find('\\') {
+            let (plain, escape) = rest.split_at(at);
+            text.push_str(plain);
+            let offset = self.start + self.span.len() - escape.len();
+            let (character, length) = unescape_one(escape).ok_or(SyntaxError {
+                kind: SyntaxErrorKind::LoneSurrogate,
+                offset,
+            })?;
+            text.push(character);
+            rest = escape.get(length..).unwrap_or_default();
+        }
+        text.push_str(rest);
+        Ok(Cow::Owned(text))
+    }
+
+    /// Whether the string that is meant is `wanted`, without allocating.
+    #[inline]
+    pub(crate) fn is(self, wanted: &str) -> bool {
+        if !self.escaped {
+            return self.span == wanted;
+        }
+        self.matches(wanted, |a, b| a == b)
+    }
+
+    /// Whether it is `wanted` when ASCII case is ignored.
+    pub(crate) fn is_ignoring_case(self, wanted: &str) -> bool {
+        self.matches(wanted, |a, b| a.eq_ignore_ascii_case(&b))
+    }
+
+    fn matches(self, wanted: &str, equal: impl Fn(char, char) -> bool) -> bool {
+        let mut rest = self.span;
+        let mut wanted = wanted.chars();
+        while let Some(first) = rest.chars().next() {
+            let (character, length) = match first {
+                '\\' => match unescape_one(rest) {
+                    Some(unescaped) => unescaped,
+                    None => return false,
+                },
+                plain => (plain, plain.len_utf8()),
+            };
+            if !wanted.next().is_some_and(|other| equal(character, other)) {
+                return false;
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        wanted.next().is_none()
+    }
+}
+
+/// The character that the escape at the start of `text` stands for, and the length of
+/// the escape. `None` for a lone surrogate; the scanner has refused everything else.
+fn unescape_one(text: &str) -> Option<(char, usize)> {
+    let character = match text.as_bytes().get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unescape_unicode(text),
+        &other => char::from(other),
+    };
+    Some((character, 2))
+}
+
+fn unescape_unicode(text: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| u32::from_str_radix(text.get(at..at + 4)?, 16).ok();
+    let high = unit(2)?;
+    if let Some(character) = char::from_u32(high) {
+        return Some((character, 6));
+    }
+    if !(0xd800..0xdc00).contains(&high) || text.get(6..8)? != "\\u" {
+        return None;
+    }
+    let low = unit(8)?;
+    if !(0xdc00..0xe000).contains(&low) {
+        return None;
+    }
+    let character = char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))?;
+    Some((character, 12))
+}
+
+/// Length of the longest prefix that needs no attention inside a JSON string: no
+/// quote, no backslash, no control character.
+///
+/// Whole blocks are tested with one branch each, which the compiler turns into vector
+/// instructions; payloads are mostly long strings, so this is where the time goes.
+#[inline]
+pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
+    let special = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let plain_blocks = blocks
+        .iter()
+        .take_while(|block| !block.iter().fold(false, |any, &byte| any | special(byte)))
+        .count();
+    let start = plain_blocks * 16;
+    let rest = bytes.get(start..).unwrap_or_default();
+    start
+        + rest
+            .iter()
+            .position(|&byte| special(byte))
+            .unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scan::Scanner;
+    use super::*;
+
+    #[test]
+    fn strings_are_unescaped_or_refused() {
+        let unescape = |text: &str| {
+            let raw = Scanner::new(text).string()?;
+            raw.unescape().map(Cow::into_owned)
+        };
+        assert_eq!(
+            unescape(r#""a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é""#).unwrap(),
+            "a\"\\/\u{8}\u{c}\n\r\té😀é"
+        );
+        for lone in [
+            r#""x\ud800""#,
+            r#""x\ud800\u0041""#,
+            r#""x\ude00""#,
+            r#""x\ud83d\ud83d""#,
+        ] {
+            let error = unescape(lone).unwrap_err();
+            assert_eq!(error.kind, SyntaxErrorKind::LoneSurrogate, "{lone}");
+            assert_eq!(error.offset, 2, "{lone}");
+        }
+    }
+
+    #[test]
+    fn names_match_through_escapes() {
+        let raw = |text| Scanner::new(text).string().unwrap();
+        assert!(raw(r#""id""#).is("id"));
+        assert!(raw(r#""\u0069d""#).is("id"));
+        assert!(!raw(r#""idx""#).is("id"));
+        assert!(!raw(r#""i""#).is("id"));
+        assert!(!raw(r#""\ud800""#).is("id"));
+        assert!(raw(r#""\u0049D""#).is_ignoring_case("id"));
+    }
+
+    #[test]
+    fn every_position_of_a_special_byte_is_found() {
+        for length in 0..70 {
+            let mut bytes = vec![b'x'; length];
+            assert_eq!(plain_prefix(&bytes), length);
+            for at in 0..length {
+                for special in [b'"', b'\\', 0, 0x1f] {
+                    bytes[at] = special;
+                    assert_eq!(plain_prefix(&bytes), at);
+                }
+                bytes[at] = 0xff;
+            }
+        }
+    }
+}

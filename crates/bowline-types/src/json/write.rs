@@ -1,0 +1,375 @@
+//! Writing typed values as JSON text of one revision.
+//!
+//! [`Encoder`] appends to a byte buffer. It knows the revision, so that a type can
+//! leave out what that revision doesn't have, or report with [`Unsayable`] that it
+//! can't be said at all. Nothing that it writes contains a line break, whatever a
+//! raw value that is passed on may contain: one message is one line.
+
+use std::fmt;
+use std::io::Write as _;
+
+use super::read::{index_path, key_path};
+use super::string::plain_prefix;
+use super::{JsonRef, Key, Number};
+use crate::revision::{Revision, Revisions};
+use crate::wire::Encode;
+
+/// Appends JSON text to a buffer, in the words of one revision.
+#[derive(Debug)]
+pub struct Encoder<'b> {
+    out: &'b mut Vec<u8>,
+    revision: Option<Revision>,
+}
+
+impl<'b> Encoder<'b> {
+    /// An encoder that speaks `revision`.
+    pub fn new(out: &'b mut Vec<u8>, revision: Revision) -> Self {
+        Self {
+            out,
+            revision: Some(revision),
+        }
+    }
+
+    /// An encoder that leaves nothing out: every member that is set, in its newest
+    /// spelling. For showing and storing values; no peer speaks this.
+    pub fn lossless(out: &'b mut Vec<u8>) -> Self {
+        Self {
+            out,
+            revision: None,
+        }
+    }
+
+    /// The revision that is spoken. `None` when nothing is left out.
+    pub fn revision(&self) -> Option<Revision> {
+        self.revision
+    }
+
+    /// Whether the revision that is spoken is one of `revisions`.
+    pub fn speaks(&self, revisions: Revisions) -> bool {
+        self.revision
+            .is_none_or(|revision| revisions.contains(revision))
+    }
+
+    /// Opens an object.
+    pub fn begin_object(&mut self) {
+        self.out.push(b'{');
+    }
+
+    /// Closes an object.
+    pub fn end_object(&mut self) {
+        self.out.push(b'}');
+    }
+
+    /// Opens an array.
+    pub fn begin_array(&mut self) {
+        self.out.push(b'[');
+    }
+
+    /// Closes an array.
+    pub fn end_array(&mut self) {
+        self.out.push(b']');
+    }
+
+    /// Separates a member or element from the one before it.
+    ///
+    /// An open bracket is the last byte exactly when nothing stands before it in its
+    /// container: no value ends with one.
+    #[inline]
+    pub fn separate(&mut self) {
+        if !matches!(self.out.last(), None | Some(b'{' | b'[')) {
+            self.out.push(b',');
+        }
+    }
+
+    /// Writes the key of a member.
+    pub fn key(&mut self, key: &str) {
+        self.separate();
+        self.string(key);
+        self.out.push(b':');
+    }
+
+    /// Writes a member of an object.
+    pub fn member<T: Encode + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Unsayable> {
+        self.key(key);
+        value.encode(self).map_err(|error| error.under_key(key))
+    }
+
+    /// Writes an array.
+    pub fn array<'v, T: Encode + 'v>(
+        &mut self,
+        elements: impl IntoIterator<Item = &'v T>,
+    ) -> Result<(), Unsayable> {
+        self.begin_array();
+        for (index, element) in elements.into_iter().enumerate() {
+            self.separate();
+            element
+                .encode(self)
+                .map_err(|error| error.under_index(index))?;
+        }
+        self.end_array();
+        Ok(())
+    }
+
+    /// Writes a string.
+    pub fn string(&mut self, text: &str) {
+        self.out.push(b'"');
+        let mut rest = text.as_bytes();
+        loop {
+            let (plain, special) = rest.split_at(plain_prefix(rest).min(rest.len()));
+            self.out.extend_from_slice(plain);
+            let Some((&byte, after)) = special.split_first() else {
+                break;
+            };
+            self.escape(byte);
+            rest = after;
+        }
+        self.out.push(b'"');
+    }
+
+    /// Writes an integer.
+    pub fn integer(&mut self, integer: i64) {
+        self.display(integer);
+    }
+
+    /// Writes a number. JSON has no NaN and no infinities: they are [`Unsayable`].
+    pub fn number(&mut self, number: Number) -> Result<(), Unsayable> {
+        if !number.is_finite() {
+            return Err(self.unsayable(Reason::NotFinite));
+        }
+        self.display(number);
+        Ok(())
+    }
+
+    /// Writes `true` or `false`.
+    pub fn boolean(&mut self, value: bool) {
+        self.out
+            .extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    /// Writes `null`.
+    pub fn null(&mut self) {
+        self.out.extend_from_slice(b"null");
+    }
+
+    /// Writes a value that is JSON text already.
+    pub fn raw(&mut self, json: JsonRef<'_>) {
+        let start = self.out.len();
+        self.out.extend_from_slice(json.as_str().as_bytes());
+        // A line break can only be white space between tokens: inside a string it is
+        // escaped. It would end a frame of the newline framing, so it goes.
+        for byte in self.out.iter_mut().skip(start) {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+
+    /// An error in the words of this encoder's revision.
+    pub fn unsayable(&self, reason: Reason) -> Unsayable {
+        Unsayable(Box::new(Inner {
+            path: String::new(),
+            revision: self.revision,
+            reason,
+        }))
+    }
+
+    /// Writes a key that stands in its quotes, with its colon, already.
+    #[inline]
+    pub(crate) fn quoted_key(&mut self, quoted: &'static str) {
+        self.separate();
+        self.out.extend_from_slice(quoted.as_bytes());
+    }
+
+    /// Writes a member as it stands in another object.
+    pub(crate) fn raw_member(&mut self, key: Key<'_>, value: JsonRef<'_>) {
+        self.separate();
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_written().as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.raw(value);
+    }
+
+    /// Writes text that is known to be JSON.
+    #[inline]
+    pub(crate) fn verbatim(&mut self, text: &'static str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn display(&mut self, value: impl fmt::Display) {
+        write!(self.out, "{value}").expect("a vector takes every write");
+    }
+
+    fn escape(&mut self, byte: u8) {
+        let short = match byte {
+            b'"' => b'"',
+            b'\\' => b'\\',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x08 => b'b',
+            0x0c => b'f',
+            control => {
+                write!(self.out, "\\u{control:04x}").expect("a vector takes every write");
+                return;
+            }
+        };
+        self.out.extend_from_slice(&[b'\\', short]);
+    }
+}
+
+/// Why a value has no form in a revision: what, where in the value, and which
+/// revision was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsayable(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    path: String,
+    revision: Option<Revision>,
+    reason: Reason,
+}
+
+impl Unsayable {
+    /// What can't be said.
+    pub fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// The place inside the value, such as `messages[0].content`.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The revision that was asked for.
+    pub fn revision(&self) -> Option<Revision> {
+        self.0.revision
+    }
+
+    /// The same error, seen from the object that has the value under `key`.
+    #[must_use]
+    pub fn under_key(mut self, key: &str) -> Self {
+        self.0.path = key_path(key, &self.0.path);
+        self
+    }
+
+    /// The same error, seen from the array that has the value at `index`.
+    #[must_use]
+    pub fn under_index(mut self, index: usize) -> Self {
+        self.0.path = index_path(index, &self.0.path);
+        self
+    }
+}
+
+impl fmt::Display for Unsayable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            path,
+            revision,
+            reason,
+        } = &*self.0;
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        match revision {
+            Some(revision) => write!(f, "can't be said in {revision}: {reason}"),
+            None => write!(f, "can't be said: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Unsayable {}
+
+/// What can stand in the way of saying a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Something that only other revisions have.
+    NotInRevision {
+        /// What it is.
+        what: &'static str,
+        /// The revisions that have it.
+        known_in: Revisions,
+    },
+    /// Something that the revision demands is not set.
+    Missing(&'static str),
+    /// NaN or an infinity.
+    NotFinite,
+    /// More elements than the protocol allows.
+    TooMany {
+        /// What it allows.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInRevision { what, known_in } => {
+                write!(f, "{what} exists in {known_in} only")
+            }
+            Self::Missing(what) => write!(f, "{what} is required and not set"),
+            Self::NotFinite => f.write_str("JSON has no form for a number that is not finite"),
+            Self::TooMany { limit } => write!(f, "more than {limit} elements"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Encoder<'_>)) -> String {
+        let mut out = Vec::new();
+        write(&mut Encoder::lossless(&mut out));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn strings_are_escaped_as_serde_json_does() {
+        let text: String = (0..0x250)
+            .filter_map(char::from_u32)
+            .chain(['😀'])
+            .collect();
+        let json = written(|encoder| encoder.string(&text));
+        assert_eq!(json, serde_json::to_string(&text).unwrap());
+    }
+
+    #[test]
+    fn members_and_elements_are_separated() {
+        let json = written(|encoder| {
+            encoder.begin_object();
+            encoder.key("a");
+            encoder.begin_array();
+            for n in [1, 2] {
+                encoder.separate();
+                encoder.integer(n);
+            }
+            encoder.end_array();
+            encoder.key("b{");
+            encoder.string("{");
+            encoder.key("c");
+            encoder.null();
+            encoder.end_object();
+        });
+        assert_eq!(json, r#"{"a":[1,2],"b{":"{","c":null}"#);
+    }
+
+    #[test]
+    fn raw_values_never_break_the_line() {
+        let json = written(|encoder| {
+            encoder.raw(JsonRef::parse("{\r\n\"a\\n\":\n1}").unwrap());
+        });
+        assert_eq!(json, "{  \"a\\n\": 1}");
+    }
+
+    // proves: F-HD-05
+    #[test]
+    fn numbers_that_json_lacks_are_refused() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = Encoder::lossless(&mut Vec::new())
+                .number(number.into())
+                .unwrap_err();
+            assert_eq!(error.reason(), &Reason::NotFinite);
+        }
+    }
+}

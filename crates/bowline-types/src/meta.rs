@@ -1,0 +1,348 @@
+//! `_meta`: the open map that messages and items carry beside their own members.
+//!
+//! Four types hold it, by where it stands: [`RequestMeta`], [`ResultMeta`],
+//! [`NotificationMeta`], and [`Meta`] on items such as tools and content. All keep
+//! every key as it came. Typed access goes through [`MetaKey`] constants, for the keys
+//! that the protocol reserves ([`keys`]) and for your own:
+//!
+//! ```
+//! use bowline_types::meta::{MetaKey, RequestMeta, keys};
+//!
+//! const TENANT: MetaKey<String> = MetaKey::new("com.example/tenant");
+//!
+//! let meta = RequestMeta::new()
+//!     .with(keys::PROTOCOL_VERSION, "2026-07-28")
+//!     .with(keys::PROGRESS_TOKEN, 7)
+//!     .with(TENANT, "acme");
+//! assert_eq!(meta.read(keys::PROTOCOL_VERSION)?.as_deref(), Some("2026-07-28"));
+//! assert_eq!(meta.read(TENANT)?.as_deref(), Some("acme"));
+//! assert_eq!(meta.read(keys::LOG_LEVEL)?, None);
+//! # Ok::<(), bowline_types::DecodeError>(())
+//! ```
+
+mod names;
+mod trace;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::capabilities::ClientCapabilities;
+use crate::common::Implementation;
+use crate::id::{ProgressToken, RequestId};
+use crate::json::{
+    DecodeError, Encoder, Json, JsonObject, JsonRef, Members as Entries, Reader, Reason, Unsayable,
+};
+use crate::logging::LoggingLevel;
+use crate::revision::{Revision, Revisions};
+use crate::tasks::RelatedTask;
+use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
+
+pub use names::{is_reserved_key, is_valid_key};
+pub use trace::{TraceParent, TraceParentError};
+
+/// The name of a `_meta` entry and the type of its value.
+pub struct MetaKey<T> {
+    name: &'static str,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> MetaKey<T> {
+    /// A key of your own. Give it a prefix that is yours, such as `com.example/`.
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            value: PhantomData,
+        }
+    }
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+impl<T> Clone for MetaKey<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for MetaKey<T> {}
+
+impl<T> fmt::Debug for MetaKey<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MetaKey").field(&self.name).finish()
+    }
+}
+
+/// The keys that the protocol reserves.
+pub mod keys {
+    use super::*;
+
+    /// In a request: report progress under this token.
+    pub const PROGRESS_TOKEN: MetaKey<ProgressToken> = MetaKey::new("progressToken");
+    /// In a request since 2026-07-28, required: the revision that is spoken.
+    pub const PROTOCOL_VERSION: MetaKey<String> =
+        MetaKey::new("io.modelcontextprotocol/protocolVersion");
+    /// In a request since 2026-07-28, required: what the client can do.
+    pub const CLIENT_CAPABILITIES: MetaKey<ClientCapabilities> =
+        MetaKey::new("io.modelcontextprotocol/clientCapabilities");
+    /// In a request since 2026-07-28: who the client is.
+    pub const CLIENT_INFO: MetaKey<Implementation> =
+        MetaKey::new("io.modelcontextprotocol/clientInfo");
+    /// In a request since 2026-07-28: send log messages of this level and above.
+    pub const LOG_LEVEL: MetaKey<LoggingLevel> = MetaKey::new("io.modelcontextprotocol/logLevel");
+    /// In a result since 2026-07-28: who the server is.
+    pub const SERVER_INFO: MetaKey<Implementation> =
+        MetaKey::new("io.modelcontextprotocol/serverInfo");
+    /// On a subscription since 2026-07-28: the id of its `subscriptions/listen`.
+    pub const SUBSCRIPTION_ID: MetaKey<RequestId> =
+        MetaKey::new("io.modelcontextprotocol/subscriptionId");
+    /// In 2025-11-25: the task that the message belongs to.
+    pub const RELATED_TASK: MetaKey<RelatedTask> =
+        MetaKey::new("io.modelcontextprotocol/related-task");
+    /// In a task handle of 2025-11-25: text for the model while the task runs.
+    pub const MODEL_IMMEDIATE_RESPONSE: MetaKey<String> =
+        MetaKey::new("io.modelcontextprotocol/model-immediate-response");
+    /// W3C Trace Context: the calling span. See also [`TraceParent`].
+    pub const TRACEPARENT: MetaKey<String> = MetaKey::new("traceparent");
+    /// W3C Trace Context: vendors' additions.
+    pub const TRACESTATE: MetaKey<String> = MetaKey::new("tracestate");
+    /// W3C Baggage.
+    pub const BAGGAGE: MetaKey<String> = MetaKey::new("baggage");
+}
+
+/// Declares one of the four types. `checked` ones refuse to be written without the
+/// members that the revision demands.
+macro_rules! meta_type {
+    (
+        $(#[$attribute:meta])*
+        $name:ident {
+            $($key:path: $type:ty $(, in $revisions:expr)? $(, must $must:expr)? ;)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name(JsonObject);
+
+        impl $name {
+            /// An empty map.
+            pub const fn new() -> Self {
+                Self(JsonObject::new())
+            }
+
+            /// The value of a key, `None` when it is absent. A value of another type is
+            /// an error.
+            pub fn read<T: Decode>(&self, key: MetaKey<T>) -> Result<Option<T>, DecodeError> {
+                let Some(value) = self.0.get(key.name) else {
+                    return Ok(None);
+                };
+                let value = T::decode(&mut value.reader());
+                value.map(Some).map_err(|error| error.under_key(key.name))
+            }
+
+            /// Sets a key, in the newest spelling of its value.
+            pub fn set<T: Wire>(&mut self, key: MetaKey<T>, value: impl Into<T>) {
+                // Every value that a key can have is sayable when nothing is left out,
+                // but for a number that is not finite: that reads back as nothing.
+                let value = value.into().to_lossless_json().unwrap_or_else(|_| Json::null());
+                self.0.insert(key.name, value);
+            }
+
+            /// The same map with a key set.
+            #[must_use]
+            pub fn with<T: Wire>(mut self, key: MetaKey<T>, value: impl Into<T>) -> Self {
+                self.set(key, value);
+                self
+            }
+
+            /// Removes a key.
+            pub fn remove(&mut self, key: &str) -> Option<Json> {
+                self.0.remove(key)
+            }
+
+            /// The value of any key as JSON.
+            pub fn get(&self, key: &str) -> Option<JsonRef<'_>> {
+                self.0.get(key)
+            }
+
+            /// Sets any key to any value.
+            pub fn insert(&mut self, key: &str, value: impl Into<Json>) {
+                self.0.insert(key, value);
+            }
+
+            /// The entries in their order.
+            pub fn iter(&self) -> Entries<'_> {
+                self.0.iter()
+            }
+
+            /// Whether there is no entry.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            /// The map as a JSON object.
+            pub fn as_object(&self) -> &JsonObject {
+                &self.0
+            }
+
+            /// The calling span, when it is there and well formed.
+            pub fn trace_parent(&self) -> Option<TraceParent> {
+                self.read(keys::TRACEPARENT).ok()??.parse().ok()
+            }
+        }
+
+        impl From<JsonObject> for $name {
+            fn from(object: JsonObject) -> Self {
+                Self(object)
+            }
+        }
+
+        impl Decode for $name {
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                JsonObject::decode(reader).map(Self)
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+                let Shape::Struct(shape) = Self::SHAPE else {
+                    return self.0.encode(encoder);
+                };
+                for member in shape.members {
+                    let is_required = encoder
+                        .revision()
+                        .is_some_and(|revision| member.required.contains(revision));
+                    if is_required && !self.0.contains_key(member.name) {
+                        return Err(encoder.unsayable(Reason::Missing(member.name)));
+                    }
+                }
+                self.0.encode(encoder)
+            }
+        }
+
+        impl Wire for $name {
+            const SHAPE: &'static Shape = &Shape::Struct(&Struct::new(
+                stringify!($name),
+                Revisions::ALL,
+                &[
+                    $(Member::new(
+                        $key.name(),
+                        <$type as Wire>::SHAPE,
+                        revisions!($($revisions)?),
+                        meta_type!(@required $($must)?),
+                    ),)*
+                    Member::new(
+                        keys::RELATED_TASK.name(),
+                        RelatedTask::SHAPE,
+                        Revisions::only(Revision::V2025_11_25),
+                        Revisions::NONE,
+                    ),
+                    Member::new(keys::TRACEPARENT.name(), &Shape::String, Revisions::ALL, Revisions::NONE),
+                    Member::new(keys::TRACESTATE.name(), &Shape::String, Revisions::ALL, Revisions::NONE),
+                    Member::new(keys::BAGGAGE.name(), &Shape::String, Revisions::ALL, Revisions::NONE),
+                ],
+                true,
+            ));
+        }
+
+        crate::wire::serde_through_json!($name);
+    };
+    (@required) => { Revisions::NONE };
+    (@required $must:expr) => { revisions!($must) };
+}
+
+meta_type! {
+    /// `_meta` of a tool, a resource, a content block and other items.
+    Meta {}
+}
+
+meta_type! {
+    /// `_meta` of a request's parameters.
+    ///
+    /// Since 2026-07-28 every request carries the revision and the client's capabilities
+    /// here; it can't be written without them.
+    RequestMeta {
+        keys::PROGRESS_TOKEN: ProgressToken;
+        keys::PROTOCOL_VERSION: String, in since(V2026_07_28), must since(V2026_07_28);
+        keys::CLIENT_CAPABILITIES: ClientCapabilities, in since(V2026_07_28), must since(V2026_07_28);
+        keys::CLIENT_INFO: Implementation, in since(V2026_07_28);
+        keys::LOG_LEVEL: LoggingLevel, in since(V2026_07_28);
+    }
+}
+
+meta_type! {
+    /// `_meta` of a result.
+    ResultMeta {
+        keys::SERVER_INFO: Implementation, in since(V2026_07_28);
+    }
+}
+
+meta_type! {
+    /// `_meta` of a notification's parameters.
+    NotificationMeta {
+        keys::SUBSCRIPTION_ID: RequestId, in since(V2026_07_28);
+    }
+}
+
+meta_type! {
+    /// `_meta` of the result that ends a subscription, which names it.
+    SubscriptionResultMeta {
+        keys::SERVER_INFO: Implementation, in since(V2026_07_28);
+        keys::SUBSCRIPTION_ID: RequestId, in since(V2026_07_28), must since(V2026_07_28);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_kept_as_they_came() {
+        let text = r#"{"x/y":{"deep":[1.0]},"progressToken":"t"}"#;
+        let mut meta = RequestMeta::from_json(text).unwrap();
+        assert_eq!(meta.to_json(Revision::V2024_11_05).unwrap().as_str(), text);
+        assert_eq!(
+            meta.get("x/y").map(JsonRef::as_str),
+            Some(r#"{"deep":[1.0]}"#)
+        );
+        assert_eq!(meta.remove("x/y").unwrap().as_str(), r#"{"deep":[1.0]}"#);
+        assert_eq!(meta.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_names_its_key() {
+        let meta = RequestMeta::from_json(r#"{"io.modelcontextprotocol/logLevel":3}"#).unwrap();
+        let error = meta.read(keys::LOG_LEVEL).unwrap_err();
+        assert_eq!(error.path(), r#"["io.modelcontextprotocol/logLevel"]"#);
+    }
+
+    // proves: PV-3
+    #[test]
+    fn a_stateless_request_names_its_revision_and_capabilities() {
+        let revision = Revision::V2026_07_28;
+        let bare = RequestMeta::new();
+        let error = bare.to_json(revision).unwrap_err();
+        assert_eq!(
+            error.reason(),
+            &Reason::Missing(keys::PROTOCOL_VERSION.name())
+        );
+        assert!(bare.to_json(Revision::V2025_11_25).is_ok());
+        let full = bare
+            .with(keys::PROTOCOL_VERSION, revision.as_str())
+            .with(keys::CLIENT_CAPABILITIES, ClientCapabilities::new());
+        assert!(full.to_json(revision).is_ok());
+    }
+
+    // proves: TE-3
+    #[test]
+    fn trace_context_is_typed_and_lenient() {
+        let span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let meta = Meta::new().with(keys::TRACEPARENT, span);
+        assert_eq!(meta.trace_parent().unwrap().to_string(), span);
+        assert_eq!(
+            Meta::new().with(keys::TRACEPARENT, "junk").trace_parent(),
+            None
+        );
+    }
+}

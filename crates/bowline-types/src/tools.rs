@@ -1,0 +1,324 @@
+//! Tools: functions that a model may call.
+//!
+//! A server lists its tools, each with a JSON Schema of its arguments; the client shows
+//! them to the model and calls them by name. A tool that fails says so in its result
+//! ([`CallToolResult::error`]), where the model can see it; protocol errors are for
+//! calls that never reached a tool.
+//!
+//! ```
+//! use bowline_types::tools::{CallToolParams, CallToolResult, Tool, ToolAnnotations};
+//! use bowline_types::{InputSchema, JsonObject};
+//!
+//! let schema = InputSchema::parse(r#"{"type":"object","properties":{"city":{"type":"string"}}}"#)?;
+//! let tool = Tool::new("forecast", schema)
+//!     .description("Weather of the next days")
+//!     .annotations(ToolAnnotations::new().read_only_hint(true));
+//! assert_eq!(tool.display_name(), "forecast");
+//!
+//! let call = CallToolParams::new("forecast").arguments(JsonObject::parse(r#"{"city":"Delft"}"#)?);
+//! let result = CallToolResult::text("Rain, mostly.");
+//! assert_eq!(result.content[0].as_text(), Some("Rain, mostly."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod schema;
+
+use std::borrow::Cow;
+
+use crate::caching::CacheScope;
+use crate::common::Icon;
+use crate::content::ContentBlock;
+use crate::input::{InputRequiredResult, InputResponse};
+use crate::json::{DecodeError, Json, JsonObject, Kind, Reader};
+use crate::meta::{Meta, RequestMeta, ResultMeta};
+use crate::result::{TASK, result_type};
+use crate::revision::Revision;
+use crate::tasks::{CreateTaskResult, TaskMetadata};
+use crate::wire::Map;
+
+pub use schema::{InputSchema, InvalidInputSchema, OutputSchema};
+
+wire_struct! {
+    /// A tool as a server lists it.
+    pub struct Tool {
+        /// The name that calls use.
+        req name: String = "name";
+        /// The name for people.
+        opt title: String = "title", in since(V2025_06_18);
+        /// What it does, for the model.
+        opt description: String = "description";
+        /// A JSON Schema of its arguments.
+        req input_schema: InputSchema = "inputSchema";
+        /// A JSON Schema of `structuredContent`. An object before 2026-07-28.
+        opt output_schema: OutputSchema = "outputSchema", in since(V2025_06_18),
+            when OutputSchema::is_known_in;
+        /// Hints on what calling it does.
+        opt annotations: ToolAnnotations = "annotations", in since(V2025_03_26);
+        /// How it can be run.
+        opt execution: ToolExecution = "execution", in only(V2025_11_25);
+        /// Icons to show.
+        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        /// Additional data.
+        meta meta: Meta = "_meta", in since(V2025_06_18);
+        ..extras;
+    }
+}
+
+impl Tool {
+    /// The name to show: `title`, the title of the annotations, or `name`.
+    pub fn display_name(&self) -> &str {
+        let annotated = || self.annotations.as_ref()?.title.as_deref();
+        self.title
+            .as_deref()
+            .or_else(annotated)
+            .unwrap_or(&self.name)
+    }
+}
+
+wire_struct! {
+    /// Hints on what a tool does. New in 2025-03-26.
+    ///
+    /// They are claims of the server: don't trust them unless you trust it. The
+    /// methods apply the defaults of the specification.
+    pub struct ToolAnnotations [since(V2025_03_26)] {
+        /// The name for people.
+        opt title: String = "title";
+        /// It changes nothing. Default false.
+        opt read_only_hint: bool = "readOnlyHint";
+        /// It may destroy things. Default true; only matters when it isn't read-only.
+        opt destructive_hint: bool = "destructiveHint";
+        /// Calling it again with the same arguments changes nothing more. Default false.
+        opt idempotent_hint: bool = "idempotentHint";
+        /// It reaches beyond a closed domain, as a web search does. Default true.
+        opt open_world_hint: bool = "openWorldHint";
+        ..extras;
+    }
+}
+
+impl ToolAnnotations {
+    /// Whether it claims to change nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only_hint.unwrap_or(false)
+    }
+
+    /// Whether it may destroy things.
+    pub fn is_destructive(&self) -> bool {
+        !self.is_read_only() && self.destructive_hint.unwrap_or(true)
+    }
+
+    /// Whether it claims that calling it twice does no more than calling it once.
+    pub fn is_idempotent(&self) -> bool {
+        self.is_read_only() || self.idempotent_hint.unwrap_or(false)
+    }
+
+    /// Whether it reaches beyond a closed domain.
+    pub fn is_open_world(&self) -> bool {
+        self.open_world_hint.unwrap_or(true)
+    }
+}
+
+wire_struct! {
+    /// How a tool can be run. Only in 2025-11-25.
+    pub struct ToolExecution [only(V2025_11_25)] {
+        /// Whether calls may or must ask for a task. Forbidden when absent.
+        opt task_support: TaskSupport = "taskSupport";
+    }
+}
+
+wire_choice! {
+    /// Whether calls of a tool may ask for a task.
+    pub enum TaskSupport {
+        /// They must not.
+        Forbidden = "forbidden",
+        /// They may.
+        Optional = "optional",
+        /// They must.
+        Required = "required",
+    }
+}
+
+wire_struct! {
+    /// The result of `tools/list`.
+    pub struct ListToolsResult {
+        @lenient "resultType" = "complete", in since(V2026_07_28);
+        /// The tools of this page.
+        req tools: Vec<Tool> = "tools";
+        /// Where the next page begins; the last page has none.
+        opt next_cursor: String = "nextCursor";
+        /// How long it may be cached, in milliseconds.
+        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
+        /// Who may share a cached copy.
+        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
+            must since(V2026_07_28), default "\"private\"";
+        /// Additional data.
+        meta meta: ResultMeta = "_meta";
+    }
+}
+
+wire_struct! {
+    /// The parameters of `tools/call`.
+    pub struct CallToolParams {
+        /// The tool.
+        req name: String = "name";
+        /// Its arguments.
+        opt arguments: JsonObject = "arguments";
+        /// Asks for a task instead of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        /// Answers to the input requests of the round before.
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
+        /// The state of the round before, exactly as it came.
+        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
+        /// Additional data.
+        meta meta: RequestMeta = "_meta", must since(V2026_07_28);
+    }
+}
+
+wire_struct! {
+    /// What a tool returned.
+    pub struct CallToolResult {
+        @lenient "resultType" = "complete", in since(V2026_07_28);
+        /// The result for the model.
+        def content: Vec<ContentBlock> = "content";
+        /// The result for programs, as `outputSchema` describes it. An object before
+        /// 2026-07-28, any value since; another value is left out for older peers, so say
+        /// it in `content` too.
+        any structured_content: Json = "structuredContent", in since(V2025_06_18),
+            when is_known_structure;
+        /// Whether the tool failed. Default false.
+        opt is_error: bool = "isError";
+        /// Additional data.
+        meta meta: ResultMeta = "_meta";
+    }
+}
+
+impl CallToolResult {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new().content([ContentBlock::text(text)])
+    }
+
+    /// A failure that the model should see.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self::text(text).is_error(true)
+    }
+
+    /// A value for programs, and its JSON as text for those that only read text.
+    pub fn structured(value: impl Into<Json>) -> Self {
+        let value = value.into();
+        Self::text(value.as_str()).structured_content(value)
+    }
+
+    /// Whether the tool failed.
+    pub fn is_failure(&self) -> bool {
+        self.is_error.unwrap_or(false)
+    }
+}
+
+wire_union! {
+    /// The answers that `tools/call` can have.
+    pub enum CallToolResponse decided by select, "`resultType`" {
+        /// The tool returned.
+        Complete(CallToolResult) = "complete";
+        /// The server needs input first. Since 2026-07-28.
+        InputRequired(InputRequiredResult) = "input_required", in since(V2026_07_28);
+        /// The call became a task. In 2025-11-25, and in the tasks extension.
+        Task(CreateTaskResult) = "task", in since(V2025_11_25);
+    }
+}
+
+/// In 2025-11-25 nothing but `task` itself tells a task from a result; the requester
+/// has asked for it there.
+fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    let result_type = result_type(reader, &[TASK])?;
+    let has = |name| Ok::<_, DecodeError>(reader.peek_member(name)?.is_some());
+    if result_type.is_none() && !has("content")? && has("task")? {
+        return Ok(TASK.into());
+    }
+    Ok(result_type.unwrap_or("complete".into()))
+}
+
+/// Structured content of handshake revisions is an object.
+pub(crate) fn is_known_structure(value: &Json, revision: Revision) -> bool {
+    revision >= Revision::V2026_07_28 || value.kind() == Kind::Object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wire;
+
+    #[test]
+    fn structured_content_may_be_anything_since_2026() {
+        let null = CallToolResult::structured(Json::null());
+        assert_eq!(
+            null.to_json(Revision::V2026_07_28).unwrap().as_str(),
+            r#"{"resultType":"complete","content":[{"type":"text","text":"null"}],"structuredContent":null}"#
+        );
+        assert_eq!(
+            null.to_json(Revision::V2025_11_25).unwrap().as_str(),
+            r#"{"content":[{"type":"text","text":"null"}]}"#
+        );
+        let read = CallToolResult::from_json(r#"{"structuredContent":null}"#).unwrap();
+        assert_eq!(read.structured_content, Some(Json::null()));
+    }
+
+    // proves: F-JR-19
+    #[test]
+    fn the_result_type_decides() {
+        let read = |text: &str| CallToolResponse::from_json(text);
+        let complete = |text: &str| matches!(read(text), Ok(CallToolResponse::Complete(_)));
+        assert!(complete(r#"{"content":[]}"#));
+        assert!(complete(r#"{"content":[],"resultType":"complete"}"#));
+        assert!(matches!(
+            read(r#"{"resultType":"input_required","requestState":"s"}"#),
+            Ok(CallToolResponse::InputRequired(_))
+        ));
+        let times = r#""createdAt":"t","lastUpdatedAt":"t""#;
+        for task in [
+            format!(r#"{{"task":{{"taskId":"1","status":"working","ttl":null,{times}}}}}"#),
+            format!(
+                r#"{{"resultType":"task","taskId":"1","status":"working","ttlMs":null,{times}}}"#
+            ),
+        ] {
+            assert!(
+                matches!(read(&task), Ok(CallToolResponse::Task(_))),
+                "{task}"
+            );
+        }
+        let error = read(r#"{"resultType":"weird","content":[]}"#).unwrap_err();
+        assert_eq!(error.path(), "resultType");
+        assert!(CallToolResult::from_json(r#"{"resultType":"task","content":[]}"#).is_err());
+    }
+
+    #[test]
+    fn what_a_call_depends_on_is_never_dropped() {
+        let call = CallToolParams::new("x");
+        let state = call.clone().request_state("s");
+        let error = state.to_json(Revision::V2025_11_25).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "can't be said in 2025-11-25: requestState exists in 2026-07-28 only"
+        );
+        let task = call.task(TaskMetadata::new());
+        assert!(task.to_json(Revision::V2025_06_18).is_err());
+        assert!(task.to_json(Revision::V2025_11_25).is_ok());
+    }
+
+    #[test]
+    fn hints_have_the_defaults_of_the_specification() {
+        let none = ToolAnnotations::new();
+        assert!(!none.is_read_only() && none.is_destructive());
+        assert!(!none.is_idempotent() && none.is_open_world());
+        let reader = none.read_only_hint(true);
+        assert!(!reader.is_destructive() && reader.is_idempotent());
+    }
+
+    // proves: F-JR-16
+    #[test]
+    fn unknown_members_of_a_tool_are_kept() {
+        let text = r#"{"name":"a","inputSchema":{"type":"object"},"mode":"stateless"}"#;
+        let tool = Tool::from_json(text).unwrap();
+        assert_eq!(tool.extras.as_str(), r#"{"mode":"stateless"}"#);
+        assert_eq!(tool.to_json(Revision::V2024_11_05).unwrap().as_str(), text);
+    }
+}

@@ -1,0 +1,201 @@
+//! The JSON Schemas of a tool: kept as text, so that no keyword is lost.
+
+use std::fmt;
+
+use crate::json::{DecodeError, Encoder, JsonObject, JsonRef, Reader, Unsayable};
+use crate::revision::{Revision, Revisions};
+use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
+
+/// A JSON Schema of a tool's arguments: an object whose root has `"type": "object"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputSchema(JsonObject);
+
+impl InputSchema {
+    /// Takes any arguments.
+    pub fn empty() -> Self {
+        Self(
+            [("type", serde_json::json!("object"))]
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    /// Takes no arguments.
+    pub fn no_arguments() -> Self {
+        let mut schema = Self::empty();
+        schema
+            .0
+            .insert("additionalProperties", serde_json::json!(false));
+        schema
+    }
+
+    /// Reads a schema from JSON text.
+    pub fn parse(text: &str) -> Result<Self, InvalidInputSchema> {
+        JsonObject::parse(text)
+            .map_err(InvalidInputSchema::Malformed)?
+            .try_into()
+    }
+}
+
+/// Refuses a schema whose root isn't `"type": "object"`: no revision knows such tools.
+impl TryFrom<JsonObject> for InputSchema {
+    type Error = InvalidInputSchema;
+
+    fn try_from(schema: JsonObject) -> Result<Self, InvalidInputSchema> {
+        if is_object_schema(&schema) {
+            Ok(Self(schema))
+        } else {
+            Err(InvalidInputSchema::NotOfTypeObject)
+        }
+    }
+}
+
+/// Why something can't be the schema of a tool's arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidInputSchema {
+    /// It is no JSON object.
+    Malformed(DecodeError),
+    /// Its root lacks `"type": "object"`.
+    NotOfTypeObject,
+}
+
+impl fmt::Display for InvalidInputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(_) => f.write_str("the schema is no JSON object"),
+            Self::NotOfTypeObject => f.write_str(
+                "the schema of a tool's arguments must have \"type\": \"object\" at its root",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InvalidInputSchema {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            Self::NotOfTypeObject => None,
+        }
+    }
+}
+
+/// A JSON Schema of a tool's structured result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSchema(JsonObject);
+
+impl OutputSchema {
+    /// Whether `revision` has such schemas: only 2026-07-28 describes results that
+    /// aren't objects.
+    pub fn is_known_in(&self, revision: Revision) -> bool {
+        revision >= Revision::V2026_07_28 || is_object_schema(&self.0)
+    }
+}
+
+impl From<JsonObject> for OutputSchema {
+    fn from(schema: JsonObject) -> Self {
+        Self(schema)
+    }
+}
+
+impl From<InputSchema> for OutputSchema {
+    fn from(schema: InputSchema) -> Self {
+        Self(schema.0)
+    }
+}
+
+macro_rules! schema_text {
+    ($name:ident, type required in $type_required:expr) => {
+        impl $name {
+            /// The schema.
+            pub fn as_object(&self) -> &JsonObject {
+                &self.0
+            }
+        }
+
+        // A peer's schema is taken as it is: one odd tool must not hide the others.
+        impl Decode for $name {
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                JsonObject::decode(reader).map(Self)
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+                self.0.encode(encoder)
+            }
+        }
+
+        impl Wire for $name {
+            const SHAPE: &'static Shape = &Shape::Struct(&Struct::new(
+                stringify!($name),
+                Revisions::ALL,
+                &[
+                    Member::new(
+                        "type",
+                        &Shape::Literal("object"),
+                        $type_required,
+                        Revisions::ALL,
+                    ),
+                    Member::new("$schema", &Shape::String, Revisions::ALL, Revisions::NONE),
+                    Member::new(
+                        "properties",
+                        &Shape::Map(&Shape::Object),
+                        Revisions::until(Revision::V2025_11_25),
+                        Revisions::NONE,
+                    ),
+                    Member::new(
+                        "required",
+                        &Shape::Array(&Shape::String),
+                        Revisions::until(Revision::V2025_11_25),
+                        Revisions::NONE,
+                    ),
+                ],
+                true,
+            ));
+        }
+
+        crate::wire::serde_through_json!($name);
+    };
+}
+
+schema_text!(InputSchema, type required in Revisions::ALL);
+schema_text!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
+
+fn is_object_schema(schema: &JsonObject) -> bool {
+    schema.get("type").map(JsonRef::as_str) == Some("\"object\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::Tool;
+
+    #[test]
+    fn schemas_of_arguments_describe_objects() {
+        let error = InputSchema::parse(r#"{"type":"array"}"#).unwrap_err();
+        assert_eq!(error, InvalidInputSchema::NotOfTypeObject);
+        let error = InputSchema::parse("true").unwrap_err();
+        assert!(matches!(error, InvalidInputSchema::Malformed(_)));
+        assert!(std::error::Error::source(&error).is_some());
+        let none = InputSchema::no_arguments();
+        assert_eq!(
+            none.as_object().as_str(),
+            r#"{"type":"object","additionalProperties":false}"#
+        );
+    }
+
+    #[test]
+    fn schemas_of_other_results_are_for_2026_only() {
+        let list = JsonObject::parse(r#"{"type":"array","items":{}}"#).unwrap();
+        let tool = Tool::new("a", InputSchema::empty()).output_schema(list);
+        let has_schema = |revision| {
+            tool.to_json(revision)
+                .unwrap()
+                .as_str()
+                .contains("outputSchema")
+        };
+        assert!(!has_schema(Revision::V2025_11_25));
+        assert!(has_schema(Revision::V2026_07_28));
+    }
+}

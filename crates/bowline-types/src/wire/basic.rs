@@ -1,0 +1,202 @@
+//! The plain kinds of values, and the steps that generated code consists of.
+
+use crate::json::{
+    DecodeError, Encoder, Json, JsonObject, JsonRef, Number, Problem, Reader, Unsayable, shortened,
+};
+use crate::wire::{Decode, Encode, Shape, Wire};
+
+/// Reads a member into `slot`, which must be empty.
+pub(crate) fn once<T: Decode>(
+    slot: &mut Option<T>,
+    reader: &mut Reader<'_>,
+) -> Result<(), DecodeError> {
+    if slot.is_some() {
+        return Err(reader.problem(Problem::Duplicate));
+    }
+    *slot = Some(T::decode(reader)?);
+    Ok(())
+}
+
+/// Reads a member that may be left out, for which `null` stands in the wild.
+pub(crate) fn optional<T: Decode>(
+    slot: &mut Option<T>,
+    reader: &mut Reader<'_>,
+) -> Result<(), DecodeError> {
+    if reader.null()? {
+        return Ok(());
+    }
+    once(slot, reader)
+}
+
+/// Reads a string that can only be one.
+pub(crate) fn expect_literal(
+    reader: &mut Reader<'_>,
+    expected: &'static str,
+) -> Result<(), DecodeError> {
+    let found = reader.string()?;
+    if found == expected {
+        return Ok(());
+    }
+    let found = shortened(&found);
+    Err(reader.problem(Problem::Unexpected { expected, found }))
+}
+
+/// Implements `serde`'s traits for a wire type, so that it can be part of a user's own
+/// types and be shown. They go through the JSON text, hence work with `serde_json`.
+macro_rules! serde_through_json {
+    ($name:ty) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let json = $crate::wire::Wire::to_lossless_json(self)
+                    .map_err(::serde::ser::Error::custom)?;
+                json.serialize(serializer)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                let json = <$crate::json::Json as ::serde::Deserialize>::deserialize(deserializer)?;
+                $crate::wire::Wire::from_json(json.as_str()).map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use serde_through_json;
+
+impl Decode for String {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(reader.string()?.into_owned())
+    }
+}
+
+impl Encode for String {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.string(self);
+        Ok(())
+    }
+}
+
+impl Wire for String {
+    const SHAPE: &'static Shape = &Shape::String;
+}
+
+impl Encode for str {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.string(self);
+        Ok(())
+    }
+}
+
+impl Decode for bool {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.boolean()
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.boolean(*self);
+        Ok(())
+    }
+}
+
+impl Wire for bool {
+    const SHAPE: &'static Shape = &Shape::Boolean;
+}
+
+impl Decode for i64 {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.integer()
+    }
+}
+
+impl Encode for i64 {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.integer(*self);
+        Ok(())
+    }
+}
+
+impl Wire for i64 {
+    const SHAPE: &'static Shape = &Shape::Integer;
+}
+
+impl Decode for Number {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.number()
+    }
+}
+
+impl Encode for Number {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.number(*self)
+    }
+}
+
+impl Wire for Number {
+    const SHAPE: &'static Shape = &Shape::Number;
+}
+
+impl Decode for Json {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(reader.raw()?.to_owned())
+    }
+}
+
+impl Encode for Json {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.raw(self.as_ref());
+        Ok(())
+    }
+}
+
+impl Wire for Json {
+    const SHAPE: &'static Shape = &Shape::Any;
+}
+
+impl Encode for JsonRef<'_> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.raw(*self);
+        Ok(())
+    }
+}
+
+impl Decode for JsonObject {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Self::read(reader)
+    }
+}
+
+impl Encode for JsonObject {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.raw(self.as_ref());
+        Ok(())
+    }
+}
+
+impl Wire for JsonObject {
+    const SHAPE: &'static Shape = &Shape::Object;
+}
+
+impl<T: Decode> Decode for Vec<T> {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut elements = Self::new();
+        reader.array(|reader| {
+            elements.push(T::decode(reader)?);
+            Ok(())
+        })?;
+        Ok(elements)
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.array(self)
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    const SHAPE: &'static Shape = &Shape::Array(T::SHAPE);
+}

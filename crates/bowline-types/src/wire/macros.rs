@@ -1,0 +1,622 @@
+//! The declarations from which every wire type is made.
+//!
+//! A struct reads like this; the parts after the wire name are optional and come in
+//! this order:
+//!
+//! ```text
+//! wire_struct! {
+//!     /// Documentation.
+//!     pub struct Name                               then, in this order:
+//!         [since(V2025_03_26)]                      revisions that have the type; all
+//!         checked by function                       what else must hold to be written
+//!     {
+//!         @required "type" = "audio";               a member that is always this string
+//!         @lenient "resultType" = "complete", in …;  the same, but its absence means it
+//!         /// Documentation.
+//!         req field: Type = "wireName";             required, in `new`
+//!         opt field: Type = "wireName",             optional, with a setter
+//!             in since(V2025_06_18),                revisions that have the member; all
+//!             must only(V2025_11_25),               revisions that demand it; none
+//!             renamed "newName" since V2026_07_28,  another wire name from there on; not
+//!                                                   together with `in` and `must`
+//!             or refuse,                            unsayable where it is unknown
+//!             when guard,                           left out unless `guard(&value, revision)`
+//!             default "0";                          written where demanded and not set
+//!         ..extras;                                 unknown members are kept here
+//!     }
+//! }
+//! ```
+//!
+//! Kinds: `req` must be there; `opt` may be left out; `def` must be there but an empty
+//! one is read where it isn't; `nul` must be there and may be `null`; `any` is optional
+//! and `null` is a value; `meta` is an optional `_meta`.
+
+use crate::json::{Encoder, Reason, Unsayable};
+use crate::revision::Revisions;
+use crate::wire::Encode;
+
+/// What generated code knows of a member when it writes it.
+pub(crate) struct Rule {
+    /// The wire name.
+    pub(crate) name: &'static str,
+    /// The wire name in quotes, with its colon.
+    pub(crate) key: &'static str,
+    pub(crate) revisions: Revisions,
+    pub(crate) required: Revisions,
+    /// Whether leaving it out would change the meaning of the rest.
+    pub(crate) refuse: bool,
+    /// What is written where the member is demanded and not set.
+    pub(crate) default: Option<&'static str>,
+}
+
+impl Encoder<'_> {
+    /// Writes a member that is always set.
+    pub(crate) fn write_required<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: &T,
+    ) -> Result<(), Unsayable> {
+        if !self.speaks(rule.revisions) {
+            return self.leave_out(rule);
+        }
+        self.quoted_key(rule.key);
+        value
+            .encode(self)
+            .map_err(|error| error.under_key(rule.name))
+    }
+
+    /// Writes a member that may be unset.
+    pub(crate) fn write_optional<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: Option<&T>,
+    ) -> Result<(), Unsayable> {
+        match value {
+            Some(value) => self.write_required(rule, value),
+            None => self.write_unset(rule),
+        }
+    }
+
+    /// Writes a member that is `null` when it is unset.
+    pub(crate) fn write_nullable<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: Option<&T>,
+    ) -> Result<(), Unsayable> {
+        match value {
+            Some(value) => self.write_required(rule, value),
+            None if self.speaks(rule.revisions) => {
+                self.quoted_key(rule.key);
+                self.null();
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a member that is always the same string. `lenient` ones say nothing that
+    /// their absence doesn't, so only a revision that demands them gets them.
+    pub(crate) fn write_literal(
+        &mut self,
+        revisions: Revisions,
+        member: &'static str,
+        lenient: bool,
+    ) {
+        let wanted = match self.revision() {
+            Some(revision) => revisions.contains(revision),
+            None => !lenient,
+        };
+        if wanted {
+            self.quoted_key(member);
+        }
+    }
+
+    /// Refuses a type that the revision doesn't have.
+    pub(crate) fn require_revision(
+        &self,
+        what: &'static str,
+        known_in: Revisions,
+    ) -> Result<(), Unsayable> {
+        if self.speaks(known_in) {
+            return Ok(());
+        }
+        Err(self.unsayable(Reason::NotInRevision { what, known_in }))
+    }
+
+    fn leave_out(&self, rule: &Rule) -> Result<(), Unsayable> {
+        if !rule.refuse {
+            return Ok(());
+        }
+        Err(self.unsayable(Reason::NotInRevision {
+            what: rule.name,
+            known_in: rule.revisions,
+        }))
+    }
+
+    fn write_unset(&mut self, rule: &Rule) -> Result<(), Unsayable> {
+        let required = self
+            .revision()
+            .is_some_and(|revision| rule.required.contains(revision));
+        match rule.default {
+            _ if !required => Ok(()),
+            Some(default) => {
+                self.quoted_key(rule.key);
+                self.verbatim(default);
+                Ok(())
+            }
+            None => Err(self.unsayable(Reason::Missing(rule.name))),
+        }
+    }
+}
+
+/// A set of revisions in the words of a declaration; all of them by default.
+macro_rules! revisions {
+    () => {
+        $crate::revision::Revisions::ALL
+    };
+    ($revisions:expr) => {{
+        #[allow(unused_imports, reason = "a declaration uses some of the words")]
+        use $crate::revision::terms::*;
+        $revisions
+    }};
+}
+
+macro_rules! wire_struct {
+    (
+        $(#[$type_attribute:meta])*
+        pub struct $name:ident $([$type_revisions:expr])? $(checked by $check:path)? {
+            $(
+                @ $literal_kind:ident $literal:literal = $literal_value:literal
+                $(, in $literal_revisions:expr)? ;
+            )*
+            $(
+                $(#[$attribute:meta])*
+                $kind:ident $field:ident : $type:ty = $wire:literal
+                $(, in $revisions:expr)?
+                $(, must $must:expr)?
+                $(, renamed $new_wire:literal since $renamed_since:ident)?
+                $(, or $refuse:ident)?
+                $(, when $guard:expr)?
+                $(, default $default:literal)?
+                ;
+            )*
+            $(.. $extras:ident ;)?
+        }
+    ) => {
+        $(#[$type_attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(
+                $(#[$attribute])*
+                pub $field: wire_struct!(@type $kind $type),
+            )*
+            $(
+                /// Members that this crate doesn't know.
+                pub $extras: $crate::json::JsonObject,
+            )?
+        }
+
+        wire_struct!(@new $name [] [$($extras)?] $($kind $field: $type;)*);
+
+        impl $name {
+            const REVISIONS: $crate::revision::Revisions = revisions!($($type_revisions)?);
+
+            $(wire_struct!(@setter $kind $field $type);)*
+        }
+
+        impl $crate::wire::Decode for $name {
+            fn decode(
+                reader: &mut $crate::json::Reader<'_>,
+            ) -> Result<Self, $crate::json::DecodeError> {
+                $(let mut $field: Option<$type> = None;)*
+                $(let mut $extras = $crate::json::JsonObject::new();)?
+                reader.object(|reader, key| match key {
+                    $($wire $(| $new_wire)? => wire_struct!(@decode $kind $field reader),)*
+                    $($literal => $crate::wire::expect_literal(reader, $literal_value),)*
+                    _ => {
+                        let _value = reader.raw()?;
+                        $($extras.append(key, _value);)?
+                        Ok(())
+                    }
+                })?;
+                Ok(Self {
+                    $($field: wire_struct!(@finish $kind $field reader $wire),)*
+                    $($extras,)?
+                })
+            }
+        }
+
+        impl $crate::wire::Members for $name {
+            #[allow(unused_variables, reason = "some types have no members, some no `_meta`")]
+            fn encode_members(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+                with_meta: bool,
+            ) -> Result<(), $crate::json::Unsayable> {
+                encoder.require_revision(stringify!($name), Self::REVISIONS)?;
+                $($check(self, encoder)?;)?
+                $(
+                    encoder.write_literal(
+                        revisions!($($literal_revisions)?),
+                        concat!("\"", $literal, "\":\"", $literal_value, "\""),
+                        wire_struct!(@is_lenient $literal_kind),
+                    );
+                )*
+                $({
+                    let rule = wire_struct!(@rule encoder $kind $wire
+                        [$($revisions)?] [$($must)?] [$($new_wire $renamed_since)?]
+                        [$($refuse)?] [$($default)?]);
+                    wire_struct!(@encode $kind encoder rule with_meta self.$field [$($guard)?]);
+                })*
+                $(
+                    for (key, value) in self.$extras.iter() {
+                        encoder.raw_member(key, value);
+                    }
+                )?
+                Ok(())
+            }
+        }
+
+        impl $crate::wire::Encode for $name {
+            fn encode(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+            ) -> Result<(), $crate::json::Unsayable> {
+                encoder.begin_object();
+                $crate::wire::Members::encode_members(self, encoder, true)?;
+                encoder.end_object();
+                Ok(())
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            const SHAPE: &'static $crate::wire::Shape =
+                &$crate::wire::Shape::Struct(&$crate::wire::Struct::new(
+                    stringify!($name),
+                    Self::REVISIONS,
+                    &[
+                        $($crate::wire::Member::new(
+                            $literal,
+                            &$crate::wire::Shape::Literal($literal_value),
+                            Self::REVISIONS.intersection(revisions!($($literal_revisions)?)),
+                            $crate::revision::Revisions::ALL,
+                        ),)*
+                        $(
+                            $crate::wire::Member::new(
+                                $wire,
+                                wire_struct!(@shape $kind $type),
+                                Self::REVISIONS
+                                    .intersection(revisions!($($revisions)?))
+                                    $(.without(revisions!(since($renamed_since))))?,
+                                wire_struct!(@required $kind [$($must)?]),
+                            ),
+                            $($crate::wire::Member::new(
+                                $new_wire,
+                                wire_struct!(@shape $kind $type),
+                                Self::REVISIONS.intersection(revisions!(since($renamed_since))),
+                                wire_struct!(@required $kind []),
+                            ),)?
+                        )*
+                    ],
+                    wire_struct!(@is_open $($extras)?),
+                ));
+        }
+
+        $crate::wire::serde_through_json!($name);
+    };
+
+    (@type req $type:ty) => { $type };
+    (@type def $type:ty) => { $type };
+    (@type $optional:ident $type:ty) => { Option<$type> };
+
+    // The constructor takes the required members; the rest begins empty.
+    (@new $name:ident [$($rest:ident)*] [$($extras:ident)?]) => {
+        impl $name {
+            /// A value with nothing set.
+            pub fn new() -> Self {
+                Self {
+                    $($rest: Default::default(),)*
+                    $($extras: Default::default(),)?
+                }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+    (@new $name:ident [$($rest:ident)*] [$($extras:ident)?] | $($required:ident: $type:ty),+) => {
+        impl $name {
+            /// A value with what every revision requires.
+            pub fn new($($required: impl Into<$type>),+) -> Self {
+                Self {
+                    $($required: $required.into(),)+
+                    $($rest: Default::default(),)*
+                    $($extras: Default::default(),)?
+                }
+            }
+        }
+    };
+    (@new $name:ident [$($rest:ident)*] $extras:tt
+        req $field:ident: $type:ty; $($more:tt)*
+    ) => {
+        wire_struct!(@new_required $name [$($rest)*] $extras [$field: $type] $($more)*);
+    };
+    (@new $name:ident [$($rest:ident)*] $extras:tt
+        $kind:ident $field:ident: $type:ty; $($more:tt)*
+    ) => {
+        wire_struct!(@new $name [$($rest)* $field] $extras $($more)*);
+    };
+    (@new_required $name:ident $rest:tt $extras:tt [$($required:tt)*]) => {
+        wire_struct!(@new $name $rest $extras | $($required)*);
+    };
+    (@new_required $name:ident $rest:tt $extras:tt [$($required:tt)*]
+        req $field:ident: $type:ty; $($more:tt)*
+    ) => {
+        wire_struct!(@new_required $name $rest $extras [$($required)*, $field: $type] $($more)*);
+    };
+    (@new_required $name:ident [$($rest:ident)*] $extras:tt $required:tt
+        $kind:ident $field:ident: $type:ty; $($more:tt)*
+    ) => {
+        wire_struct!(@new_required $name [$($rest)* $field] $extras $required $($more)*);
+    };
+
+    (@setter req $field:ident $type:ty) => {};
+    (@setter def $field:ident $type:ty) => {
+        #[doc = concat!("Sets `", stringify!($field), "`.")]
+        #[must_use]
+        pub fn $field(mut self, value: impl Into<$type>) -> Self {
+            self.$field = value.into();
+            self
+        }
+    };
+    (@setter $optional:ident $field:ident $type:ty) => {
+        #[doc = concat!("Sets `", stringify!($field), "`.")]
+        #[must_use]
+        pub fn $field(mut self, value: impl Into<$type>) -> Self {
+            self.$field = Some(value.into());
+            self
+        }
+    };
+
+    (@decode req $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
+    (@decode any $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
+    (@decode $optional:ident $field:ident $reader:ident) => {
+        $crate::wire::optional(&mut $field, $reader)
+    };
+
+    (@finish req $field:ident $reader:ident $wire:literal) => {
+        $field.ok_or_else(|| $reader.problem($crate::json::Problem::Missing($wire)))?
+    };
+    (@finish def $field:ident $reader:ident $wire:literal) => { $field.unwrap_or_default() };
+    (@finish $optional:ident $field:ident $reader:ident $wire:literal) => { $field };
+
+    (@is_lenient required) => { false };
+    (@is_lenient lenient) => { true };
+
+    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt [] $refuse:tt $default:tt) => {
+        const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+    };
+    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt
+        [$new_wire:literal $since:ident] $refuse:tt $default:tt
+    ) => {
+        if $encoder.speaks(revisions!(since($since))) {
+            const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $refuse $default) }
+        } else {
+            const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+        }
+    };
+    (@rule_for $wire:literal $kind:ident [$($revisions:expr)?] $must:tt [$($refuse:ident)?] [$($default:literal)?]) => {
+        $crate::wire::Rule {
+            name: $wire,
+            key: concat!("\"", $wire, "\":"),
+            revisions: revisions!($($revisions)?),
+            required: wire_struct!(@required $kind $must),
+            refuse: wire_struct!(@refuse $($refuse)?),
+            default: wire_struct!(@default $($default)?),
+        }
+    };
+    (@refuse) => { false };
+    (@refuse refuse) => { true };
+    (@default) => { None };
+    (@default $default:literal) => { Some($default) };
+
+    (@encode req $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident []) => {
+        $encoder.write_required($rule, &$self.$field)?
+    };
+    (@encode def $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident []) => {
+        $encoder.write_required($rule, &$self.$field)?
+    };
+    (@encode nul $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident []) => {
+        $encoder.write_nullable($rule, $self.$field.as_ref())?
+    };
+    (@encode meta $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident []) => {
+        if $with_meta {
+            $encoder.write_optional($rule, $self.$field.as_ref())?
+        }
+    };
+    (@encode $optional:ident $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident []) => {
+        $encoder.write_optional($rule, $self.$field.as_ref())?
+    };
+    (@encode $optional:ident $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident [$guard:expr]) => {
+        let sayable = $self.$field.as_ref().filter(|value| {
+            $encoder.revision().is_none_or(|revision| $guard(value, revision))
+        });
+        $encoder.write_optional($rule, sayable)?
+    };
+
+    (@shape nul $type:ty) => {
+        &$crate::wire::Shape::Nullable(<$type as $crate::wire::Wire>::SHAPE)
+    };
+    (@shape $kind:ident $type:ty) => { <$type as $crate::wire::Wire>::SHAPE };
+
+    (@required req $must:tt) => { $crate::revision::Revisions::ALL };
+    (@required def $must:tt) => { $crate::revision::Revisions::ALL };
+    (@required nul $must:tt) => { $crate::revision::Revisions::ALL };
+    (@required $optional:ident []) => { $crate::revision::Revisions::NONE };
+    (@required $optional:ident [$must:expr]) => { revisions!($must) };
+
+    (@is_open) => { false };
+    (@is_open $extras:ident) => { true };
+}
+
+/// A string that is one of several, where a peer may know more of them.
+macro_rules! wire_choice {
+    (
+        $(#[$type_attribute:meta])*
+        pub enum $name:ident {
+            $($(#[$attribute:meta])* $variant:ident = $wire:literal,)+
+        }
+    ) => {
+        $(#[$type_attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$attribute])* $variant,)+
+            /// One that this crate doesn't know.
+            Other(Box<str>),
+        }
+
+        impl $name {
+            /// The wire name.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $wire,)+
+                    Self::Other(other) => other,
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(name: &str) -> Self {
+                match name {
+                    $($wire => Self::$variant,)+
+                    other => Self::Other(other.into()),
+                }
+            }
+        }
+
+        impl $crate::wire::Decode for $name {
+            fn decode(
+                reader: &mut $crate::json::Reader<'_>,
+            ) -> Result<Self, $crate::json::DecodeError> {
+                Ok(Self::from(&*reader.string()?))
+            }
+        }
+
+        impl $crate::wire::Encode for $name {
+            fn encode(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+            ) -> Result<(), $crate::json::Unsayable> {
+                encoder.string(self.as_str());
+                Ok(())
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            const SHAPE: &'static $crate::wire::Shape =
+                &$crate::wire::Shape::Choice(&$crate::wire::Choice {
+                    name: stringify!($name),
+                    known: &[$($wire),+],
+                });
+        }
+
+        $crate::wire::serde_through_json!($name);
+    };
+}
+
+/// A value that is one of several types. `select` looks at the reader and returns the
+/// name of the variant; a name that is not listed means an unknown one, which is kept as
+/// it is. `else` gives a replacement for revisions that lack the variant.
+macro_rules! wire_union {
+    (
+        $(#[$type_attribute:meta])*
+        pub enum $name:ident decided by $select:expr, $in_words:literal $(, else $fallback:path)? {
+            $(
+                $(#[$attribute:meta])*
+                $variant:ident($type:ty) = $wire:literal $(, in $revisions:expr)? ;
+            )+
+        }
+    ) => {
+        $(#[$type_attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$attribute])* $variant($type),)+
+            /// One that this crate doesn't know, as it came.
+            Other($crate::json::Json),
+        }
+
+        $(
+            impl From<$type> for $name {
+                fn from(value: $type) -> Self {
+                    Self::$variant(value)
+                }
+            }
+        )+
+
+        impl $crate::wire::Decode for $name {
+            fn decode(
+                reader: &mut $crate::json::Reader<'_>,
+            ) -> Result<Self, $crate::json::DecodeError> {
+                match &*$select(reader)? {
+                    $($wire => Ok(Self::$variant(<$type as $crate::wire::Decode>::decode(reader)?)),)+
+                    _ => Ok(Self::Other(reader.raw()?.to_owned())),
+                }
+            }
+        }
+
+        impl $crate::wire::Encode for $name {
+            fn encode(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+            ) -> Result<(), $crate::json::Unsayable> {
+                let (name, known_in) = match self {
+                    $(Self::$variant(_) => ($wire, revisions!($($revisions)?)),)+
+                    Self::Other(_) => ("", $crate::revision::Revisions::ALL),
+                };
+                if !encoder.speaks(known_in) {
+                    $(
+                        if let Some(replacement) = $fallback(self) {
+                            return $crate::wire::Encode::encode(&replacement, encoder);
+                        }
+                    )?
+                    encoder.require_revision(name, known_in)?;
+                }
+                match self {
+                    $(Self::$variant(value) => $crate::wire::Encode::encode(value, encoder),)+
+                    Self::Other(other) => $crate::wire::Encode::encode(other, encoder),
+                }
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            const SHAPE: &'static $crate::wire::Shape =
+                &$crate::wire::Shape::Union(&$crate::wire::Union {
+                    name: stringify!($name),
+                    decided_by: $in_words,
+                    variants: &[$($crate::wire::Variant {
+                        name: $wire,
+                        revisions: revisions!($($revisions)?),
+                        shape: <$type as $crate::wire::Wire>::SHAPE,
+                    }),+],
+                    select: |json| {
+                        let selected = $select(&mut json.reader()).ok()?;
+                        [$($wire),+].iter().position(|name| selected == **name)
+                    },
+                });
+        }
+
+        $crate::wire::serde_through_json!($name);
+    };
+}

@@ -1,0 +1,168 @@
+//! Maps from names to values of one type.
+
+use crate::json::{DecodeError, Encoder, Problem, Reader, Unsayable};
+use crate::wire::{Decode, Encode, Shape, Wire};
+
+/// A map that keeps the order of its entries, as forms need it.
+///
+/// Meant for the few entries that messages have: looking one up goes over them.
+///
+/// ```
+/// use bowline_types::Map;
+///
+/// let arguments: Map<String> = Map::from([("code", "fn main() {}"), ("style", "brief")]);
+/// assert_eq!(arguments.get("style").map(String::as_str), Some("brief"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map<T> {
+    entries: Vec<(String, T)>,
+}
+
+impl<T> Map<T> {
+    /// A map without entries.
+    pub const fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+        }
+    }
+
+    /// Puts an entry in and returns the one of the same name that it replaces.
+    pub fn insert(&mut self, key: impl Into<String>, value: T) -> Option<T> {
+        let key = key.into();
+        match self.entries.iter_mut().find(|(name, _)| *name == key) {
+            Some((_, old)) => Some(std::mem::replace(old, value)),
+            None => {
+                self.entries.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// Takes an entry out.
+    pub fn remove(&mut self, key: &str) -> Option<T> {
+        let at = self.entries.iter().position(|(name, _)| name == key)?;
+        Some(self.entries.remove(at).1)
+    }
+
+    /// The value of an entry.
+    pub fn get(&self, key: &str) -> Option<&T> {
+        self.iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value)
+    }
+
+    /// The entries in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &T)> {
+        self.entries
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl<T> Default for Map<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Into<String>, V: Into<T>, T> FromIterator<(K, V)> for Map<T> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = Self::new();
+        for (key, value) in entries {
+            map.insert(key, value.into());
+        }
+        map
+    }
+}
+
+impl<K: Into<String>, V: Into<T>, T, const N: usize> From<[(K, V); N]> for Map<T> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<T> IntoIterator for Map<T> {
+    type Item = (String, T);
+    type IntoIter = std::vec::IntoIter<(String, T)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<T: Decode> Decode for Map<T> {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut entries = Vec::new();
+        reader.object(|reader, key| {
+            entries.push((key.to_owned(), T::decode(reader)?));
+            Ok(())
+        })?;
+        match duplicate(&entries) {
+            Some(key) => Err(reader.problem(Problem::Duplicate).under_key(key)),
+            None => Ok(Self { entries }),
+        }
+    }
+}
+
+impl<T: Encode> Encode for Map<T> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+        encoder.begin_object();
+        for (key, value) in self.iter() {
+            encoder.member(key, value)?;
+        }
+        encoder.end_object();
+        Ok(())
+    }
+}
+
+impl<T: Wire> Wire for Map<T> {
+    const SHAPE: &'static Shape = &Shape::Map(T::SHAPE);
+}
+
+/// A name that stands twice. Sorted, since a peer decides how many names there are.
+fn duplicate<T>(entries: &[(String, T)]) -> Option<&str> {
+    let mut names: Vec<_> = entries.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names
+        .windows(2)
+        .find_map(|pair| (pair.first() == pair.last()).then(|| pair.first().copied())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_replacement() {
+        let mut map: Map<String> = Map::from([("b", "1"), ("a", "2")]);
+        assert_eq!(map.insert("b", "3".into()), Some("1".into()));
+        assert_eq!(map.insert("c", "4".into()), None);
+        let entries: Vec<_> = map
+            .iter()
+            .map(|(key, value)| (key, value.as_str()))
+            .collect();
+        assert_eq!(entries, [("b", "3"), ("a", "2"), ("c", "4")]);
+        assert_eq!(map.remove("a"), Some("2".into()));
+        assert_eq!(
+            (map.len(), map.is_empty(), map.remove("a")),
+            (2, false, None)
+        );
+    }
+
+    #[test]
+    fn names_that_stand_twice_are_refused() {
+        let error = Map::<i64>::from_json(r#"{"a":1,"b":2,"a":3}"#).unwrap_err();
+        assert_eq!((error.path(), error.problem()), ("a", &Problem::Duplicate));
+        assert_eq!(Map::<i64>::from_json(r#"{"b":1,"a":2}"#).unwrap().len(), 2);
+    }
+}
