@@ -24,7 +24,7 @@ mod schema;
 use std::borrow::Cow;
 
 use crate::json::{DecodeError, Kind, Number, Reader};
-use crate::meta::{RequestMeta, ResultMeta};
+use crate::meta::{ResultMeta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
 use crate::wire::Map;
 
@@ -45,20 +45,18 @@ wire_union! {
 }
 
 wire_choice! {
-    /// How the user is asked.
-    pub enum ElicitMode {
+    /// That the user is asked with a form, said explicitly.
+    pub enum FormMode {
         /// With a form.
         Form = "form",
-        /// With a page.
-        Url = "url",
     }
 }
 
 wire_struct! {
     /// A form for the user. Never for secrets.
     pub struct ElicitFormParams [since(V2025_06_18)] {
-        /// [`ElicitMode::Form`] when it is set.
-        opt mode: ElicitMode = "mode", in since(V2025_11_25);
+        /// What its absence means, too.
+        opt mode: FormMode = "mode", in since(V2025_11_25);
         /// What to tell the user.
         req message: String = "message";
         /// The form.
@@ -66,7 +64,7 @@ wire_struct! {
         /// Asks for a task instead of the result.
         opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
         /// Additional data.
-        meta meta: RequestMeta = "_meta", in until(V2025_11_25);
+        meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
 
@@ -97,7 +95,7 @@ wire_struct! {
         /// Asks for a task instead of the result.
         opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
         /// Additional data.
-        meta meta: RequestMeta = "_meta", in until(V2025_11_25);
+        meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
 

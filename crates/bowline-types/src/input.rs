@@ -33,10 +33,10 @@ use std::borrow::Cow;
 use crate::elicitation::{ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
 use crate::json::{DecodeError, Encoder, JsonObject, Reader, Unsayable};
 use crate::meta::ResultMeta;
-use crate::revision::Revision;
+use crate::revision::{Revision, Revisions};
 use crate::roots::{ListRootsParams, ListRootsResult};
 use crate::sampling::{CreateMessageParams, CreateMessageResult};
-use crate::wire::{Decode, Encode, Map, Shape, Wire};
+use crate::wire::{Decode, Encode, Map, Shape, Union, Variant, Wire};
 
 wire_struct! {
     /// A result that asks for input. It has questions, or a state, or both; with a
@@ -178,7 +178,33 @@ impl Encode for InputResponse {
 }
 
 impl Wire for InputResponse {
-    const SHAPE: &'static Shape = &Shape::Object;
+    const SHAPE: &'static Shape = &Shape::Union(&Union {
+        name: "InputResponse",
+        decided_by: "the presence of `action`, `model` or `roots`",
+        variants: &[
+            Variant {
+                name: "action",
+                revisions: Revisions::ALL,
+                shape: ElicitResult::SHAPE,
+            },
+            Variant {
+                name: "model",
+                revisions: Revisions::ALL,
+                shape: CreateMessageResult::SHAPE,
+            },
+            Variant {
+                name: "roots",
+                revisions: Revisions::ALL,
+                shape: ListRootsResult::SHAPE,
+            },
+        ],
+        select: |json| {
+            let reader = json.reader();
+            ["action", "model", "roots"]
+                .iter()
+                .position(|name| matches!(reader.peek_member(name), Ok(Some(_))))
+        },
+    });
 }
 
 crate::wire::serde_through_json!(InputResponse);

@@ -1,8 +1,8 @@
 //! `_meta`: the open map that messages and items carry beside their own members.
 //!
-//! Four types hold it, by where it stands: [`RequestMeta`], [`ResultMeta`],
-//! [`NotificationMeta`], and [`Meta`] on items such as tools and content. All keep
-//! every key as it came. Typed access goes through [`MetaKey`] constants, for the keys
+//! Several types hold it, by where it stands: [`RequestMeta`], [`ServerRequestMeta`],
+//! [`ResultMeta`], [`SubscriptionResultMeta`], [`NotificationMeta`], and [`Meta`] on items
+//! such as tools and content. All keep every key as it came. Typed access goes through [`MetaKey`] constants, for the keys
 //! that the protocol reserves ([`keys`]) and for your own:
 //!
 //! ```
@@ -112,8 +112,7 @@ pub mod keys {
     pub const BAGGAGE: MetaKey<String> = MetaKey::new("baggage");
 }
 
-/// Declares one of the four types. `checked` ones refuse to be written without the
-/// members that the revision demands.
+/// Declares one of the types. None can be written without what the revision demands.
 macro_rules! meta_type {
     (
         $(#[$attribute:meta])*
@@ -268,6 +267,13 @@ meta_type! {
         keys::CLIENT_CAPABILITIES: ClientCapabilities, in since(V2026_07_28), must since(V2026_07_28);
         keys::CLIENT_INFO: Implementation, in since(V2026_07_28);
         keys::LOG_LEVEL: LoggingLevel, in since(V2026_07_28);
+    }
+}
+
+meta_type! {
+    /// `_meta` of the parameters of a server's request, or of an input request.
+    ServerRequestMeta {
+        keys::PROGRESS_TOKEN: ProgressToken, in until(V2025_11_25);
     }
 }
 

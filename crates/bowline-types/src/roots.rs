@@ -10,7 +10,7 @@
 //! assert_eq!(roots.roots[0].name.as_deref(), Some("project"));
 //! ```
 
-use crate::meta::{Meta, ResultMeta};
+use crate::meta::{Meta, ResultMeta, ServerRequestMeta};
 
 wire_struct! {
     /// A directory or file.
@@ -28,7 +28,7 @@ wire_struct! {
     /// The parameters of `roots/list`.
     pub struct ListRootsParams {
         /// Additional data.
-        meta meta: Meta = "_meta";
+        meta meta: ServerRequestMeta = "_meta";
         ..extras;
     }
 }

@@ -20,9 +20,9 @@ mod one_or_many;
 use crate::common::Role;
 use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};
 use crate::json::{Json, JsonObject, Number};
-use crate::meta::{Meta, RequestMeta};
+use crate::meta::{Meta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
-use crate::tools::{Tool, is_known_structure};
+use crate::tools::{STRUCTURED, Tool, is_known_structure};
 
 pub use one_or_many::OneOrMany;
 
@@ -52,7 +52,7 @@ wire_struct! {
         /// Asks for a task instead of the result.
         opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
         /// Additional data.
-        meta meta: RequestMeta = "_meta", in until(V2025_11_25);
+        meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
 
@@ -128,7 +128,8 @@ wire_struct! {
         /// The result for the model.
         def content: Vec<ContentBlock> = "content";
         /// The result for programs. An object before 2026-07-28.
-        any structured_content: Json = "structuredContent", when is_known_structure;
+        any structured_content: Json = "structuredContent", when is_known_structure,
+            shaped &STRUCTURED;
         /// Whether the tool failed. Default false.
         opt is_error: bool = "isError";
         /// Additional data, which must come back in later rounds.

@@ -28,8 +28,8 @@ use crate::error::ErrorObject;
 use crate::input::{InputRequest, InputResponse};
 use crate::json::{Encoder, JsonObject, Reason, Unsayable};
 use crate::meta::RequestMeta;
-use crate::revision::Revision;
-use crate::wire::Map;
+use crate::revision::{Revision, Revisions};
+use crate::wire::{Condition, Map};
 
 pub use results::{
     CancelTaskResult, CreateTaskResult, GetTaskResult, ListTasksResult, TaskStatusParams,
@@ -89,7 +89,7 @@ wire_struct! {
     ///
     /// Since 2026-07-28 a task that waits has questions, a completed one its result and a
     /// failed one its error. 2025-11-25 has the plain task in the same places.
-    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check {
+    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check, demanding STATUS_BRINGS {
         /// Its id.
         req task_id: String = "taskId";
         /// Where it stands.
@@ -129,18 +129,38 @@ impl DetailedTask {
         }
     }
 
-    // Extension schema: each status has the members that belong to it.
     fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
-        if encoder.revision() != Some(Revision::V2026_07_28) {
-            return Ok(());
-        }
-        let missing = match self.status {
-            TaskStatus::InputRequired if self.input_requests.is_none() => "inputRequests",
-            TaskStatus::Completed if self.result.is_none() => "result",
-            TaskStatus::Failed if self.error.is_none() => "error",
-            _ => return Ok(()),
+        let has = |member| match member {
+            "inputRequests" => self.input_requests.is_some(),
+            "result" => self.result.is_some(),
+            _ => self.error.is_some(),
         };
-        Err(encoder.unsayable(Reason::Missing(missing)))
+        let missing = STATUS_BRINGS.iter().find(|condition| {
+            let applies = encoder
+                .revision()
+                .is_some_and(|revision| condition.revisions.contains(revision));
+            applies && self.status.as_str() == condition.is && !has(condition.requires)
+        });
+        match missing {
+            Some(condition) => Err(encoder.unsayable(Reason::Missing(condition.requires))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a status brings along, as the schema of the extension has it.
+const STATUS_BRINGS: [Condition; 3] = [
+    brings("input_required", "inputRequests"),
+    brings("completed", "result"),
+    brings("failed", "error"),
+];
+
+const fn brings(status: &'static str, requires: &'static str) -> Condition {
+    Condition {
+        member: "status",
+        is: status,
+        requires,
+        revisions: Revisions::since(Revision::V2026_07_28),
     }
 }
 

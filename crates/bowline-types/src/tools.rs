@@ -32,9 +32,9 @@ use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, Json, JsonObject, Kind, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
 use crate::result::{TASK, result_type};
-use crate::revision::Revision;
+use crate::revision::{Revision, Revisions};
 use crate::tasks::{CreateTaskResult, TaskMetadata};
-use crate::wire::Map;
+use crate::wire::{Map, Shape};
 
 pub use schema::{InputSchema, InvalidInputSchema, OutputSchema};
 
@@ -183,7 +183,7 @@ wire_struct! {
         /// 2026-07-28, any value since; another value is left out for older peers, so say
         /// it in `content` too.
         any structured_content: Json = "structuredContent", in since(V2025_06_18),
-            when is_known_structure;
+            when is_known_structure, shaped &STRUCTURED;
         /// Whether the tool failed. Default false.
         opt is_error: bool = "isError";
         /// Additional data.
@@ -237,7 +237,13 @@ fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(result_type.unwrap_or("complete".into()))
 }
 
-/// Structured content of handshake revisions is an object.
+/// Structured content is an object in the handshake era.
+pub(crate) const STRUCTURED: Shape = Shape::In(
+    Revisions::since(Revision::V2026_07_28),
+    &Shape::Any,
+    &Shape::Object,
+);
+
 pub(crate) fn is_known_structure(value: &Json, revision: Revision) -> bool {
     revision >= Revision::V2026_07_28 || value.kind() == Kind::Object
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::json::{JsonObject, JsonRef, Kind, index_path, key_path, shortened};
 use crate::revision::Revision;
-use crate::wire::{Member, Shape, Struct, Union};
+use crate::wire::{Condition, Member, Shape, Struct, Union};
 
 /// Checks `json` against `shape` as `revision` has it.
 ///
@@ -112,6 +112,10 @@ impl Checker {
             Shape::Map(value) => self.members(place, json, |checker, place, json| {
                 checker.value(place, json, value);
             }),
+            Shape::In(revisions, shape, otherwise) => {
+                let applies = revisions.contains(self.revision);
+                self.value(place, json, if applies { shape } else { otherwise });
+            }
             Shape::Struct(shape) => self.object(place, json, shape),
             Shape::Union(shape) => self.union(place, json, shape),
         }
@@ -136,6 +140,18 @@ impl Checker {
         for Member { name, required, .. } in shape.members_in(self.revision) {
             if required.contains(self.revision) && !present.iter().any(|key| key == name) {
                 self.error(place, format!("required member `{name}` is missing"));
+            }
+        }
+        for condition in shape.conditions_in(self.revision) {
+            let Condition {
+                member,
+                is,
+                requires,
+                ..
+            } = condition;
+            let applies = matches!(json.reader().peek_tag(member), Ok(Some(found)) if found == *is);
+            if applies && !present.iter().any(|key| key == requires) {
+                self.error(place, format!("`{requires}` is missing: {member} is {is}"));
             }
         }
     }

@@ -9,6 +9,7 @@
 //!     pub struct Name                               then, in this order:
 //!         [since(V2025_03_26)]                      revisions that have the type; all
 //!         checked by function                       what else must hold to be written
+//!         , demanding TABLE                         the same as conditions of the shape
 //!     {
 //!         @required "type" = "audio";               a member that is always this string
 //!         @lenient "resultType" = "complete", in …;  the same, but its absence means it
@@ -21,7 +22,8 @@
 //!                                                   together with `in` and `must`
 //!             or refuse,                            unsayable where it is unknown
 //!             when guard,                           left out unless `guard(&value, revision)`
-//!             default "0";                          written where demanded and not set
+//!             default "0",                          written where demanded and not set
+//!             shaped &SHAPE;                        a shape other than that of the type
 //!         ..extras;                                 unknown members are kept here
 //!     }
 //! }
@@ -164,7 +166,9 @@ macro_rules! revisions {
 macro_rules! wire_struct {
     (
         $(#[$type_attribute:meta])*
-        pub struct $name:ident $([$type_revisions:expr])? $(checked by $check:path)? {
+        pub struct $name:ident $([$type_revisions:expr])? $(checked by $check:path)?
+            $(, demanding $conditions:path)?
+        {
             $(
                 @ $literal_kind:ident $literal:literal = $literal_value:literal
                 $(, in $literal_revisions:expr)? ;
@@ -178,6 +182,7 @@ macro_rules! wire_struct {
                 $(, or $refuse:ident)?
                 $(, when $guard:expr)?
                 $(, default $default:literal)?
+                $(, shaped $shape:expr)?
                 ;
             )*
             $(.. $extras:ident ;)?
@@ -285,7 +290,7 @@ macro_rules! wire_struct {
                         $(
                             $crate::wire::Member::new(
                                 $wire,
-                                wire_struct!(@shape $kind $type),
+                                wire_struct!(@shape $kind $type, $($shape)?),
                                 Self::REVISIONS
                                     .intersection(revisions!($($revisions)?))
                                     $(.without(revisions!(since($renamed_since))))?,
@@ -293,14 +298,14 @@ macro_rules! wire_struct {
                             ),
                             $($crate::wire::Member::new(
                                 $new_wire,
-                                wire_struct!(@shape $kind $type),
+                                wire_struct!(@shape $kind $type,),
                                 Self::REVISIONS.intersection(revisions!(since($renamed_since))),
                                 wire_struct!(@required $kind []),
                             ),)?
                         )*
                     ],
                     wire_struct!(@is_open $($extras)?),
-                ));
+                )$(.demanding(&$conditions))?);
         }
 
         $crate::wire::serde_through_json!($name);
@@ -448,10 +453,11 @@ macro_rules! wire_struct {
         $encoder.write_optional($rule, sayable)?
     };
 
-    (@shape nul $type:ty) => {
+    (@shape $kind:ident $type:ty, $shape:expr) => { $shape };
+    (@shape nul $type:ty,) => {
         &$crate::wire::Shape::Nullable(<$type as $crate::wire::Wire>::SHAPE)
     };
-    (@shape $kind:ident $type:ty) => { <$type as $crate::wire::Wire>::SHAPE };
+    (@shape $kind:ident $type:ty,) => { <$type as $crate::wire::Wire>::SHAPE };
 
     (@required req $must:tt) => { $crate::revision::Revisions::ALL };
     (@required def $must:tt) => { $crate::revision::Revisions::ALL };

@@ -38,7 +38,7 @@ use crate::revision::Revision;
 
 pub use check::{Finding, MAX_FINDINGS, Severity, check};
 pub use map::Map;
-pub use shape::{Choice, Member, Shape, Struct, Union, Variant};
+pub use shape::{Choice, Condition, Member, Shape, Struct, Union, Variant};
 
 pub(crate) use basic::{expect_literal, once, optional, serde_through_json};
 pub(crate) use macros::Rule;

@@ -31,6 +31,8 @@ pub enum Shape {
     Nullable(&'static Self),
     /// A value, or an array of such values from some revisions on.
     OneOrMany(&'static Self, Revisions),
+    /// One shape in some revisions, another one in the rest.
+    In(Revisions, &'static Self, &'static Self),
     /// One of several strings.
     Choice(&'static Choice),
     /// An object with members of its own.
@@ -61,8 +63,24 @@ pub struct Struct {
     pub members: &'static [Member],
     /// Types whose members stand among these, and the revisions in which they do.
     pub includes: &'static [(&'static Self, Revisions)],
+    /// Members that are demanded by the value of another one.
+    pub conditions: &'static [Condition],
     /// Whether unknown members are kept.
     pub is_open: bool,
+}
+
+/// A member that is demanded by the value of another one.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Condition {
+    /// The member that decides.
+    pub member: &'static str,
+    /// The string that it must be.
+    pub is: &'static str,
+    /// The member that must be there then.
+    pub requires: &'static str,
+    /// The revisions in which it must.
+    pub revisions: Revisions,
 }
 
 /// A member of an object type.
@@ -119,6 +137,7 @@ impl Struct {
             revisions,
             members,
             includes: &[],
+            conditions: &[],
             is_open,
         }
     }
@@ -131,15 +150,30 @@ impl Struct {
         self
     }
 
+    pub(crate) const fn demanding(mut self, conditions: &'static [Condition]) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
     /// The members that a value has in `revision`, its own and the included ones.
     pub fn members_in(&self, revision: Revision) -> impl Iterator<Item = &'static Member> {
-        let included = self
-            .includes
-            .iter()
-            .filter(move |(_, revisions)| revisions.contains(revision))
-            .flat_map(|(included, _)| included.members);
+        let included = self.included(revision).flat_map(|shape| shape.members);
         let all = self.members.iter().chain(included);
         all.filter(move |member| member.revisions.contains(revision))
+    }
+
+    /// The conditions that hold in `revision`, its own and the included ones.
+    pub fn conditions_in(&self, revision: Revision) -> impl Iterator<Item = &'static Condition> {
+        let included = self.included(revision).flat_map(|shape| shape.conditions);
+        let all = self.conditions.iter().chain(included);
+        all.filter(move |condition| condition.revisions.contains(revision))
+    }
+
+    fn included(&self, revision: Revision) -> impl Iterator<Item = &'static Self> {
+        self.includes
+            .iter()
+            .filter(move |(_, revisions)| revisions.contains(revision))
+            .map(|(shape, _)| *shape)
     }
 
     /// The revisions that have a member of that name.
