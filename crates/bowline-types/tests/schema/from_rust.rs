@@ -1,0 +1,145 @@
+//! Values made from the Rust side, written by the types, validate.
+
+use bowline_types::envelope::Envelope;
+use bowline_types::{JsonRef, Method, RequestId, envelope};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use super::catalog::{Cover, Recoded, Type, cover};
+use super::choices::{Choices, bytes};
+use super::files::{FILES, File, first_error};
+use super::shapes::FromShape;
+
+/// How often each definition is tried. The smallest file has 79 of them.
+const CASES: u32 = 60;
+
+/// Definitions that our values don't satisfy, with the reason.
+const EXEMPT: &[(&str, &str)] = &[
+    // One Rust type, several definitions: a value satisfies that of its status or kind.
+    ("CancelledTask", "a DetailedTask of another status"),
+    ("CompletedTask", "a DetailedTask of another status"),
+    ("FailedTask", "a DetailedTask of another status"),
+    ("InputRequiredTask", "a DetailedTask of another status"),
+    ("WorkingTask", "a DetailedTask of another status"),
+    ("EnumSchema", "a PrimitiveSchema that is no choice"),
+    ("MultiSelectEnumSchema", "a PrimitiveSchema of another kind"),
+    (
+        "SingleSelectEnumSchema",
+        "a PrimitiveSchema of another kind",
+    ),
+];
+
+// proves: PV-6
+#[test]
+fn what_is_written_validates_in_every_revision() {
+    for file in FILES.iter() {
+        let (mut said, mut tried) = (0, 0);
+        for definition in file.definitions.keys() {
+            let is_exempt = EXEMPT.iter().any(|(name, _)| name == definition);
+            let Some(cover) = cover(file, definition).filter(|_| !is_exempt) else {
+                continue;
+            };
+            let counts = match cover {
+                Cover::Type(of) => validates(file, definition, of, &|_, json| json),
+                Cover::Answer(of) => validates(file, definition, of, &answer),
+                Cover::Message(method, of) => {
+                    validates(file, definition, of, &|id, json| message(method, id, json))
+                }
+                _ => continue,
+            };
+            said += counts.said;
+            tried += counts.tried;
+            assert!(
+                counts.said > CASES / 4,
+                "{}: {definition} is hardly ever said",
+                file.name
+            );
+        }
+        assert!(
+            said >= 1000,
+            "{}: only {said} of {tried} cases were said",
+            file.name
+        );
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    said: u32,
+    tried: u32,
+}
+
+fn validates(
+    file: &File,
+    definition: &str,
+    of: Type,
+    wrap: &dyn Fn(i64, Value) -> Value,
+) -> Counts {
+    let validator = file.validator(definition);
+    let counts = std::cell::RefCell::new(Counts::default());
+    let mut runner = TestRunner::new(Config {
+        cases: CASES,
+        failure_persistence: None,
+        max_shrink_iters: 10_000,
+        ..Config::default()
+    });
+    let outcome = runner.run(&bytes(), |bytes| {
+        let mut choices = Choices::new(&bytes);
+        let mixed = choices.one_in(3);
+        let id = choices.integer();
+        let value = FromShape {
+            choices: &mut choices,
+            revision: file.revision,
+            mixed,
+        }
+        .value(of.shape);
+        counts.borrow_mut().tried += 1;
+        let said = match (of.recode)(&value.to_string(), file.revision) {
+            Recoded::Unreadable(error) => {
+                return Err(TestCaseError::fail(format!("{error}: {value}")));
+            }
+            // What a value of another revision's making can't say, it reports.
+            Recoded::Unsayable(_) if mixed => return Ok(()),
+            Recoded::Unsayable(error) => {
+                return Err(TestCaseError::fail(format!("{error}: {value}")));
+            }
+            Recoded::Said(json) => json.to::<Value>().unwrap(),
+        };
+        counts.borrow_mut().said += 1;
+        let message = wrap(id, said);
+        match first_error(&validator, &message) {
+            None => Ok(()),
+            Some(error) => Err(TestCaseError::fail(format!(
+                "{error}: {message} from {value}"
+            ))),
+        }
+    });
+    if let Err(error) = outcome {
+        panic!("{}: {definition}: {error}", file.name);
+    }
+    counts.into_inner()
+}
+
+/// The request or notification around parameters, as the envelope writes it.
+fn message(method: Method, id: i64, params: Value) -> Value {
+    let params = params.to_string();
+    let params = Some(JsonRef::parse(&params).unwrap());
+    let mut frame = Vec::new();
+    if method.is_request() {
+        envelope::write_raw_request(&mut frame, &RequestId::from(id), method.as_str(), params);
+    } else {
+        envelope::write_raw_notification(&mut frame, method.as_str(), params);
+    }
+    let read = Envelope::parse(&frame).unwrap();
+    match read {
+        Envelope::Request(request) => assert_eq!(request.method, method.as_str()),
+        Envelope::Notification(notification) => assert_eq!(notification.method, method.as_str()),
+        other => panic!("{other:?}"),
+    }
+    serde_json::from_slice(&frame).unwrap()
+}
+
+fn answer(id: i64, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}

@@ -1,0 +1,185 @@
+//! Instances of every definition are read, and written unchanged.
+
+use bowline_types::envelope::Envelope;
+use bowline_types::wire::Shape;
+use bowline_types::{ErrorObject, Wire};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use super::catalog::{Cover, Recoded, Type, cover};
+use super::choices::{Choices, bytes};
+use super::files::{FILES, File, first_error};
+use super::generate::FromSchema;
+
+/// How often each definition is tried. The smallest file has 79 of them.
+const CASES: u32 = 40;
+
+// proves: PV-5
+#[test]
+fn instances_are_read_and_written_unchanged() {
+    for file in FILES.iter() {
+        let mut tried = 0;
+        for definition in file.definitions.keys() {
+            let Some(cover) = cover(file, definition) else {
+                continue;
+            };
+            if !matches!(cover, Cover::Messages(_) | Cover::Not(_)) {
+                tried += round_trips(file, definition, cover);
+            }
+        }
+        assert!(tried >= 1000, "{}: only {tried} cases", file.name);
+    }
+}
+
+fn round_trips(file: &File, definition: &str, cover: Cover) -> u32 {
+    let validator = file.validator(definition);
+    let open = |name: &str| is_open(file, name);
+    let mut runner = TestRunner::new(Config {
+        cases: CASES,
+        failure_persistence: None,
+        max_shrink_iters: 10_000,
+        ..Config::default()
+    });
+    let outcome = runner.run(&bytes(), |bytes| {
+        let mut from_schema = FromSchema {
+            file,
+            choices: &mut Choices::new(&bytes),
+            is_open: &open,
+            is_part: false,
+        };
+        let instance = from_schema.definition(definition);
+        // First of all the generator itself must be right.
+        if let Some(error) = first_error(&validator, &instance) {
+            return Err(TestCaseError::fail(format!(
+                "the instance is wrong: {error}: {instance}"
+            )));
+        }
+        check(file, cover, &instance)
+            .map_err(|fault| TestCaseError::fail(format!("{fault}: {instance}")))
+    });
+    if let Err(error) = outcome {
+        panic!("{}: {definition}: {error}", file.name);
+    }
+    CASES
+}
+
+fn check(file: &File, cover: Cover, instance: &Value) -> Result<(), String> {
+    match cover {
+        Cover::Type(of) => unchanged(file, of, instance),
+        Cover::Message(method, params) => {
+            if instance["method"] != method.as_str() {
+                return Err(format!("its method is not {method}"));
+            }
+            match instance.get("params") {
+                Some(instance) if file.name == "ext-tasks" && method.is_request() => {
+                    unchanged(file, params, &with_meta(instance))
+                }
+                Some(instance) => unchanged(file, params, instance),
+                None => Ok(()),
+            }
+        }
+        Cover::Answer(of) => {
+            let text = instance.to_string();
+            let envelope = Envelope::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+            let Envelope::Success(success) = envelope else {
+                return Err("it is no result".into());
+            };
+            unchanged(file, of, &success.result.to().unwrap())
+        }
+        Cover::Failure(kind, data) => failure(file, kind.code(file.revision), data, instance),
+        Cover::Error(kind) => {
+            let error =
+                ErrorObject::from_json(&instance.to_string()).map_err(|error| error.to_string())?;
+            match error.kind(file.revision) == Some(kind) {
+                true => Ok(()),
+                false => Err(format!("its code doesn't mean {kind}")),
+            }
+        }
+        Cover::Envelope => envelope(instance),
+        Cover::Messages(_) | Cover::Not(_) => Ok(()),
+    }
+}
+
+/// The schema of the extension doesn't repeat what 2026-07-28 demands of every request.
+fn with_meta(params: &Value) -> Value {
+    let mut params = params.clone();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
+}
+
+fn unchanged(file: &File, of: Type, instance: &Value) -> Result<(), String> {
+    match (of.recode)(&instance.to_string(), file.revision) {
+        Recoded::Unreadable(error) => Err(format!("unreadable: {error}")),
+        Recoded::Unsayable(error) => Err(format!("unsayable: {error}")),
+        Recoded::Said(json) => match json.to::<Value>() {
+            Ok(value) if value == *instance => Ok(()),
+            _ => Err(format!("it became {json}")),
+        },
+    }
+}
+
+fn failure(
+    file: &File,
+    code: Option<i64>,
+    data: Option<Type>,
+    instance: &Value,
+) -> Result<(), String> {
+    let text = instance.to_string();
+    let Ok(Envelope::Failure(failure)) = Envelope::parse(text.as_bytes()) else {
+        return Err("it is no error".into());
+    };
+    let error =
+        ErrorObject::from_json(failure.error.as_str()).map_err(|error| error.to_string())?;
+    if Some(error.code) != code {
+        return Err(format!("its code is not {code:?}"));
+    }
+    match (data, error.data) {
+        (Some(of), Some(data)) => unchanged(file, of, &data.to().unwrap()),
+        _ => Ok(()),
+    }
+}
+
+/// The envelope finds what the instance says.
+fn envelope(instance: &Value) -> Result<(), String> {
+    let text = instance.to_string();
+    let parsed = Envelope::parse(text.as_bytes());
+    let agrees = match (instance, parsed) {
+        (Value::Array(parts), Ok(Envelope::Batch(batch))) => {
+            batch.len() == parts.len() && batch.parts().all(|part| part.is_ok())
+        }
+        (Value::Array(parts), Err(_)) => parts.is_empty(),
+        (_, Ok(Envelope::Request(request))) => {
+            instance["method"] == *request.method && instance["id"] == to_value(&request.id)
+        }
+        (_, Ok(Envelope::Notification(notification))) => {
+            instance["method"] == *notification.method && instance.get("id").is_none()
+        }
+        (_, Ok(Envelope::Success(success))) => {
+            instance["result"] == success.result.to::<Value>().unwrap()
+        }
+        (_, Ok(Envelope::Failure(failure))) => {
+            instance["error"] == failure.error.to::<Value>().unwrap()
+        }
+        (_, Ok(Envelope::Batch(_)) | Err(_)) => false,
+    };
+    match agrees {
+        true => Ok(()),
+        false => Err("the envelope is another".into()),
+    }
+}
+
+fn to_value(id: &impl Wire) -> Value {
+    id.to_lossless_json().unwrap().to().unwrap()
+}
+
+/// Whether the type of a definition keeps unknown members.
+fn is_open(file: &File, definition: &str) -> bool {
+    match cover(file, definition) {
+        Some(Cover::Type(of)) => matches!(of.shape, Shape::Struct(shape) if shape.is_open),
+        _ => false,
+    }
+}

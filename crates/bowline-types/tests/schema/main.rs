@@ -1,0 +1,18 @@
+//! The types against the official schema files, in both directions.
+//!
+//! - `coverage`: every definition of every file is a Rust type or has a reason.
+//! - `members`: what the shapes say of members equals what the schemas say.
+//! - `from_rust`: values made from the shapes and written by the types validate.
+//! - `from_schema`: instances made from the schemas are read and written unchanged.
+//! - `checking`: `wire::check` and a JSON Schema validator agree.
+
+mod catalog;
+mod checking;
+mod choices;
+mod coverage;
+mod files;
+mod from_rust;
+mod from_schema;
+mod generate;
+mod members;
+mod shapes;

@@ -1,0 +1,162 @@
+//! Values from the Rust side: JSON that a type reads, made from its shape.
+//!
+//! Members of all revisions stand side by side in it, so that a value holds more than any
+//! one revision can say, as a program's values do.
+
+use bowline_types::Revision;
+use bowline_types::wire::{Shape, Struct, Union};
+use serde_json::{Map, Value, json};
+
+use super::choices::Choices;
+
+pub(crate) struct FromShape<'c, 'b> {
+    pub(crate) choices: &'c mut Choices<'b>,
+    /// The revision whose required members are always there.
+    pub(crate) revision: Revision,
+    /// Whether members and variants of other revisions are made, too.
+    pub(crate) mixed: bool,
+}
+
+impl FromShape<'_, '_> {
+    pub(crate) fn value(&mut self, shape: &Shape) -> Value {
+        match shape {
+            Shape::String => json!(self.choices.text()),
+            Shape::Integer => json!(self.choices.integer()),
+            Shape::Number => self.number(),
+            Shape::Boolean => json!(self.choices.one_in(2)),
+            Shape::Id if self.choices.one_in(2) => json!(self.choices.text()),
+            Shape::Id => json!(self.choices.integer()),
+            Shape::Any => self.any(2),
+            Shape::Object => self.free_object(2),
+            Shape::Literal(literal) => json!(literal),
+            Shape::Choice(choice) => json!(self.choices.pick(choice.known)),
+            Shape::Nullable(_) if self.choices.one_in(2) => Value::Null,
+            Shape::Nullable(inner) => self.value(inner),
+            Shape::Array(element) => self.array(element),
+            Shape::OneOrMany(element, many) => {
+                let may_be_many = self.mixed || many.contains(self.revision);
+                if may_be_many && self.choices.one_in(3) {
+                    self.array(element)
+                } else {
+                    self.value(element)
+                }
+            }
+            Shape::Map(value) => {
+                let keys = ["", "k", "io.x/y"];
+                let count = self.choices.below(keys.len());
+                let entries = keys[..count].iter();
+                let entries = entries.map(|key| ((*key).to_owned(), self.value(value)));
+                Value::Object(entries.collect())
+            }
+            Shape::In(revisions, shape, otherwise) => {
+                let applies = self.mixed || revisions.contains(self.revision);
+                self.value(if applies { shape } else { otherwise })
+            }
+            Shape::Struct(shape) => self.members(shape),
+            Shape::Union(shape) => self.variant(shape),
+            other => panic!("{other:?} is new: say how its values are made"),
+        }
+    }
+
+    fn members(&mut self, shape: &Struct) -> Value {
+        let mut object = Map::new();
+        let mixed = self.mixed;
+        // A variant of another revision is made in the words of that one.
+        let revision = match shape.revisions.contains(self.revision) {
+            true => self.revision,
+            false => shape
+                .revisions
+                .newest()
+                .expect("a type is in some revision"),
+        };
+        let own = shape.members_in(revision);
+        // Other revisions' members, without a second spelling of one that is there.
+        let others = Revision::ALL
+            .into_iter()
+            .filter(|_| mixed)
+            .flat_map(|revision| shape.members_in(revision))
+            .filter(|member| {
+                !["ttl", "ttlMs", "pollInterval", "pollIntervalMs"].contains(&member.name)
+            })
+            .filter(|member| member.name != "task" && !matches!(member.shape, Shape::Literal(_)));
+        for member in own.chain(others) {
+            if object.contains_key(member.name) {
+                continue;
+            }
+            // Half of what may be left out is.
+            if member.required.contains(revision) || self.choices.one_in(2) {
+                let value = self.value(member.shape);
+                object.insert(member.name.into(), bounded(member.name, value));
+            }
+        }
+        if shape.is_open && self.choices.one_in(4) {
+            object.insert("x-unknown".into(), self.any(1));
+        }
+        self.settle_status(&mut object);
+        Value::Object(object)
+    }
+
+    /// A task has what its status brings along, or the types refuse to say it.
+    fn settle_status(&mut self, object: &mut Map<String, Value>) {
+        let brings = match object.get("status").and_then(Value::as_str) {
+            Some("input_required") => ("inputRequests", json!({})),
+            Some("completed") => ("result", self.free_object(1)),
+            Some("failed") => ("error", json!({"code": 1, "message": self.choices.text()})),
+            _ => return,
+        };
+        object.entry(brings.0).or_insert(brings.1);
+    }
+
+    fn variant(&mut self, shape: &Union) -> Value {
+        let known: Vec<_> = shape
+            .variants
+            .iter()
+            .filter(|variant| self.mixed || variant.revisions.contains(self.revision))
+            .collect();
+        let variant = self.choices.pick(&known);
+        self.value(variant.shape)
+    }
+
+    fn array(&mut self, element: &Shape) -> Value {
+        (0..self.choices.below(3))
+            .map(|_| self.value(element))
+            .collect()
+    }
+
+    fn number(&mut self) -> Value {
+        self.choices
+            .pick(&[json!(0), json!(0.5), json!(1), json!(1.0), json!(0.25)])
+            .clone()
+    }
+
+    fn any(&mut self, depth: usize) -> Value {
+        match self.choices.below(7) {
+            0 => json!(self.choices.text()),
+            1 => json!(self.choices.integer()),
+            2 => json!(true),
+            3 => Value::Null,
+            4 => json!(1.5e-7),
+            5 if depth > 0 => json!([self.any(depth - 1), self.any(depth - 1)]),
+            _ if depth > 0 => self.free_object(depth - 1),
+            _ => json!({}),
+        }
+    }
+
+    fn free_object(&mut self, depth: usize) -> Value {
+        match self.choices.below(3) {
+            0 => json!({}),
+            1 => json!({"a": self.any(depth)}),
+            _ => json!({"b c": self.any(depth), "\u{e9}\"": self.any(depth)}),
+        }
+    }
+}
+
+/// Values that the schemas bound further than the types, which leave that to their users.
+fn bounded(member: &str, value: Value) -> Value {
+    match (member, &value) {
+        ("ttlMs", Value::Number(number)) => json!(number.as_i64().unwrap_or(0).max(0)),
+        ("uri" | "url" | "src" | "websiteUrl", Value::String(_)) => json!("file:///a"),
+        ("uriTemplate", Value::String(_)) => json!("file:///{a}"),
+        _ => value,
+    }
+}
