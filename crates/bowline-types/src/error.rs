@@ -18,7 +18,7 @@ use crate::capabilities::ClientCapabilities;
 use crate::elicitation::ElicitUrlParams;
 use crate::json::{DecodeError, Json};
 use crate::revision::{Revision, Revisions};
-use crate::wire::Wire;
+use crate::wire::{Shape, Wire};
 
 wire_struct! {
     /// The error of a response.
@@ -155,6 +155,24 @@ impl ErrorKind {
                 *known == code && is_accepted
             })
             .map(|(_, kind, _)| kind)
+    }
+
+    /// The shape of the `data` that `revision` demands with it. `None` when it demands none.
+    pub fn data(self, revision: Revision) -> Option<&'static Shape> {
+        self.code(revision)?;
+        match self {
+            Self::UrlElicitationRequired => Some(UrlElicitationData::SHAPE),
+            Self::MissingRequiredClientCapability => Some(MissingCapabilityData::SHAPE),
+            Self::UnsupportedProtocolVersion => Some(UnsupportedVersionData::SHAPE),
+            Self::ParseError
+            | Self::InvalidRequest
+            | Self::MethodNotFound
+            | Self::InvalidParams
+            | Self::InternalError
+            | Self::ResourceNotFound
+            | Self::HeaderMismatch
+            | Self::UserRejected => None,
+        }
     }
 
     /// The revisions that have a code for it.

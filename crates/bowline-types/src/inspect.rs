@@ -14,21 +14,31 @@
 //! assert_eq!(pong.summary(), "result of ping, id 1");
 //! ```
 
-use std::collections::VecDeque;
-use std::fmt;
+mod report;
 
-use crate::envelope::{Envelope, EnvelopeError, Failure, Success};
+use std::collections::VecDeque;
+
+use crate::envelope::{Batch, Envelope, EnvelopeError, Failure, Success};
 use crate::error::{ErrorKind, ErrorObject, may_send};
 use crate::id::RequestId;
 use crate::json::{JsonRef, shortened};
 use crate::method::Method;
 use crate::result::AnyResult;
-use crate::revision::{Revision, Revisions};
-use crate::wire::{Finding, Severity, Wire, check};
+use crate::revision::Revision;
+use crate::wire::{Finding, MAX_FINDINGS, Severity, Wire, check};
+
+pub use report::{Inspection, Verdict, What};
 
 /// Requests that wait for their answers. Beyond it the oldest is forgotten, and its
 /// answer is checked as one of an unknown request.
 pub const MAX_PENDING: usize = 4096;
+
+/// Bytes of an id that is remembered. The answer to a request with a longer one is
+/// checked as one of an unknown request, so that ids can't fill the memory.
+pub const MAX_PENDING_ID: usize = 1024;
+
+/// Parts of a batch that are kept. All of them are checked.
+pub const MAX_PARTS: usize = 1024;
 
 /// Looks at frames one after another, so that answers find their requests.
 #[derive(Debug, Default)]
@@ -44,16 +54,10 @@ impl Inspector {
 
     /// Says what `frame` is and in which revisions it is valid.
     pub fn inspect(&mut self, frame: &[u8]) -> Inspection {
-        match Envelope::parse(frame) {
-            Ok(Envelope::Batch(batch)) => {
-                let parts: Vec<_> = batch.parts().map(|part| self.part(part)).collect();
-                Inspection::batch(parts)
-            }
-            envelope => self.part(envelope),
-        }
+        self.envelope(Envelope::parse(frame))
     }
 
-    fn part(&mut self, envelope: Result<Envelope<'_>, EnvelopeError>) -> Inspection {
+    fn envelope(&mut self, envelope: Result<Envelope<'_>, EnvelopeError>) -> Inspection {
         match envelope {
             Ok(Envelope::Request(request)) => {
                 let method = request.method.parse().ok();
@@ -76,39 +80,62 @@ impl Inspector {
             }
             Ok(Envelope::Success(success)) => self.success(success),
             Ok(Envelope::Failure(failure)) => self.failure(failure),
-            Ok(Envelope::Batch(_)) => Inspection::invalid("a batch inside a batch".into()),
-            Err(error) => Inspection::invalid(error.to_string()),
+            // No part of a batch is a batch, so this goes one level deep.
+            Ok(Envelope::Batch(batch)) => self.batch(&batch),
+            Err(error) => Inspection::invalid(error),
         }
     }
 
+    fn batch(&mut self, batch: &Batch<'_>) -> Inspection {
+        let what = What::Batch { len: batch.len() };
+        let mut inspection = Inspection::message(what, |revision| {
+            if revision.has_batches() {
+                Vec::new()
+            } else {
+                vec![error("batches exist in 2025-03-26 only")]
+            }
+        });
+        for (part, number) in batch.parts().zip(1..) {
+            let part = self.envelope(part);
+            for verdict in &mut inspection.verdicts {
+                if verdict.revision.has_batches() && verdict.findings.len() < MAX_FINDINGS {
+                    verdict
+                        .findings
+                        .extend(part_finding(&part, number, verdict.revision));
+                }
+            }
+            if inspection.parts.len() < MAX_PARTS {
+                inspection.parts.push(part);
+            }
+        }
+        inspection
+    }
+
     fn success(&mut self, success: Success<'_>) -> Inspection {
-        let method = self.recall(&success.id);
+        let result = success.result;
+        let method = self.recall(&success.id, |method| {
+            let mut verdicts = Revision::ALL.into_iter();
+            verdicts.any(|revision| is_valid(&result_findings(method, result, revision)))
+        });
         let what = What::Result {
             of: method,
             id: success.id,
         };
-        Inspection::message(what, |revision| {
-            let Some(method) = method else {
-                let mut findings = check(success.result, AnyResult::SHAPE, revision);
+        Inspection::message(what, |revision| match method {
+            Some(method) => result_findings(method, result, revision),
+            None => {
+                let mut findings = check(result, AnyResult::SHAPE, revision);
                 findings.insert(
                     0,
                     note("its request is not in the input: checked as any result"),
                 );
-                return under("result", findings);
-            };
-            let mut findings = match presence(method, revision) {
-                Ok(notes) => notes,
-                Err(absent) => return vec![absent],
-            };
-            if let Some(shape) = method.result() {
-                findings.extend(under("result", check(success.result, shape, revision)));
+                under("result", findings)
             }
-            findings
         })
     }
 
     fn failure(&mut self, failure: Failure<'_>) -> Inspection {
-        let method = failure.id.as_ref().and_then(|id| self.recall(id));
+        let method = failure.id.as_ref().and_then(|id| self.recall(id, |_| true));
         let error = ErrorObject::from_json(failure.error.as_str()).ok();
         let has_id = failure.id.is_some();
         let what = What::Error {
@@ -119,7 +146,7 @@ impl Inspector {
         Inspection::message(what, |revision| {
             let mut findings = under("error", check(failure.error, ErrorObject::SHAPE, revision));
             if let Some(error) = &error {
-                findings.extend(code_notes(error.code, revision));
+                findings.extend(code_findings(error, revision));
             }
             if !has_id && revision < Revision::V2025_11_25 {
                 findings.push(note(
@@ -131,191 +158,41 @@ impl Inspector {
     }
 
     fn remember(&mut self, id: RequestId, method: Option<Method>) {
+        if id.as_i64().is_none() && id.to_string().len() > MAX_PENDING_ID {
+            return;
+        }
         if self.pending.len() == MAX_PENDING {
             self.pending.pop_front();
         }
         self.pending.push_back((id, method));
     }
 
-    fn recall(&mut self, id: &RequestId) -> Option<Method> {
-        let at = self
-            .pending
-            .iter()
-            .rposition(|(pending, _)| pending == id)?;
+    /// The method of the request that an answer belongs to, and forgets it.
+    ///
+    /// Both sides number their requests as they like and the input doesn't tell who
+    /// speaks. Of several requests with one id it is the oldest that the answer `fits`, or
+    /// the oldest of all.
+    fn recall(&mut self, id: &RequestId, fits: impl Fn(Method) -> bool) -> Option<Method> {
+        let mut same_id = (0..)
+            .zip(&self.pending)
+            .filter(|(_, (other, _))| other == id);
+        let (oldest, _) = same_id.clone().next()?;
+        let fitting = same_id.find(|(_, (_, method))| method.is_some_and(&fits));
+        let at = fitting.map_or(oldest, |(at, _)| at);
         self.pending.remove(at)?.1
     }
 }
 
-/// What a frame is, and in which revisions it is valid.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Inspection {
-    /// What it is.
-    pub what: What,
-    /// What each revision thinks of it, oldest first.
-    pub verdicts: Vec<Verdict>,
-    /// The messages of a batch.
-    pub parts: Vec<Self>,
-}
-
-/// What a frame is.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum What {
-    /// A request.
-    Request {
-        /// Its method, shortened.
-        method: Box<str>,
-        /// Its id.
-        id: RequestId,
-    },
-    /// A notification.
-    Notification {
-        /// Its method, shortened.
-        method: Box<str>,
-    },
-    /// An answer with a result.
-    Result {
-        /// The method of its request, when that was seen and known.
-        of: Option<Method>,
-        /// Its id.
-        id: RequestId,
-    },
-    /// An answer with an error.
-    Error {
-        /// The method of its request, when that was seen and known.
-        of: Option<Method>,
-        /// Its id.
-        id: Option<RequestId>,
-        /// Its code, when it could be read.
-        code: Option<i64>,
-    },
-    /// Several messages.
-    Batch,
-    /// No message at all.
-    Invalid {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// What one revision thinks of a frame.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Verdict {
-    /// The revision.
-    pub revision: Revision,
-    /// What it finds.
-    pub findings: Vec<Finding>,
-}
-
-impl Verdict {
-    /// Whether the frame is valid.
-    pub fn is_valid(&self) -> bool {
-        self.errors().next().is_none()
-    }
-
-    /// Why the frame is not valid.
-    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.findings
-            .iter()
-            .filter(|finding| finding.severity == Severity::Error)
-    }
-}
-
-impl Inspection {
-    /// The frame in a few words. Names that a peer chose are shortened, not escaped.
-    pub fn summary(&self) -> String {
-        self.what.to_string()
-    }
-
-    /// Whether `revision` thinks that it is valid.
-    pub fn is_valid_in(&self, revision: Revision) -> bool {
-        self.valid_in().contains(revision)
-    }
-
-    /// The revisions in which it is valid.
-    pub fn valid_in(&self) -> Revisions {
-        self.verdicts
-            .iter()
-            .filter(|verdict| verdict.is_valid())
-            .map(|verdict| verdict.revision)
-            .collect()
-    }
-
-    fn message(what: What, findings: impl Fn(Revision) -> Vec<Finding>) -> Self {
-        let verdicts = Revision::ALL.into_iter().map(|revision| Verdict {
-            revision,
-            findings: findings(revision),
-        });
-        Self {
-            what,
-            verdicts: verdicts.collect(),
-            parts: Vec::new(),
+/// What keeps a batch with this part from being valid.
+fn part_finding(part: &Inspection, number: usize, revision: Revision) -> Option<Finding> {
+    match &part.what {
+        What::Invalid { error: reason } => Some(error(&format!("part {number}: {reason}"))),
+        // Spec, basic/lifecycle, 2025-03-26: initialize is never in a batch.
+        What::Request { method, .. } if &**method == "initialize" => {
+            Some(error("`initialize` must not be in a batch"))
         }
-    }
-
-    fn batch(parts: Vec<Self>) -> Self {
-        let inspection = Self::message(What::Batch, |revision| {
-            if !revision.has_batches() {
-                return vec![error("batches exist in 2025-03-26 only")];
-            }
-            let mut findings = Vec::new();
-            for (index, part) in parts.iter().enumerate() {
-                if let What::Invalid { reason } = &part.what {
-                    findings.push(error(&format!("part {}: {reason}", index + 1)));
-                } else if !part.is_valid_in(revision) {
-                    findings.push(error(&format!("part {} is not valid", index + 1)));
-                }
-                // Spec, basic/lifecycle, 2025-03-26: initialize is never in a batch.
-                if matches!(&part.what, What::Request { method, .. } if &**method == "initialize") {
-                    findings.push(error("`initialize` must not be in a batch"));
-                }
-            }
-            findings
-        });
-        Self {
-            parts,
-            ..inspection
-        }
-    }
-
-    fn invalid(reason: String) -> Self {
-        Self {
-            what: What::Invalid { reason },
-            verdicts: Vec::new(),
-            parts: Vec::new(),
-        }
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |method: &Option<Method>| match method {
-            Some(method) => method.as_str(),
-            None => "a request that was not seen",
-        };
-        match self {
-            Self::Request { method, id } => write!(f, "request {method}, id {id}"),
-            Self::Notification { method } => write!(f, "notification {method}"),
-            Self::Result { of: method, id } => write!(f, "result of {}, id {id}", of(method)),
-            Self::Error {
-                of: method,
-                id,
-                code,
-            } => {
-                f.write_str("error")?;
-                if let Some(code) = code {
-                    write!(f, " {code}")?;
-                }
-                match id {
-                    Some(id) => write!(f, " of {}, id {id}", of(method)),
-                    None => f.write_str(" without an id"),
-                }
-            }
-            Self::Batch => f.write_str("batch"),
-            Self::Invalid { reason } => write!(f, "not a message: {reason}"),
-        }
+        _ if !part.is_valid_in(revision) => Some(error(&format!("part {number} is not valid"))),
+        _ => None,
     }
 }
 
@@ -359,15 +236,50 @@ fn presence(method: Method, revision: Revision) -> Result<Vec<Finding>, Finding>
     Ok(note.into_iter().collect())
 }
 
-fn code_notes(code: i64, revision: Revision) -> Vec<Finding> {
-    let mut notes = Vec::new();
-    if let Some(kind) = ErrorKind::from_code(code, revision) {
-        notes.push(note(&format!("code {code} means {kind}")));
+/// What the result of `method` is worth.
+fn result_findings(method: Method, result: JsonRef<'_>, revision: Revision) -> Vec<Finding> {
+    let mut findings = match presence(method, revision) {
+        Ok(notes) => notes,
+        Err(absent) => return vec![absent],
+    };
+    if let Some(shape) = method.result() {
+        findings.extend(under("result", check(result, shape, revision)));
+    }
+    findings
+}
+
+/// What the code means, and whether the data are what it demands.
+fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding> {
+    let code = error_object.code;
+    let mut findings = Vec::new();
+    let kind = ErrorKind::from_code(code, revision);
+    if let Some(kind) = kind {
+        findings.push(note(&format!("code {code} means {kind}")));
     }
     if !may_send(code, revision) {
-        notes.push(note(&format!("code {code} must not be sent in {revision}")));
+        findings.push(note(&format!("code {code} must not be sent")));
     }
-    notes
+    let demanded = kind.and_then(|kind| kind.data(revision));
+    match (demanded, &error_object.data) {
+        (Some(shape), Some(data)) => {
+            let data = under("data", check(data.as_ref(), shape, revision));
+            findings.extend(under("error", data));
+        }
+        (Some(_), None) => {
+            let missing = error(&format!(
+                "required member `data` is missing: code {code} demands it"
+            ));
+            findings.extend(under("error", vec![missing]));
+        }
+        (None, _) => {}
+    }
+    findings
+}
+
+fn is_valid(findings: &[Finding]) -> bool {
+    !findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
 }
 
 fn under(key: &str, findings: Vec<Finding>) -> Vec<Finding> {
@@ -397,6 +309,7 @@ fn finding(severity: Severity, message: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::revision::Revisions;
 
     fn inspect(frame: &str) -> Inspection {
         Inspector::new().inspect(frame.as_bytes())
@@ -475,6 +388,7 @@ mod tests {
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
         );
         assert_eq!(batch.valid_in().to_string(), "2025-03-26");
+        assert_eq!(batch.summary(), "batch of 2");
         assert_eq!(batch.parts.len(), 2);
         for bad in [
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},[]]"#,
@@ -486,6 +400,72 @@ mod tests {
         assert_eq!(
             inspect("[]").summary(),
             "not a message: a batch without messages (byte 0)"
+        );
+    }
+
+    #[test]
+    fn a_batch_of_any_size_is_described_by_a_bounded_part_of_it() {
+        let part = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let batch = |parts: usize, last: &str| {
+            let text = [vec![part; parts - 1], vec![last]].concat().join(",");
+            inspect(&format!("[{text}]"))
+        };
+        for parts in [MAX_PARTS, MAX_PARTS + 1] {
+            let good = batch(parts, part);
+            assert!(good.is_valid_in(Revision::V2025_03_26));
+            assert_eq!(good.what, What::Batch { len: parts });
+            assert_eq!(good.parts.len(), MAX_PARTS);
+        }
+        // What is not kept is checked all the same.
+        let bad = batch(MAX_PARTS + 1, "1");
+        assert_eq!(
+            errors(&bad, Revision::V2025_03_26),
+            ["part 1025: the frame is not a JSON object (byte 0)"]
+        );
+        let worse = inspect(&format!("[{}]", ["1"; 100].join(",")));
+        assert_eq!(errors(&worse, Revision::V2025_03_26).len(), MAX_FINDINGS);
+    }
+
+    #[test]
+    fn long_ids_are_not_remembered_and_shown_in_part() {
+        for (length, expected) in [
+            (MAX_PENDING_ID, "result of ping"),
+            (MAX_PENDING_ID + 1, "result of a request that was not seen"),
+        ] {
+            for id in [
+                "9".repeat(length),
+                format!("\"{}\"", "x".repeat(length - 2)),
+            ] {
+                let mut inspector = Inspector::new();
+                let mut summary = |rest: &str| {
+                    let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#);
+                    inspector.inspect(frame.as_bytes()).summary()
+                };
+                let request = summary(r#""method":"ping""#);
+                assert!(request.len() < 128, "{request}");
+                let result = summary(r#""result":{}"#);
+                assert!(
+                    result.starts_with(expected) && result.len() < 128,
+                    "{result}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_no_message_tells_where_and_whose() {
+        let frame = r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#;
+        let inspection = inspect(frame);
+        assert_eq!(
+            inspection.summary(),
+            "not a message: both `result` and `error` (byte 47), id 7"
+        );
+        let What::Invalid { error } = inspection.what else {
+            panic!("it is no message");
+        };
+        assert_eq!(
+            (error.offset(), error.id()),
+            (47, Some(&RequestId::from(7)))
         );
     }
 
@@ -503,7 +483,40 @@ mod tests {
             notes,
             [
                 "code -32002 means resource not found",
-                "code -32002 must not be sent in 2026-07-28"
+                "code -32002 must not be sent"
+            ]
+        );
+    }
+
+    #[test]
+    fn requests_of_both_sides_may_have_the_same_id() {
+        let mut inspector = Inspector::new();
+        inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+        let mut summary = |frame: &str| inspector.inspect(frame.as_bytes()).summary();
+        let roots = summary(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
+        assert_eq!(roots, "result of roots/list, id 1");
+        let tools = summary(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#);
+        assert_eq!(tools, "result of tools/list, id 1");
+    }
+
+    #[test]
+    fn codes_demand_their_data() {
+        let without = inspect(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m"}}"#);
+        assert_eq!(
+            errors(&without, Revision::V2026_07_28),
+            ["error: required member `data` is missing: code -32022 demands it"]
+        );
+        // The code has no meaning before.
+        assert!(without.is_valid_in(Revision::V2025_11_25));
+        let wrong = inspect(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m","data":{"supported":1}}}"#,
+        );
+        assert_eq!(
+            errors(&wrong, Revision::V2026_07_28),
+            [
+                "error.data.supported: expected an array, found a number",
+                "error.data: required member `requested` is missing",
             ]
         );
     }

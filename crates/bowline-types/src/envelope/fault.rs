@@ -28,7 +28,7 @@ impl EnvelopeError {
         }))
     }
 
-    /// The first thing that is wrong.
+    /// The first thing that is wrong; when the frame turns out not to be JSON, that.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }
@@ -38,7 +38,8 @@ impl EnvelopeError {
         self.0.offset
     }
 
-    /// The `id` of the message, when there is a valid one and it could be read.
+    /// The `id` of the message, when there is a valid one and it could be read. Of two
+    /// that differ neither is.
     pub fn id(&self) -> Option<&RequestId> {
         self.0.id.as_ref()
     }

@@ -56,11 +56,12 @@ struct Seen<'a> {
     fault: Option<(Fault, usize)>,
 }
 
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 enum Id {
     #[default]
     Absent,
     Null,
+    /// Not an id, or two that differ.
     Invalid,
     Valid(RequestId),
 }
@@ -93,6 +94,7 @@ impl<'a> Seen<'a> {
         scanner.advance();
         if !scanner.take(b'}') {
             loop {
+                scanner.peek();
                 let at = scanner.position();
                 let key = scanner.string()?;
                 scanner.expect(b':')?;
@@ -106,6 +108,8 @@ impl<'a> Seen<'a> {
         scanner.finish()
     }
 
+    /// A method, a result or an error is present from its key on: a text that breaks off
+    /// inside it still tells what the message was about.
     fn member(
         &mut self,
         scanner: &mut Scanner<'a>,
@@ -116,10 +120,11 @@ impl<'a> Seen<'a> {
             self.once(JSONRPC, self.has_version, at);
             self.version(scanner)
         } else if key.is(ID) {
-            self.once(ID, !matches!(self.id, Id::Absent), at);
+            self.once(ID, self.id != Id::Absent, at);
             self.id(scanner)
         } else if key.is(METHOD) {
             self.once(METHOD, self.method.is_present(), at);
+            self.method = Member::Invalid;
             self.method(scanner)
         } else if key.is(PARAMS) {
             self.once(PARAMS, self.params.is_present(), at);
@@ -127,10 +132,12 @@ impl<'a> Seen<'a> {
             Ok(())
         } else if key.is(RESULT) {
             self.once(RESULT, self.result.is_present(), at);
+            self.result = Member::Invalid;
             self.result = self.object(scanner, Fault::ResultNotAnObject)?;
             Ok(())
         } else if key.is(ERROR) {
             self.once(ERROR, self.error.is_present(), at);
+            self.error = Member::Invalid;
             self.error = self.object(scanner, Fault::ErrorNotAnObject)?;
             Ok(())
         } else {
@@ -163,17 +170,22 @@ impl<'a> Seen<'a> {
     fn id(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
         scanner.peek();
         let at = scanner.position();
-        self.id = match self.skip(scanner, 1)? {
+        let id = match self.skip(scanner, 1)? {
             Some(value) if value.kind() == Kind::Null => Id::Null,
+            // The text breaks off here, perhaps in the middle of the number.
+            Some(value) if value.kind() == Kind::Number && scanner.peek().is_none() => Id::Invalid,
             Some(value) => match RequestId::decode(&mut Reader::new(value.as_str())) {
                 Ok(id) => Id::Valid(id),
                 Err(_) => Id::Invalid,
             },
             None => Id::Invalid,
         };
-        if matches!(self.id, Id::Invalid) {
+        if id == Id::Invalid {
             self.blame(Fault::InvalidId, at);
         }
+        // Two ids that differ don't tell whose message it is.
+        let is_clear = self.id == Id::Absent || self.id == id;
+        self.id = if is_clear { id } else { Id::Invalid };
         Ok(())
     }
 

@@ -59,9 +59,18 @@ impl<'a> RawStr<'a> {
         self.matches(wanted, |a, b| a == b)
     }
 
-    /// Whether it is `wanted` when ASCII case is ignored.
+    /// Whether it is `wanted`, an ASCII name, to a parser that ignores case.
     pub(crate) fn is_ignoring_case(self, wanted: &str) -> bool {
-        self.matches(wanted, |a, b| a.eq_ignore_ascii_case(&b))
+        // Go's `encoding/json` takes `reſult` for `result`, others go by upper or lower case.
+        self.matches(wanted, |found, wanted| {
+            let ascii = match found {
+                '\u{130}' | '\u{131}' => 'i',
+                '\u{17f}' => 's',
+                '\u{212a}' => 'k',
+                other => other,
+            };
+            ascii.eq_ignore_ascii_case(&wanted)
+        })
     }
 
     fn matches(self, wanted: &str, equal: impl Fn(char, char) -> bool) -> bool {
@@ -174,6 +183,28 @@ mod tests {
         assert!(!raw(r#""i""#).is("id"));
         assert!(!raw(r#""\ud800""#).is("id"));
         assert!(raw(r#""\u0049D""#).is_ignoring_case("id"));
+        assert!(raw("\"RE\u{17f}ULT\"").is_ignoring_case("result"));
+        assert!(raw(r#""\u0131d""#).is_ignoring_case("id"));
+    }
+
+    #[test]
+    fn every_character_with_a_case_of_ascii_is_known() {
+        let is_case_of = |character: char, letter: char| {
+            let mut lower = character.to_lowercase();
+            lower.next() == Some(letter)
+                || character.to_uppercase().eq([letter.to_ascii_uppercase()])
+        };
+        let cased = |character: &char| character.is_lowercase() || character.is_uppercase();
+        for character in (char::MIN..=char::MAX).filter(cased) {
+            let text = format!("{character}");
+            for letter in 'a'..='z' {
+                assert_eq!(
+                    RawStr::new(&text, false, 0).is_ignoring_case(letter.encode_utf8(&mut [0])),
+                    is_case_of(character, letter),
+                    "{character:?} {letter}"
+                );
+            }
+        }
     }
 
     #[test]

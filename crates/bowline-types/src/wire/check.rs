@@ -48,7 +48,9 @@ impl fmt::Display for Finding {
 pub enum Severity {
     /// The value is not valid.
     Error,
-    /// The receiver will ignore something.
+    /// The receiver will ignore it.
+    Ignored,
+    /// Something that is good to know.
     Note,
 }
 
@@ -163,9 +165,9 @@ impl Checker {
         }
         let known_in = shape.revisions_of(key);
         if !known_in.is_empty() {
-            self.note(place, format!("ignored: {key} exists in {known_in} only"));
+            self.ignored(place, format!("{key} exists in {known_in} only"));
         } else if !shape.is_open {
-            self.note(place, format!("ignored: {} has no such member", shape.name));
+            self.ignored(place, format!("{} has no such member", shape.name));
         }
     }
 
@@ -263,20 +265,20 @@ impl Checker {
         self.report(Severity::Error, place, message);
     }
 
-    fn note(&mut self, place: &Place<'_>, message: String) {
-        self.report(Severity::Note, place, message);
+    fn ignored(&mut self, place: &Place<'_>, message: String) {
+        self.report(Severity::Ignored, place, message);
     }
 
-    /// Errors take the place of notes when there is no room for both.
+    /// Errors take the place of the rest when there is no room for both.
     fn report(&mut self, severity: Severity, place: &Place<'_>, message: String) {
         if self.findings.len() >= MAX_FINDINGS {
-            let last_note = self
+            let other = self
                 .findings
                 .iter()
-                .rposition(|finding| finding.severity == Severity::Note);
-            match (severity, last_note) {
-                (Severity::Error, Some(at)) => drop(self.findings.remove(at)),
-                (Severity::Error, None) | (Severity::Note, _) => return,
+                .rposition(|finding| finding.severity != Severity::Error);
+            match other {
+                Some(at) if severity == Severity::Error => drop(self.findings.remove(at)),
+                Some(_) | None => return,
             }
         }
         self.findings.push(Finding {
@@ -308,7 +310,7 @@ mod tests {
             findings(Tool::SHAPE, text, Revision::V2025_03_26),
             [
                 "Error name: expected a string, found a number",
-                "Note title: ignored: title exists in 2025-06-18, 2025-11-25, 2026-07-28 only",
+                "Ignored title: title exists in 2025-06-18, 2025-11-25, 2026-07-28 only",
                 "Error inputSchema.required[0]: expected a string, found a number",
             ]
         );
