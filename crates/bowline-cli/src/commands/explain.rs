@@ -1,0 +1,161 @@
+//! `bowline explain`: says of each frame what it is, whether it is valid, and in which
+//! revisions.
+//!
+//! Frames come from a file, from stdin, or from the example that is built in. Each
+//! becomes an [`Account`], which is printed before the next frame is read.
+
+mod account;
+mod text;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use bowline_types::inspect::Inspector;
+
+use crate::commands::explain::account::Account;
+use crate::exit::ExitStatus;
+use crate::frames::{Content, Frames};
+use crate::hint::hinted;
+use crate::printer::Printer;
+use crate::settings::{ExplainSettings, Format, Source};
+
+/// Explains the frames of the source.
+///
+/// # Errors
+///
+/// The source can't be read, or the output not written.
+pub(crate) fn explain(
+    settings: &ExplainSettings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let mut frames = Frames::new(open(&settings.source)?, MAX_FRAME);
+    greet(&settings.source, printer);
+    let mut inspector = Inspector::new();
+    let mut tally = Tally::default();
+    loop {
+        let after = frames.line();
+        let frame = frames
+            .next()
+            .with_context(|| format!("cannot read {} after line {after}", settings.source))?;
+        let Some(frame) = frame else { break };
+        let is_valid = match frame.content {
+            Content::Whole(bytes) => {
+                let inspection = inspector.inspect(bytes);
+                let account = Account::of_frame(frame.line, bytes, &inspection, settings.revisions);
+                print(&account, bytes, settings.format, printer)?
+            }
+            Content::TooLarge { bytes } => {
+                let account = Account::of_too_large(frame.line, bytes, MAX_FRAME);
+                print(&account, &[], settings.format, printer)?
+            }
+        };
+        tally.count(is_valid);
+        printer.flush()?;
+    }
+    Ok(conclude(settings, &tally, printer))
+}
+
+/// Prints an account of `frame`, and tells whether it is valid.
+fn print(
+    account: &Account<'_>,
+    frame: &[u8],
+    format: Format,
+    printer: &mut Printer,
+) -> anyhow::Result<bool> {
+    match format {
+        Format::Text => text::print(account, frame, printer)?,
+        Format::Json => printer.json(account)?,
+    }
+    Ok(account.valid)
+}
+
+/// Opens the source.
+fn open(source: &Source) -> anyhow::Result<Box<dyn BufRead>> {
+    Ok(match source {
+        Source::File(path) => Box::new(BufReader::with_capacity(CHUNK, open_file(path)?)),
+        Source::Stdin | Source::Terminal => Box::new(io::stdin().lock()),
+        Source::Example => Box::new(EXAMPLE.as_bytes()),
+    })
+}
+
+/// Opens a file, and knows what is usually wrong when it can't.
+fn open_file(path: &Path) -> anyhow::Result<File> {
+    let name = path.display();
+    // Some systems open a directory and fail when it is read, others don't open it.
+    if path.is_dir() {
+        let error = anyhow!("{name} is a directory");
+        return Err(hinted(error, "name a file with one JSON message per line"));
+    }
+    File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => hinted(
+            anyhow!("there is no file {name}"),
+            "check the path, or pipe the messages into `bowline explain`",
+        ),
+        _ => anyhow::Error::new(error).context(format!("cannot open {name}")),
+    })
+}
+
+/// Tells whoever sits before a terminal what will happen.
+fn greet(source: &Source, printer: &mut Printer) {
+    match source {
+        Source::Example => {
+            printer.talk("no input: this explains a built-in example session");
+            printer.talk("hint: name a file, or pipe messages into `bowline explain`");
+        }
+        Source::Terminal => printer.talk("one message per line, please; Ctrl-D ends the input"),
+        Source::File(_) | Source::Stdin => {}
+    }
+}
+
+/// Sums up. The example has invalid frames on purpose, which is no failure of anyone.
+fn conclude(settings: &ExplainSettings, tally: &Tally, printer: &mut Printer) -> ExitStatus {
+    if settings.format == Format::Text {
+        printer.talk(&tally.to_string());
+    }
+    if tally.invalid == 0 || settings.source == Source::Example {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Failed
+    }
+}
+
+/// How many frames there were.
+#[derive(Debug, Default)]
+struct Tally {
+    valid: u64,
+    invalid: u64,
+}
+
+impl Tally {
+    /// Counts a frame.
+    fn count(&mut self, is_valid: bool) {
+        if is_valid {
+            self.valid += 1;
+        } else {
+            self.invalid += 1;
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { valid, invalid } = self;
+        match valid + invalid {
+            0 => f.write_str("0 frames"),
+            1 => write!(f, "1 frame: {valid} valid, {invalid} invalid"),
+            all => write!(f, "{all} frames: {valid} valid, {invalid} invalid"),
+        }
+    }
+}
+
+/// The largest frame that is looked at, 16 MiB: what a connection takes by default.
+pub(crate) const MAX_FRAME: usize = 16 * 1024 * 1024;
+
+/// How much of a file is read at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// What is explained when there is nothing else to explain.
+const EXAMPLE: &str = include_str!("../../examples/session.jsonl");

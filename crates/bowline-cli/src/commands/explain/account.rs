@@ -1,0 +1,241 @@
+//! Accounts: what there is to say of a frame. Serialized they are the output of
+//! `--json`, which `bowline explain --help` documents; [`text`](super::text) words the
+//! same for a reader.
+
+use bowline_types::envelope::Fault;
+use bowline_types::inspect::{Inspection, What};
+use bowline_types::json::SyntaxErrorKind;
+use bowline_types::wire::{Finding, Severity};
+use bowline_types::{Method, RequestId, Revision, Revisions};
+use serde::{Serialize, Serializer};
+
+/// What there is to say of a frame or a part of one.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Account<'a> {
+    /// The number of its line; a part has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<u64>,
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Its method, or that of its request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) method: Option<&'a str>,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a RequestId>,
+    /// All of this in a few words.
+    pub(super) summary: String,
+    /// Whether some revision that was asked for thinks that it is valid.
+    pub(super) valid: bool,
+    /// Those that do.
+    #[serde(serialize_with = "names")]
+    pub(super) valid_in: Revisions,
+    /// What each revision that was asked for found; nothing when it is no message.
+    #[serde(rename = "revisions", serialize_with = "by_revision")]
+    pub(super) verdicts: Vec<Verdict<'a>>,
+    /// The messages of a batch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<Self>,
+    /// How many more the batch has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) parts_left_out: usize,
+    /// Why it is no message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    /// Where the fault is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) offset: Option<usize>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<&'static str>,
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// Wants an answer.
+    Request,
+    /// Wants none.
+    Notification,
+    /// A good answer.
+    Result,
+    /// A bad answer.
+    Error,
+    /// Several messages.
+    Batch,
+    /// No message.
+    Invalid,
+}
+
+/// What a revision found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verdict<'a> {
+    /// The revision.
+    pub(super) revision: Revision,
+    /// What it found.
+    pub(super) findings: &'a [Finding],
+}
+
+impl<'a> Account<'a> {
+    /// What `inspection` found in `frame`, in the eyes of `judges`.
+    pub(super) fn of_frame(
+        line: u64,
+        frame: &[u8],
+        inspection: &'a Inspection,
+        judges: Revisions,
+    ) -> Self {
+        let hint = match &inspection.what {
+            What::Invalid { error } => hint(frame, error.fault()),
+            _ => None,
+        };
+        Self {
+            line: Some(line),
+            hint,
+            ..Self::of(inspection, judges)
+        }
+    }
+
+    /// A frame that was not looked at.
+    pub(super) fn of_too_large(line: u64, bytes: u64, limit: usize) -> Self {
+        let reason = format!("{bytes} bytes, more than the limit of {limit}");
+        Self {
+            line: Some(line),
+            reason: Some(reason.clone()),
+            ..Self::new(Kind::Invalid, format!("too large: {reason}"))
+        }
+    }
+
+    fn of(inspection: &'a Inspection, judges: Revisions) -> Self {
+        let valid_in = inspection.valid_in().intersection(judges);
+        let verdicts = inspection.verdicts.iter().map(|verdict| Verdict {
+            revision: verdict.revision,
+            findings: &verdict.findings,
+        });
+        let parts = inspection.parts.iter();
+        let account = Self {
+            valid: !valid_in.is_empty(),
+            valid_in,
+            verdicts: verdicts
+                .filter(|verdict| judges.contains(verdict.revision))
+                .collect(),
+            parts: parts.map(|part| Self::of(part, judges)).collect(),
+            ..Self::new(Kind::Invalid, inspection.summary())
+        };
+        account.identified(&inspection.what)
+    }
+
+    /// The same, with what is told by what it is.
+    fn identified(mut self, what: &'a What) -> Self {
+        let of = |method: &Option<Method>| method.map(Method::as_str);
+        (self.kind, self.method, self.id) = match what {
+            What::Request { method, id } => (Kind::Request, Some(&**method), Some(id)),
+            What::Notification { method } => (Kind::Notification, Some(&**method), None),
+            What::Result { of: method, id } => (Kind::Result, of(method), Some(id)),
+            What::Error { of: method, id, .. } => (Kind::Error, of(method), id.as_ref()),
+            What::Batch { len } => {
+                self.parts_left_out = len.saturating_sub(self.parts.len());
+                (Kind::Batch, None, None)
+            }
+            What::Invalid { error } => {
+                self.reason = Some(error.fault().to_string());
+                self.offset = Some(error.offset());
+                (Kind::Invalid, None, error.id())
+            }
+            // The library may learn of more before we do.
+            _ => (Kind::Invalid, None, None),
+        };
+        self
+    }
+
+    fn new(kind: Kind, summary: String) -> Self {
+        Self {
+            line: None,
+            kind,
+            method: None,
+            id: None,
+            summary,
+            valid: false,
+            valid_in: Revisions::NONE,
+            verdicts: Vec::new(),
+            parts: Vec::new(),
+            parts_left_out: 0,
+            reason: None,
+            offset: None,
+            hint: None,
+        }
+    }
+}
+
+impl Serialize for Verdict<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            valid: bool,
+            findings: Vec<WireFinding<'a>>,
+        }
+        #[derive(Serialize)]
+        struct WireFinding<'a> {
+            severity: &'static str,
+            path: &'a str,
+            message: &'a str,
+        }
+        let findings = self.findings.iter().map(|finding| WireFinding {
+            severity: severity(finding),
+            path: &finding.path,
+            message: &finding.message,
+        });
+        let wire = Wire {
+            valid: !self.findings.iter().any(is_error),
+            findings: findings.collect(),
+        };
+        wire.serialize(serializer)
+    }
+}
+
+fn severity(finding: &Finding) -> &'static str {
+    match finding.severity {
+        Severity::Error => "error",
+        Severity::Ignored => "ignored",
+        // The library may learn of more before we do.
+        _ => "note",
+    }
+}
+
+/// Whether the finding makes a frame invalid.
+pub(super) fn is_error(finding: &Finding) -> bool {
+    finding.severity == Severity::Error
+}
+
+/// What to do about a frame that is no message.
+fn hint(frame: &[u8], fault: &Fault) -> Option<&'static str> {
+    let begins_with = |prefix: &str| {
+        let beginning = frame.trim_ascii_start().get(..prefix.len());
+        beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix.as_bytes()))
+    };
+    if begins_with("content-length:") {
+        return Some(
+            "MCP has no Content-Length headers: give one message per line, and nothing else",
+        );
+    }
+    if begins_with("data:") || begins_with("event:") {
+        return Some("this looks like an event stream: give the messages alone, without `data:`");
+    }
+    if *fault == Fault::Syntax(SyntaxErrorKind::UnexpectedEnd) {
+        return Some("a message stands on one line; `jq -c .` joins the lines of a long one");
+    }
+    None
+}
+
+fn names<S: Serializer>(revisions: &Revisions, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(revisions.iter().map(Revision::as_str))
+}
+
+fn by_revision<S: Serializer>(verdicts: &[Verdict<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    let entries = verdicts.iter();
+    serializer.collect_map(entries.map(|verdict| (verdict.revision.as_str(), verdict)))
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}

@@ -1,0 +1,199 @@
+//! Accounts in words, for a reader.
+//!
+//! ```text
+//! line 2: request tools/call, id 7
+//!   valid in 2025-11-25
+//!   not valid in 2024-11-05, 2025-03-26: params.task …
+//!   not valid in 2026-07-28:
+//!     one reason
+//!     another reason
+//!   ignored: params.extra
+//! ```
+
+use bowline_types::Revisions;
+use bowline_types::wire::{Finding, Severity};
+
+use crate::commands::explain::account::{Account, Kind, is_error};
+use crate::excerpt::excerpt;
+use crate::printer::{Printer, Tone};
+
+/// Prints what there is to say of `frame`.
+pub(super) fn print(
+    account: &Account<'_>,
+    frame: &[u8],
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let line = account.line.unwrap_or_default();
+    head(account, 0, &format!("line {line}"), printer)?;
+    if let Some(offset) = account.offset {
+        for text in excerpt(frame, offset) {
+            printer.line(1, Tone::Plain, &text)?;
+        }
+    }
+    if let Some(hint) = account.hint {
+        printer.line(1, Tone::Plain, &format!("hint: {hint}"))?;
+    }
+    body(account, 1, printer)
+}
+
+/// The line that says what it is.
+fn head(
+    account: &Account<'_>,
+    depth: usize,
+    place: &str,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let tone = match account.kind {
+        Kind::Invalid => Tone::Bad,
+        Kind::Request | Kind::Notification | Kind::Result | Kind::Error | Kind::Batch => {
+            Tone::Plain
+        }
+    };
+    printer.line(depth, tone, &format!("{place}: {}", account.summary))
+}
+
+/// What the revisions say of it, and its parts.
+fn body(account: &Account<'_>, depth: usize, printer: &mut Printer) -> anyhow::Result<()> {
+    let judges = account.verdicts.iter().map(|verdict| verdict.revision);
+    let judges: Revisions = judges.collect();
+    if account.valid {
+        let text = format!("valid in {}", every(account.valid_in));
+        printer.line(depth, Tone::Good, &text)?;
+    }
+    errors(account, judges, depth, printer)?;
+    notes(account, judges, depth, printer)?;
+    for (part, number) in account.parts.iter().zip(1..) {
+        head(part, depth, &format!("part {number}"), printer)?;
+        body(part, depth + 1, printer)?;
+    }
+    if account.parts_left_out > 0 {
+        let text = format!("and {} parts more", account.parts_left_out);
+        printer.line(depth, Tone::Plain, &text)?;
+    }
+    Ok(())
+}
+
+/// Why it is not valid where it isn't.
+fn errors(
+    account: &Account<'_>,
+    judges: Revisions,
+    depth: usize,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let groups = together(grouped(account, is_error));
+    // Hardly a message is valid in every revision; only one that is valid in none is bad.
+    let tone = if account.valid {
+        Tone::Plain
+    } else {
+        Tone::Bad
+    };
+    let is_one_common = groups.iter().any(|(revisions, _)| *revisions == judges);
+    if !account.valid && !is_one_common && !judges.is_empty() {
+        let text = format!("not valid in {}", any(judges));
+        printer.line(depth, tone, &text)?;
+    }
+    for (revisions, findings) in groups {
+        let what = format!("not valid in {}:", any(revisions));
+        if let [finding] = findings[..] {
+            printer.line(depth, tone, &format!("{what} {finding}"))?;
+            continue;
+        }
+        printer.line(depth, tone, &what)?;
+        for finding in findings {
+            printer.line(depth + 1, tone, &finding.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// What is good to know where it is valid. What a revision thinks of the details of a
+/// message that it refuses matters only when all refuse it: a note may tell why.
+fn notes(
+    account: &Account<'_>,
+    judges: Revisions,
+    depth: usize,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let relevant = if account.valid {
+        account.valid_in
+    } else {
+        judges
+    };
+    let groups = grouped(account, |finding| !is_error(finding));
+    let groups = groups.into_iter().filter_map(|group| {
+        let revisions = group.revisions.intersection(relevant);
+        (!revisions.is_empty()).then_some(Group { revisions, ..group })
+    });
+    let (ignored, others): (Vec<_>, Vec<_>) =
+        groups.partition(|group| group.finding.severity == Severity::Ignored);
+    let within = |revisions: Revisions| {
+        if revisions == relevant {
+            String::new()
+        } else {
+            format!(" in {revisions}")
+        }
+    };
+    for Group { revisions, finding } in others {
+        let text = format!("note{}: {finding}", within(revisions));
+        printer.line(depth, Tone::Aside, &text)?;
+    }
+    for (revisions, findings) in together(ignored) {
+        let paths: Vec<_> = findings.iter().map(|finding| &*finding.path).collect();
+        let text = format!("ignored{}: {}", within(revisions), paths.join(", "));
+        printer.line(depth, Tone::Aside, &text)?;
+    }
+    Ok(())
+}
+
+/// The findings of the same revisions, together.
+fn together(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)> {
+    let mut together: Vec<(Revisions, Vec<&Finding>)> = Vec::new();
+    for Group { revisions, finding } in groups {
+        match together.iter_mut().find(|(known, _)| *known == revisions) {
+            Some((_, findings)) => findings.push(finding),
+            None => together.push((revisions, vec![finding])),
+        }
+    }
+    together
+}
+
+/// A finding, and the revisions that found it.
+struct Group<'a> {
+    finding: &'a Finding,
+    revisions: Revisions,
+}
+
+/// The findings that are `wanted`, each once, in the order in which they first come.
+fn grouped<'a>(account: &Account<'a>, wanted: fn(&Finding) -> bool) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for verdict in &account.verdicts {
+        for finding in verdict.findings.iter().filter(|finding| wanted(finding)) {
+            match groups.iter_mut().find(|group| group.finding == finding) {
+                Some(group) => group.revisions = group.revisions.with(verdict.revision),
+                None => groups.push(Group {
+                    finding,
+                    revisions: verdict.revision.into(),
+                }),
+            }
+        }
+    }
+    groups
+}
+
+/// `revisions`, after "valid in".
+fn every(revisions: Revisions) -> String {
+    named(revisions, "every revision")
+}
+
+/// `revisions`, after "not valid in".
+fn any(revisions: Revisions) -> String {
+    named(revisions, "any revision")
+}
+
+fn named(revisions: Revisions, all: &str) -> String {
+    if revisions == Revisions::ALL {
+        all.into()
+    } else {
+        revisions.to_string()
+    }
+}

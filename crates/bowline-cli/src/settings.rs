@@ -1,0 +1,116 @@
+//! What is wanted: the command line, resolved against its surroundings.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use bowline_types::Revisions;
+
+use crate::args::ExplainArgs;
+
+/// What `bowline explain` shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ExplainSettings {
+    /// Where frames come from.
+    pub(crate) source: Source,
+    /// How they are explained.
+    pub(crate) format: Format,
+    /// By which revisions they are judged. Never empty.
+    pub(crate) revisions: Revisions,
+}
+
+impl ExplainSettings {
+    /// What `args` mean here.
+    pub(crate) fn resolve(args: ExplainArgs, stdin_is_terminal: bool) -> Self {
+        let source = match args.file {
+            Some(path) if path.as_os_str() != "-" => Source::File(path),
+            None if stdin_is_terminal => Source::Example,
+            Some(_) if stdin_is_terminal => Source::Terminal,
+            Some(_) | None => Source::Stdin,
+        };
+        let revisions = if args.revision.is_empty() {
+            Revisions::ALL
+        } else {
+            args.revision.into_iter().collect()
+        };
+        Self {
+            source,
+            format: if args.json {
+                Format::Json
+            } else {
+                Format::Text
+            },
+            revisions,
+        }
+    }
+}
+
+/// Where frames come from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file.
+    File(PathBuf),
+    /// A pipe, or a file that the shell opened.
+    Stdin,
+    /// Somebody types them, and asked for that with `-`.
+    Terminal,
+    /// Nobody gives any: the built-in example.
+    Example,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Stdin => f.write_str("stdin"),
+            Self::Terminal => f.write_str("the terminal"),
+            Self::Example => f.write_str("the example"),
+        }
+    }
+}
+
+/// How frames are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// To a reader.
+    Text,
+    /// To a program.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::Revision;
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    fn resolve(arguments: &[&str], stdin_is_terminal: bool) -> ExplainSettings {
+        let line = ["bowline", "explain"].iter().chain(arguments);
+        let Command::Explain(args) = Args::try_parse_from(line).unwrap().command;
+        ExplainSettings::resolve(args, stdin_is_terminal)
+    }
+
+    #[test]
+    fn frames_come_from_where_they_are_given() {
+        let file = || Source::File("a.jsonl".into());
+        for (arguments, from_pipe, on_terminal) in [
+            (&[][..], Source::Stdin, Source::Example),
+            (&["-"], Source::Stdin, Source::Terminal),
+            (&["a.jsonl"], file(), file()),
+        ] {
+            assert_eq!(resolve(arguments, false).source, from_pipe);
+            assert_eq!(resolve(arguments, true).source, on_terminal);
+        }
+    }
+
+    #[test]
+    fn every_revision_judges_unless_some_are_named() {
+        assert_eq!(resolve(&[], false).revisions, Revisions::ALL);
+        let two = ["--revision", "2026-07-28", "--revision=2025-03-26"];
+        let expected = Revisions::NONE
+            .with(Revision::V2025_03_26)
+            .with(Revision::V2026_07_28);
+        assert_eq!(resolve(&two, false).revisions, expected);
+    }
+}
