@@ -1,6 +1,7 @@
 //! The schema files, and validators for their definitions.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use bowline_types::Revision;
 use jsonschema::Validator;
@@ -17,6 +18,8 @@ pub(crate) struct File {
     pub(crate) definitions: Map<String, Value>,
     /// As the specification means them.
     corrected: Map<String, Value>,
+    /// Validators that have been made; making one goes over the whole file.
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 /// Corrects what schema.json has wrong: it was made from schema.ts by a tool that turns
@@ -70,17 +73,24 @@ impl File {
             dialect,
             definitions,
             corrected,
+            validators: Mutex::default(),
         }
     }
 
     /// A validator for one definition, corrected.
-    pub(crate) fn validator(&self, definition: &str) -> Validator {
+    pub(crate) fn validator(&self, definition: &str) -> Arc<Validator> {
+        let mut made = self.validators.lock().unwrap();
+        if let Some(validator) = made.get(definition) {
+            return Arc::clone(validator);
+        }
         let schema = json!({
             "$schema": self.dialect,
             self.keyword: self.corrected,
             "$ref": format!("#/{}/{definition}", self.keyword),
         });
-        jsonschema::validator_for(&schema).unwrap()
+        let validator = Arc::new(jsonschema::validator_for(&schema).unwrap());
+        made.insert(definition.to_owned(), Arc::clone(&validator));
+        validator
     }
 
     /// The name of the definition that a schema refers to.
