@@ -31,6 +31,7 @@ mod check;
 #[macro_use]
 mod macros;
 mod map;
+mod rule;
 mod shape;
 
 use crate::json::{DecodeError, Encoder, Json, Reader, Unsayable};
@@ -41,7 +42,7 @@ pub use map::Map;
 pub use shape::{Choice, Condition, Member, Shape, Struct, Union, Variant};
 
 pub(crate) use basic::{expect_literal, once, optional, serde_through_json};
-pub(crate) use macros::Rule;
+pub(crate) use rule::Rule;
 
 /// A type that can be read from JSON text.
 pub trait Decode: Sized {

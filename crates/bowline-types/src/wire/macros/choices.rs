@@ -1,0 +1,73 @@
+//! `wire_choice!`: strings that are one of several.
+
+/// A string that is one of several, where a peer may know more of them.
+macro_rules! wire_choice {
+    (
+        $(#[$type_attribute:meta])*
+        pub enum $name:ident {
+            $($(#[$attribute:meta])* $variant:ident = $wire:literal,)+
+        }
+    ) => {
+        $(#[$type_attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$attribute])* $variant,)+
+            /// One that this crate doesn't know.
+            Other(Box<str>),
+        }
+
+        impl $name {
+            /// The wire name.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $wire,)+
+                    Self::Other(other) => other,
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(name: &str) -> Self {
+                match name {
+                    $($wire => Self::$variant,)+
+                    other => Self::Other(other.into()),
+                }
+            }
+        }
+
+        impl $crate::wire::Decode for $name {
+            fn decode(
+                reader: &mut $crate::json::Reader<'_>,
+            ) -> Result<Self, $crate::json::DecodeError> {
+                Ok(Self::from(&*reader.string()?))
+            }
+        }
+
+        impl $crate::wire::Encode for $name {
+            fn encode(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+            ) -> Result<(), $crate::json::Unsayable> {
+                encoder.string(self.as_str());
+                Ok(())
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            const SHAPE: &'static $crate::wire::Shape =
+                &$crate::wire::Shape::Choice(&$crate::wire::Choice {
+                    name: stringify!($name),
+                    known: &[$($wire),+],
+                });
+        }
+
+        $crate::wire::serde_through_json!($name);
+    };
+}

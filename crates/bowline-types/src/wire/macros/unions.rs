@@ -1,0 +1,87 @@
+//! `wire_union!`: values that are one of several types.
+
+/// A value that is one of several types. `select` looks at the reader and returns the
+/// name of the variant; a name that is not listed means an unknown one, which is kept as
+/// it is. `else` gives a replacement for revisions that lack the variant.
+macro_rules! wire_union {
+    (
+        $(#[$type_attribute:meta])*
+        pub enum $name:ident decided by $select:expr, $in_words:literal $(, else $fallback:path)? {
+            $(
+                $(#[$attribute:meta])*
+                $variant:ident($type:ty) = $wire:literal $(, in $revisions:expr)? ;
+            )+
+        }
+    ) => {
+        $(#[$type_attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$attribute])* $variant($type),)+
+            /// One that this crate doesn't know, as it came.
+            Other($crate::json::Json),
+        }
+
+        $(
+            impl From<$type> for $name {
+                fn from(value: $type) -> Self {
+                    Self::$variant(value)
+                }
+            }
+        )+
+
+        impl $crate::wire::Decode for $name {
+            fn decode(
+                reader: &mut $crate::json::Reader<'_>,
+            ) -> Result<Self, $crate::json::DecodeError> {
+                match &*$select(reader)? {
+                    $($wire => Ok(Self::$variant(<$type as $crate::wire::Decode>::decode(reader)?)),)+
+                    _ => Ok(Self::Other(reader.raw()?.to_owned())),
+                }
+            }
+        }
+
+        impl $crate::wire::Encode for $name {
+            fn encode(
+                &self,
+                encoder: &mut $crate::json::Encoder<'_>,
+            ) -> Result<(), $crate::json::Unsayable> {
+                let (name, known_in) = match self {
+                    $(Self::$variant(_) => ($wire, revisions!($($revisions)?)),)+
+                    Self::Other(_) => ("", $crate::revision::Revisions::ALL),
+                };
+                if !encoder.speaks(known_in) {
+                    $(
+                        if let Some(replacement) = $fallback(self) {
+                            return $crate::wire::Encode::encode(&replacement, encoder);
+                        }
+                    )?
+                    encoder.require_revision(name, known_in)?;
+                }
+                match self {
+                    $(Self::$variant(value) => $crate::wire::Encode::encode(value, encoder),)+
+                    Self::Other(other) => $crate::wire::Encode::encode(other, encoder),
+                }
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            const SHAPE: &'static $crate::wire::Shape =
+                &$crate::wire::Shape::Union(&$crate::wire::Union {
+                    name: stringify!($name),
+                    decided_by: $in_words,
+                    variants: &[$($crate::wire::Variant {
+                        name: $wire,
+                        revisions: revisions!($($revisions)?),
+                        shape: <$type as $crate::wire::Wire>::SHAPE,
+                    }),+],
+                    select: |json| {
+                        let selected = $select(&mut json.reader()).ok()?;
+                        [$($wire),+].iter().position(|name| selected == **name)
+                    },
+                });
+        }
+
+        $crate::wire::serde_through_json!($name);
+    };
+}

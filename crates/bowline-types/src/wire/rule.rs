@@ -1,0 +1,119 @@
+//! How generated code writes a member: what it knows of it, and what follows.
+
+use crate::json::{Encoder, Reason, Unsayable};
+use crate::revision::Revisions;
+use crate::wire::Encode;
+
+/// What generated code knows of a member when it writes it.
+pub(crate) struct Rule {
+    /// The wire name.
+    pub(crate) name: &'static str,
+    /// The wire name in quotes, with its colon.
+    pub(crate) key: &'static str,
+    pub(crate) revisions: Revisions,
+    pub(crate) required: Revisions,
+    /// Whether leaving it out would change the meaning of the rest.
+    pub(crate) refuse: bool,
+    /// What is written where the member is demanded and not set.
+    pub(crate) default: Option<&'static str>,
+}
+
+impl Encoder<'_> {
+    /// Writes a member that is always set.
+    pub(crate) fn write_required<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: &T,
+    ) -> Result<(), Unsayable> {
+        if !self.speaks(rule.revisions) {
+            return self.leave_out(rule);
+        }
+        self.quoted_key(rule.key);
+        value
+            .encode(self)
+            .map_err(|error| error.under_key(rule.name))
+    }
+
+    /// Writes a member that may be unset.
+    pub(crate) fn write_optional<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: Option<&T>,
+    ) -> Result<(), Unsayable> {
+        match value {
+            Some(value) => self.write_required(rule, value),
+            None => self.write_unset(rule),
+        }
+    }
+
+    /// Writes a member that is `null` when it is unset.
+    pub(crate) fn write_nullable<T: Encode>(
+        &mut self,
+        rule: &Rule,
+        value: Option<&T>,
+    ) -> Result<(), Unsayable> {
+        match value {
+            Some(value) => self.write_required(rule, value),
+            None if self.speaks(rule.revisions) => {
+                self.quoted_key(rule.key);
+                self.null();
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a member that is always the same string. `lenient` ones say nothing that
+    /// their absence doesn't, so only a revision that demands them gets them.
+    pub(crate) fn write_literal(
+        &mut self,
+        revisions: Revisions,
+        member: &'static str,
+        lenient: bool,
+    ) {
+        let wanted = match self.revision() {
+            Some(revision) => revisions.contains(revision),
+            None => !lenient,
+        };
+        if wanted {
+            self.quoted_key(member);
+        }
+    }
+
+    /// Refuses a type that the revision doesn't have.
+    pub(crate) fn require_revision(
+        &self,
+        what: &'static str,
+        known_in: Revisions,
+    ) -> Result<(), Unsayable> {
+        if self.speaks(known_in) {
+            return Ok(());
+        }
+        Err(self.unsayable(Reason::NotInRevision { what, known_in }))
+    }
+
+    fn leave_out(&self, rule: &Rule) -> Result<(), Unsayable> {
+        if !rule.refuse {
+            return Ok(());
+        }
+        Err(self.unsayable(Reason::NotInRevision {
+            what: rule.name,
+            known_in: rule.revisions,
+        }))
+    }
+
+    fn write_unset(&mut self, rule: &Rule) -> Result<(), Unsayable> {
+        let required = self
+            .revision()
+            .is_some_and(|revision| rule.required.contains(revision));
+        match rule.default {
+            _ if !required => Ok(()),
+            Some(default) => {
+                self.quoted_key(rule.key);
+                self.verbatim(default);
+                Ok(())
+            }
+            None => Err(self.unsayable(Reason::Missing(rule.name))),
+        }
+    }
+}
