@@ -65,6 +65,7 @@ pub mod lifecycle;
 pub mod logging;
 pub mod meta;
 pub mod method;
+#[macro_use]
 pub mod pagination;
 pub mod progress;
 pub mod prompts;

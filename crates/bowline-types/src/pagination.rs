@@ -17,6 +17,36 @@
 
 use crate::meta::RequestMeta;
 
+/// Declares the result of a `list` method: a page of something that may be cached.
+macro_rules! list_result {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident $([$revisions:expr])? {
+            $(#[$list_attribute:meta])*
+            $list:ident: $type:ty = $wire:literal;
+        }
+    ) => {
+        wire_struct! {
+            $(#[$attribute])*
+            pub struct $name $([$revisions])? {
+                @lenient "resultType" = "complete", in since(V2026_07_28);
+                $(#[$list_attribute])*
+                req $list: $type = $wire;
+                /// Where the next page begins; the last page has none.
+                opt next_cursor: String = "nextCursor";
+                /// How long it may be cached, in milliseconds.
+                opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
+                    default "0";
+                /// Who may share a cached copy.
+                opt cache_scope: crate::caching::CacheScope = "cacheScope",
+                    in since(V2026_07_28), must since(V2026_07_28), default "\"private\"";
+                /// Additional data.
+                meta meta: crate::meta::ResultMeta = "_meta";
+            }
+        }
+    };
+}
+
 wire_struct! {
     /// The parameters of every `list` method.
     pub struct PaginatedParams {

@@ -11,7 +11,6 @@
 //! assert_eq!(result.messages[0].content.as_text(), Some("Review: fn main() {}"));
 //! ```
 
-use crate::caching::CacheScope;
 use crate::common::{Icon, Role};
 use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
@@ -51,21 +50,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+list_result! {
     /// The result of `prompts/list`.
     pub struct ListPromptsResult {
-        @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The prompts of this page.
-        req prompts: Vec<Prompt> = "prompts";
-        /// Where the next page begins; the last page has none.
-        opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
-        /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
-            must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
-        meta meta: ResultMeta = "_meta";
+        prompts: Vec<Prompt> = "prompts";
     }
 }
 

@@ -129,39 +129,19 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+list_result! {
     /// The result of `resources/list`.
     pub struct ListResourcesResult {
-        @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The resources of this page.
-        req resources: Vec<Resource> = "resources";
-        /// Where the next page begins; the last page has none.
-        opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
-        /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
-            must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
-        meta meta: ResultMeta = "_meta";
+        resources: Vec<Resource> = "resources";
     }
 }
 
-wire_struct! {
+list_result! {
     /// The result of `resources/templates/list`.
     pub struct ListResourceTemplatesResult {
-        @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The templates of this page.
-        req resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
-        /// Where the next page begins; the last page has none.
-        opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
-        /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
-            must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
-        meta meta: ResultMeta = "_meta";
+        resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
     }
 }
 

@@ -129,20 +129,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+list_result! {
     /// The result of `skills/list`.
     pub struct ListSkillsResult [since(V2026_07_28)] {
-        @lenient "resultType" = "complete";
         /// The skills of this page.
-        req skills: Vec<Skill> = "skills";
-        /// Where the next page begins; the last page has none.
-        opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", must since(V2026_07_28), default "0";
-        /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
-        meta meta: ResultMeta = "_meta";
+        skills: Vec<Skill> = "skills";
     }
 }
 

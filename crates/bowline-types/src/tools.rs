@@ -25,7 +25,6 @@ mod schema;
 
 use std::borrow::Cow;
 
-use crate::caching::CacheScope;
 use crate::common::Icon;
 use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
@@ -137,21 +136,11 @@ wire_choice! {
     }
 }
 
-wire_struct! {
+list_result! {
     /// The result of `tools/list`.
     pub struct ListToolsResult {
-        @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The tools of this page.
-        req tools: Vec<Tool> = "tools";
-        /// Where the next page begins; the last page has none.
-        opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
-        /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
-            must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
-        meta meta: ResultMeta = "_meta";
+        tools: Vec<Tool> = "tools";
     }
 }
 
