@@ -1,0 +1,194 @@
+//! Finding the `id` of a frame that is too large to be kept.
+
+use bowline_types::envelope::About;
+use bowline_types::{RequestId, Wire};
+
+/// Bytes of an id that are kept. A longer one is not found.
+const MAX_ID: usize = 1024;
+
+/// The longest name of an envelope member that matters is `method`.
+const MAX_KEY: usize = 8;
+
+/// Reads a JSON object byte by byte and keeps its top-level `id`, in constant memory.
+///
+/// It respects strings and counts brackets; it doesn't check the grammar, since the frame
+/// is refused anyway. What it finds decides whose call ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdHunter {
+    depth: u64,
+    place: Place,
+    /// The key that is being read or was read last, cut off.
+    key: Vec<u8>,
+    /// The text of the value of `id`.
+    id: Vec<u8>,
+    is_too_long: bool,
+    about: Option<About>,
+}
+
+/// Where in the text the next byte is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Between tokens; a string that begins here at the top level is a key.
+    #[default]
+    BeforeKey,
+    /// In a key at the top level.
+    Key { escaped: bool },
+    /// After a key; the colon has not come yet.
+    BeforeColon,
+    /// In a value at the top level, outside strings.
+    Value,
+    /// In a string that is not a key of the top level.
+    Text { escaped: bool },
+}
+
+impl IdHunter {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.step(byte);
+        }
+    }
+
+    /// The id that was found, and whether the frame makes a request or answers one.
+    pub(crate) fn finish(self) -> (Option<RequestId>, About) {
+        let text = std::str::from_utf8(&self.id).unwrap_or_default();
+        let id = RequestId::from_json(text.trim()).ok();
+        let id = id.filter(|_| !self.is_too_long);
+        (id, self.about.unwrap_or(About::Unknown))
+    }
+
+    fn step(&mut self, byte: u8) {
+        let is_id = self.depth == 1 && self.key == b"id";
+        match self.place {
+            Place::BeforeKey => match byte {
+                b'"' if self.depth == 1 => {
+                    self.key.clear();
+                    self.place = Place::Key { escaped: false };
+                }
+                other => self.structure(other),
+            },
+            Place::Key { escaped: true } => self.place = Place::Key { escaped: false },
+            Place::Key { escaped: false } => match byte {
+                b'\\' => self.place = Place::Key { escaped: true },
+                b'"' => self.place = Place::BeforeColon,
+                other if self.key.len() <= MAX_KEY => self.key.push(other),
+                _ => {}
+            },
+            Place::BeforeColon => {
+                if byte == b':' {
+                    self.note_key();
+                    self.place = Place::Value;
+                }
+            }
+            Place::Value => {
+                let ends = self.depth == 1 && matches!(byte, b',' | b'}');
+                if is_id && !ends {
+                    self.keep(byte);
+                }
+                match byte {
+                    b'"' => self.place = Place::Text { escaped: false },
+                    other => self.structure(other),
+                }
+            }
+            Place::Text { escaped } => {
+                if is_id {
+                    self.keep(byte);
+                }
+                self.place = match byte {
+                    b'\\' if !escaped => Place::Text { escaped: true },
+                    b'"' if !escaped => Place::Value,
+                    _ => Place::Text { escaped: false },
+                };
+            }
+        }
+    }
+
+    /// A byte outside strings.
+    fn structure(&mut self, byte: u8) {
+        match byte {
+            b'{' | b'[' => {
+                self.depth = self.depth.saturating_add(1);
+                self.place = if self.depth == 1 {
+                    Place::BeforeKey
+                } else {
+                    Place::Value
+                };
+            }
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b',' if self.depth == 1 => {
+                self.key.clear();
+                self.place = Place::BeforeKey;
+            }
+            _ => {}
+        }
+    }
+
+    fn note_key(&mut self) {
+        match (self.key.as_slice(), self.about) {
+            (b"method", _) => self.about = Some(About::Request),
+            (b"result" | b"error", None) => self.about = Some(About::Answer),
+            // Two ids don't tell whose message it is.
+            (b"id", _) if !self.id.is_empty() => self.is_too_long = true,
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.id.len() < MAX_ID {
+            self.id.push(byte);
+        } else {
+            self.is_too_long = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hunt(text: &str) -> (Option<String>, About) {
+        let mut whole = IdHunter::default();
+        whole.push(text.as_bytes());
+        let (id, about) = whole.finish();
+        // Byte by byte it is the same.
+        let mut split = IdHunter::default();
+        for byte in text.bytes() {
+            split.push(&[byte]);
+        }
+        assert_eq!(split.finish(), (id.clone(), about), "{text}");
+        (id.map(|id| id.to_string()), about)
+    }
+
+    #[test]
+    fn the_top_level_id_is_found_wherever_it_stands() {
+        for (text, id, about) in [
+            (r#"{"id":7,"result":{"id":8}}"#, Some("7"), About::Answer),
+            (
+                r#"{"result":{"id":8,"x":[{"id":9}]},"id":"a,}b"}"#,
+                Some("\"a,}b\""),
+                About::Answer,
+            ),
+            (
+                r#"{ "params" : {"t":"\"id\":5"} , "method":"x", "id" : 12 }"#,
+                Some("12"),
+                About::Request,
+            ),
+            (r#"{"method":"x","params":{"id":1}}"#, None, About::Request),
+            (r#"{"id":null,"error":{}}"#, None, About::Answer),
+            (r#"{"id":{"a":1},"method":"x"}"#, None, About::Request),
+            (r#"{"id":1,"id":2,"method":"x"}"#, None, About::Request),
+            (r#"{"x":"{\\","id":3}"#, Some("3"), About::Unknown),
+            ("not json at all", None, About::Unknown),
+            (r#"[{"id":1}]"#, None, About::Unknown),
+        ] {
+            assert_eq!(hunt(text), (id.map(str::to_owned), about), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_up_to_the_limit_are_kept() {
+        let frame =
+            |length: usize| format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length - 2));
+        assert!(hunt(&frame(MAX_ID)).0.is_some());
+        assert!(hunt(&frame(MAX_ID + 1)).0.is_none());
+    }
+}

@@ -1,0 +1,305 @@
+//! Event streams, as the WHATWG defines them, with a limit.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
+
+use super::frame::TooLarge;
+use super::hunter::IdHunter;
+use super::{BOM, shrink};
+
+/// Bytes of a line that isn't data: an event's name or id. A longer one is ignored.
+const MAX_FIELD: usize = 8 * 1024;
+
+/// What came out of an event stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SseItem {
+    /// An event. Its data may be empty: such an event only moves the cursor.
+    Event {
+        /// Its name; `message` when the stream gives none.
+        name: Bytes,
+        /// Its data. A slice of the buffer when it is one line.
+        data: Bytes,
+    },
+    /// An id without data: the cursor has moved.
+    Cursor,
+    /// How long to wait before the stream is opened again.
+    Retry(Duration),
+    /// A comment. It says that the peer is alive.
+    Comment,
+    /// An event whose data was too large. It was skipped.
+    TooLarge(TooLarge),
+}
+
+/// Cuts an event stream into events.
+///
+/// Bytes go in through [`buffer`](Self::buffer) or [`push`](Self::push), items come out of
+/// [`poll`](Self::poll) until it returns `None`. What is unterminated at the end of the
+/// stream is no event and is dropped with the decoder.
+#[derive(Debug)]
+pub struct SseDecoder {
+    /// Bytes of data that an event may have.
+    limit: usize,
+    buffer: BytesMut,
+    /// Bytes of the buffer in which no line end was found.
+    searched: usize,
+    is_at_start: bool,
+    /// The last line ended with `\r`; a `\n` next belongs to it.
+    is_after_return: bool,
+    event: Event,
+    /// A line that is too long to be kept is going by.
+    is_skipping_line: bool,
+    last_event_id: String,
+}
+
+/// What has been read of an event.
+#[derive(Debug, Default)]
+struct Event {
+    name: Bytes,
+    id: Option<String>,
+    data: Data,
+}
+
+#[derive(Debug, Default)]
+enum Data {
+    #[default]
+    None,
+    /// One line, where it was read.
+    Line(Bytes),
+    /// Several lines, joined.
+    Lines(BytesMut),
+    /// Too much of it.
+    Skipped(Box<(IdHunter, u64)>),
+}
+
+impl SseDecoder {
+    /// A decoder for events of at most `limit` bytes of data.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: BytesMut::new(),
+            searched: 0,
+            is_at_start: true,
+            is_after_return: false,
+            event: Event::default(),
+            is_skipping_line: false,
+            last_event_id: String::new(),
+        }
+    }
+
+    /// The buffer to read into. Append to it, then [`poll`](Self::poll).
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// Appends bytes that were read elsewhere.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next item, or `None` when more bytes are needed.
+    pub fn poll(&mut self) -> Option<SseItem> {
+        loop {
+            if !self.skip_start() {
+                return None;
+            }
+            let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
+            let Some(at) = memchr2(b'\r', b'\n', unsearched) else {
+                self.searched = self.buffer.len();
+                if self.searched > self.limit.saturating_add(MAX_FIELD) || self.is_skipping_line {
+                    self.skip_partial_line();
+                }
+                return None;
+            };
+            let end = self.searched + at;
+            self.is_after_return = self.buffer.get(end) == Some(&b'\r');
+            self.searched = 0;
+            let mut line = self.buffer.split_to(end + 1);
+            line.truncate(end);
+            shrink(&mut self.buffer);
+            if let Some(item) = self.line(line.freeze()) {
+                return Some(item);
+            }
+        }
+    }
+
+    /// The cursor: the id of the last event that had one. Empty when none had.
+    pub fn last_event_id(&self) -> &str {
+        &self.last_event_id
+    }
+
+    /// `false` when the next bytes must come first.
+    fn skip_start(&mut self) -> bool {
+        if self.is_at_start {
+            let is_prefix = BOM.starts_with(&self.buffer);
+            if is_prefix && self.buffer.len() < BOM.len() {
+                return false;
+            }
+            if self.buffer.starts_with(BOM) {
+                drop(self.buffer.split_to(BOM.len()));
+            }
+            self.is_at_start = false;
+        }
+        if self.is_after_return && !self.buffer.is_empty() {
+            self.is_after_return = false;
+            if self.buffer.first() == Some(&b'\n') {
+                drop(self.buffer.split_to(1));
+                self.searched = 0;
+            }
+        }
+        true
+    }
+
+    /// A line without its end.
+    fn line(&mut self, line: Bytes) -> Option<SseItem> {
+        if std::mem::take(&mut self.is_skipping_line) {
+            self.skip_data(&line);
+            return None;
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (name, value) = match memchr::memchr(b':', &line) {
+            Some(0) => return Some(SseItem::Comment),
+            Some(colon) => {
+                let after = line.slice(colon + 1..);
+                let has_space = after.first() == Some(&b' ');
+                (line.slice(..colon), after.slice(usize::from(has_space)..))
+            }
+            None => (line, Bytes::new()),
+        };
+        match &*name {
+            b"data" => self.event.data.push(value, self.limit),
+            b"event" if value.len() <= MAX_FIELD => self.event.name = value,
+            b"id" if value.len() <= MAX_FIELD && !value.contains(&0) => {
+                self.event.id = String::from_utf8(value.into()).ok();
+            }
+            b"retry" => return retry(&value),
+            _ => {}
+        }
+        None
+    }
+
+    /// A blank line: the event is complete.
+    fn dispatch(&mut self) -> Option<SseItem> {
+        let Event { name, id, data } = std::mem::take(&mut self.event);
+        let moves_cursor = id.is_some();
+        if let Some(id) = id {
+            self.last_event_id = id;
+        }
+        let data = match data {
+            Data::None if moves_cursor => return Some(SseItem::Cursor),
+            Data::None => return None,
+            Data::Line(line) => line,
+            Data::Lines(lines) => lines.freeze(),
+            Data::Skipped(skipped) => {
+                let (hunter, size) = *skipped;
+                let (id, about) = hunter.finish();
+                return Some(SseItem::TooLarge(TooLarge::new(id, about, size)));
+            }
+        };
+        let name = if name.is_empty() {
+            Bytes::from_static(b"message")
+        } else {
+            name
+        };
+        Some(SseItem::Event { name, data })
+    }
+
+    /// A line that doesn't end and is longer than any event may be.
+    fn skip_partial_line(&mut self) {
+        let part = self.buffer.split();
+        self.searched = 0;
+        shrink(&mut self.buffer);
+        if self.is_skipping_line {
+            return self.skip_data(&part);
+        }
+        self.is_skipping_line = true;
+        // Of lines that aren't data nothing is kept.
+        if let Some(data) = part.strip_prefix(b"data:") {
+            self.event.data.give_up(data);
+        }
+    }
+
+    fn skip_data(&mut self, part: &[u8]) {
+        if let Data::Skipped(skipped) = &mut self.event.data {
+            skipped.0.push(part);
+            skipped.1 += part.len() as u64;
+        }
+    }
+}
+
+impl Data {
+    fn push(&mut self, value: Bytes, limit: usize) {
+        let joined = match self {
+            Self::None => value.len(),
+            Self::Line(line) => line.len() + 1 + value.len(),
+            Self::Lines(lines) => lines.len() + 1 + value.len(),
+            Self::Skipped(_) => usize::MAX,
+        };
+        if joined > limit {
+            return self.give_up(&value);
+        }
+        match self {
+            Self::None => *self = Self::Line(value),
+            Self::Line(line) => {
+                let mut lines = BytesMut::with_capacity(joined);
+                lines.extend_from_slice(line);
+                lines.extend_from_slice(b"\n");
+                lines.extend_from_slice(&value);
+                *self = Self::Lines(lines);
+            }
+            Self::Lines(lines) => {
+                lines.extend_from_slice(b"\n");
+                lines.extend_from_slice(&value);
+            }
+            Self::Skipped(_) => {}
+        }
+    }
+
+    /// Keeps nothing but what tells whose event it is.
+    fn give_up(&mut self, more: &[u8]) {
+        let mut skipped = match std::mem::take(self) {
+            Self::Skipped(skipped) => skipped,
+            other => {
+                let kept: &[u8] = match &other {
+                    Self::Line(line) => line,
+                    Self::Lines(lines) => lines,
+                    Self::None | Self::Skipped(_) => b"",
+                };
+                let mut hunter = IdHunter::default();
+                hunter.push(kept);
+                Box::new((hunter, kept.len() as u64))
+            }
+        };
+        skipped.0.push(more);
+        skipped.1 += more.len() as u64;
+        *self = Self::Skipped(skipped);
+    }
+}
+
+/// Appends an event: its id when it has one, which must not contain a line end, and its
+/// data, a line for each of theirs.
+pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
+    if let Some(id) = id {
+        writeln!(out, "id: {id}").expect("a vector takes every write");
+    }
+    for line in data.split(|byte| *byte == b'\n') {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line);
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+}
+
+/// The time in a `retry` field, which counts only when it is all digits.
+fn retry(value: &[u8]) -> Option<SseItem> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let millis = std::str::from_utf8(value).ok()?.parse().unwrap_or(u64::MAX);
+    Some(SseItem::Retry(Duration::from_millis(millis)))
+}
