@@ -27,7 +27,7 @@ fn event(name: &str, data: &str) -> SseItem {
         decoder.push(format!("data: {line}\n").as_bytes());
     }
     decoder.push(b"\n");
-    decoder.poll().unwrap()
+    decoder.poll().expect("the event is complete")
 }
 
 /// Checks the whole, every way to cut it in two, and byte by byte.

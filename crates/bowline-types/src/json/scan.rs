@@ -141,101 +141,35 @@ impl<'a> Scanner<'a> {
     pub(crate) fn string(&mut self) -> Result<RawStr<'a>, SyntaxError> {
         self.expect(b'"')?;
         let start = self.position;
-        let mut escaped = false;
-        loop {
-            let rest = self.bytes().get(self.position..).unwrap_or_default();
-            self.position += plain_prefix(rest);
-            match self.bytes().get(self.position) {
-                Some(b'"') => {
-                    let span = self.slice(start, self.position);
-                    self.advance();
-                    return Ok(RawStr::new(span, escaped, start));
-                }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
-                Some(&control) => {
-                    return Err(self.error(SyntaxErrorKind::ControlCharacter(control)));
-                }
-                None => return Err(self.error(SyntaxErrorKind::UnexpectedEnd)),
-            }
-        }
+        let is_escaped = self.string_end();
+        let is_escaped = self.located(is_escaped)?;
+        let span = self.slice(start, self.position - 1);
+        Ok(RawStr::new(span, is_escaped, start))
     }
 
     /// Steps over a number and returns its text.
     pub(crate) fn number(&mut self) -> Result<&'a str, SyntaxError> {
         self.peek();
         let start = self.position;
-        self.take_here(b'-');
-        match self.byte() {
-            Some(b'0') => self.advance(),
-            Some(b'1'..=b'9') => self.digits(),
-            _ => return Err(self.error(SyntaxErrorKind::BadNumber)),
-        }
-        if self.take_here(b'.') {
-            self.some_digits()?;
-        }
-        if self.take_here(b'e') || self.take_here(b'E') {
-            if !self.take_here(b'+') {
-                self.take_here(b'-');
-            }
-            self.some_digits()?;
-        }
-        if matches!(self.byte(), Some(b'0'..=b'9')) {
-            return Err(self.error(SyntaxErrorKind::BadNumber));
-        }
+        let outcome = self.skip_number();
+        self.located(outcome)?;
         Ok(self.slice(start, self.position))
     }
 
     /// Steps over `word`, one of `true`, `false` and `null`.
     pub(crate) fn literal(&mut self, word: &str) -> Result<(), SyntaxError> {
         self.peek();
-        for &wanted in word.as_bytes() {
-            if !self.take_here(wanted) {
-                return Err(self.unexpected_here());
-            }
-        }
-        Ok(())
+        let outcome = self.skip_literal(word);
+        self.located(outcome)
     }
 
     /// Steps over one value of any kind, inside `outer` containers, and returns its text.
     pub(crate) fn value(&mut self, outer: usize) -> Result<&'a str, SyntaxError> {
         self.peek();
         let start = self.position;
-        let mut open = Nesting::new(outer);
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    self.string()?;
-                }
-                Some(b'{') => {
-                    self.enter(&mut open, Container::Object)?;
-                    if !self.take(b'}') {
-                        self.key()?;
-                        continue;
-                    }
-                    open.pop();
-                }
-                Some(b'[') => {
-                    self.enter(&mut open, Container::Array)?;
-                    if !self.take(b']') {
-                        continue;
-                    }
-                    open.pop();
-                }
-                Some(b'-' | b'0'..=b'9') => {
-                    self.number()?;
-                }
-                Some(b't') => self.literal("true")?,
-                Some(b'f') => self.literal("false")?,
-                Some(b'n') => self.literal("null")?,
-                _ => return Err(self.unexpected()),
-            }
-            if !self.next_value(&mut open)? {
-                return Ok(self.slice(start, self.position));
-            }
-        }
+        let outcome = self.skip_value(outer);
+        self.located(outcome)?;
+        Ok(self.slice(start, self.position))
     }
 
     /// Steps out of a value that is nested too deep: strings are respected, brackets
@@ -245,20 +179,17 @@ impl<'a> Scanner<'a> {
     /// the `id` of the message can still be found behind it.
     pub(crate) fn leave(&mut self, mut open: usize) -> Result<(), SyntaxError> {
         while open > 0 {
-            match self.peek() {
+            let byte = self.peek();
+            self.advance();
+            match byte {
                 Some(b'"') => {
-                    self.string()?;
+                    let outcome = self.string_end();
+                    self.located(outcome)?;
                 }
-                Some(b'{' | b'[') => {
-                    open += 1;
-                    self.advance();
-                }
-                Some(b'}' | b']') => {
-                    open -= 1;
-                    self.advance();
-                }
-                Some(_) => self.advance(),
-                None => return Err(self.error(SyntaxErrorKind::UnexpectedEnd)),
+                Some(b'{' | b'[') => open += 1,
+                Some(b'}' | b']') => open -= 1,
+                Some(_) => {}
+                None => return Err(self.unexpected()),
             }
         }
         Ok(())
@@ -274,77 +205,182 @@ impl<'a> Scanner<'a> {
     /// The error for the next byte that is not white space.
     pub(crate) fn unexpected(&mut self) -> SyntaxError {
         self.peek();
-        self.unexpected_here()
+        self.error(self.unexpected_here())
+    }
+
+    fn located<T>(&self, outcome: Result<T, SyntaxErrorKind>) -> Result<T, SyntaxError> {
+        outcome.map_err(|kind| self.error(kind))
+    }
+}
+
+/// The loop over values. Its steps return the kind of a fault only, which fits a register,
+/// and stop at its place.
+impl<'a> Scanner<'a> {
+    fn skip_value(&mut self, outer: usize) -> Result<(), SyntaxErrorKind> {
+        let mut open = Nesting::new(outer);
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.advance();
+                    self.string_end()?;
+                }
+                Some(b'{') => {
+                    open.push(Container::Object)?;
+                    self.advance();
+                    if self.peek() != Some(b'}') {
+                        self.key()?;
+                        continue;
+                    }
+                    self.advance();
+                    open.pop();
+                }
+                Some(b'[') => {
+                    open.push(Container::Array)?;
+                    self.advance();
+                    if self.peek() != Some(b']') {
+                        continue;
+                    }
+                    self.advance();
+                    open.pop();
+                }
+                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
+                Some(b't') => self.skip_literal("true")?,
+                Some(b'f') => self.skip_literal("false")?,
+                Some(b'n') => self.skip_literal("null")?,
+                _ => return Err(self.unexpected_here()),
+            }
+            if !self.next_value(&mut open)? {
+                return Ok(());
+            }
+        }
     }
 
     /// After a value: closes what closes, and says whether another value follows.
-    fn next_value(&mut self, open: &mut Nesting) -> Result<bool, SyntaxError> {
+    #[inline]
+    fn next_value(&mut self, open: &mut Nesting) -> Result<bool, SyntaxErrorKind> {
         while let Some(container) = open.innermost() {
-            let (closing, is_object) = match container {
-                Container::Object => (b'}', true),
-                Container::Array => (b']', false),
-            };
-            if self.take(b',') {
-                if is_object {
-                    self.key()?;
+            match (self.peek(), container) {
+                (Some(b','), Container::Array) => {
+                    self.advance();
+                    return Ok(true);
                 }
-                return Ok(true);
+                (Some(b','), Container::Object) => {
+                    self.advance();
+                    self.key()?;
+                    return Ok(true);
+                }
+                (Some(b']'), Container::Array) | (Some(b'}'), Container::Object) => {
+                    self.advance();
+                    open.pop();
+                }
+                _ => return Err(self.unexpected_here()),
             }
-            self.expect(closing)?;
-            open.pop();
         }
         Ok(false)
     }
 
-    fn key(&mut self) -> Result<(), SyntaxError> {
-        self.string()?;
-        self.expect(b':')
-    }
-
-    fn enter(&mut self, open: &mut Nesting, container: Container) -> Result<(), SyntaxError> {
-        if !open.push(container) {
-            return Err(self.error(SyntaxErrorKind::TooDeep));
+    #[inline]
+    fn key(&mut self) -> Result<(), SyntaxErrorKind> {
+        if !self.take(b'"') {
+            return Err(self.unexpected_here());
         }
-        self.advance();
+        self.string_end()?;
+        if !self.take(b':') {
+            return Err(self.unexpected_here());
+        }
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), SyntaxError> {
-        let bad = self.error(SyntaxErrorKind::BadEscape);
-        self.advance();
+    /// Steps over the rest of a string and its quote. Says whether there are escapes in it.
+    #[inline]
+    fn string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
+        let mut is_escaped = false;
+        loop {
+            self.position += plain_prefix(self.rest());
+            match self.byte() {
+                Some(b'"') => {
+                    self.advance();
+                    return Ok(is_escaped);
+                }
+                Some(b'\\') => {
+                    is_escaped = true;
+                    self.escape()?;
+                }
+                Some(control) => return Err(SyntaxErrorKind::ControlCharacter(control)),
+                None => return Err(SyntaxErrorKind::UnexpectedEnd),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), SyntaxErrorKind> {
+        let hex_digits = match self.rest().get(1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
+            Some(b'u') => 4,
+            Some(_) => return Err(SyntaxErrorKind::BadEscape),
+            None => return Err(self.broken_off()),
+        };
+        let digits = self.rest().iter().skip(2).take(hex_digits);
+        if !digits.clone().all(u8::is_ascii_hexdigit) {
+            return Err(SyntaxErrorKind::BadEscape);
+        }
+        if digits.len() < hex_digits {
+            return Err(self.broken_off());
+        }
+        self.position += 2 + hex_digits;
+        Ok(())
+    }
+
+    fn broken_off(&mut self) -> SyntaxErrorKind {
+        self.position = self.text.len();
+        SyntaxErrorKind::UnexpectedEnd
+    }
+
+    fn skip_number(&mut self) -> Result<(), SyntaxErrorKind> {
+        self.take_here(b'-');
         match self.byte() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.advance(),
-            Some(b'u') => {
+            Some(b'0') => {
                 self.advance();
-                for _ in 0..4 {
-                    match self.byte() {
-                        Some(byte) if byte.is_ascii_hexdigit() => self.advance(),
-                        Some(_) => return Err(bad),
-                        None => return Err(self.error(SyntaxErrorKind::UnexpectedEnd)),
-                    }
+                if matches!(self.byte(), Some(b'0'..=b'9')) {
+                    return Err(SyntaxErrorKind::BadNumber);
                 }
             }
-            Some(_) => return Err(bad),
-            None => return Err(self.error(SyntaxErrorKind::UnexpectedEnd)),
+            _ => self.digits()?,
+        }
+        if self.take_here(b'.') {
+            self.digits()?;
+        }
+        if self.take_here(b'e') || self.take_here(b'E') {
+            if !self.take_here(b'+') {
+                self.take_here(b'-');
+            }
+            self.digits()?;
         }
         Ok(())
     }
 
-    fn digits(&mut self) {
-        while matches!(self.byte(), Some(b'0'..=b'9')) {
-            self.advance();
-        }
-    }
-
-    fn some_digits(&mut self) -> Result<(), SyntaxError> {
-        let start = self.position;
-        self.digits();
-        if self.position == start {
-            return Err(self.error(SyntaxErrorKind::BadNumber));
+    /// Steps over digits, at least one.
+    #[inline]
+    fn digits(&mut self) -> Result<(), SyntaxErrorKind> {
+        let rest = self.rest();
+        let is_other = |byte: &u8| !byte.is_ascii_digit();
+        let count = rest.iter().position(is_other).unwrap_or(rest.len());
+        self.position += count;
+        if count == 0 {
+            return Err(SyntaxErrorKind::BadNumber);
         }
         Ok(())
     }
 
+    fn skip_literal(&mut self, word: &str) -> Result<(), SyntaxErrorKind> {
+        for &wanted in word.as_bytes() {
+            if !self.take_here(wanted) {
+                return Err(self.unexpected_here());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
     fn take_here(&mut self, wanted: u8) -> bool {
         let found = self.byte() == Some(wanted);
         if found {
@@ -353,17 +389,24 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    fn unexpected_here(&self) -> SyntaxError {
-        self.error(match self.byte() {
+    fn unexpected_here(&self) -> SyntaxErrorKind {
+        match self.byte() {
             Some(byte) => SyntaxErrorKind::UnexpectedByte(byte),
             None => SyntaxErrorKind::UnexpectedEnd,
-        })
+        }
     }
 
+    #[inline]
     fn byte(&self) -> Option<u8> {
         self.bytes().get(self.position).copied()
     }
 
+    #[inline]
+    fn rest(&self) -> &'a [u8] {
+        self.bytes().get(self.position..).unwrap_or_default()
+    }
+
+    #[inline]
     fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }
@@ -397,14 +440,14 @@ impl Nesting {
         }
     }
 
-    /// `false` when the limit is reached.
-    fn push(&mut self, container: Container) -> bool {
+    #[inline]
+    fn push(&mut self, container: Container) -> Result<(), SyntaxErrorKind> {
         if self.outer + self.depth >= MAX_DEPTH {
-            return false;
+            return Err(SyntaxErrorKind::TooDeep);
         }
         self.objects = self.objects << 1 | u128::from(matches!(container, Container::Object));
         self.depth += 1;
-        true
+        Ok(())
     }
 
     fn pop(&mut self) {

@@ -128,23 +128,59 @@ fn unescape_unicode(text: &str) -> Option<(char, usize)> {
 /// Length of the longest prefix that needs no attention inside a JSON string: no
 /// quote, no backslash, no control character.
 ///
-/// Whole blocks are tested with one branch each, which the compiler turns into vector
-/// instructions; payloads are mostly long strings, so this is where the time goes.
+/// Payloads are mostly strings, so this is where the time goes. Eight bytes are tested at
+/// once, as one number, and most names end within the first eight.
 #[inline]
 pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
-    let special = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-    let (blocks, _) = bytes.as_chunks::<16>();
+    match bytes.first_chunk().and_then(|word| first_special(&[*word])) {
+        Some(special) => special,
+        None => long_plain_prefix(bytes),
+    }
+}
+
+/// Goes on four by four, which the compiler turns into vector instructions.
+#[inline(never)]
+fn long_plain_prefix(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let (head, body) = words.split_at(words.len().min(2));
+    if let Some(special) = first_special(head) {
+        return special;
+    }
+    let (blocks, _) = body.as_chunks::<4>();
     let plain_blocks = blocks
         .iter()
-        .take_while(|block| !block.iter().fold(false, |any, &byte| any | special(byte)))
+        .take_while(|block| block.iter().fold(0, |any, word| any | specials(*word)) == 0)
         .count();
-    let start = plain_blocks * 16;
-    let rest = bytes.get(start..).unwrap_or_default();
-    start
-        + rest
-            .iter()
-            .position(|&byte| special(byte))
-            .unwrap_or(rest.len())
+    let (plain, body) = body.split_at(plain_blocks * 4);
+    let start = (head.len() + plain.len()) * 8;
+    if let Some(special) = first_special(body) {
+        return start + special;
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    let plain = rest.iter().position(is_special).unwrap_or(rest.len());
+    start + body.len() * 8 + plain
+}
+
+/// The place of the first special byte.
+#[inline]
+fn first_special(words: &[[u8; 8]]) -> Option<usize> {
+    words.iter().enumerate().find_map(|(index, word)| {
+        let specials = specials(*word);
+        (specials != 0).then(|| index * 8 + specials.trailing_zeros() as usize / 8)
+    })
+}
+
+/// Marks the special bytes by their highest bit. Only the first mark is certain: it may
+/// spill over to the next byte.
+#[inline]
+fn specials(word: [u8; 8]) -> u64 {
+    const EACH: u64 = u64::MAX / 0xff;
+    let word = u64::from_le_bytes(word);
+    // The subtraction sets the highest bit of what is below the limit, and of what has it
+    // set anyway.
+    let below = |word: u64, limit: u64| word.wrapping_sub(EACH * limit) & !word;
+    let equal = |byte: u8| below(word ^ (EACH * u64::from(byte)), 1);
+    (below(word, 0x20) | equal(b'"') | equal(b'\\')) & (EACH << 7)
 }
 
 #[cfg(test)]
