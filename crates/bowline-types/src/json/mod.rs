@@ -21,11 +21,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod nesting;
 mod number;
 mod object;
 mod read;
 mod scan;
 mod string;
+mod syntax;
 mod write;
 
 use std::fmt;
@@ -34,10 +36,11 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub use nesting::MAX_DEPTH;
 pub use number::Number;
 pub use object::{JsonObject, Key, Members};
 pub use read::{DecodeError, Kind, Problem, Reader};
-pub use scan::{MAX_DEPTH, SyntaxError, SyntaxErrorKind};
+pub use syntax::{SyntaxError, SyntaxErrorKind};
 pub use write::{Encoder, Reason, Unsayable};
 
 pub(crate) use read::{index_path, key_path, shortened};
@@ -143,6 +146,9 @@ impl<'de> Deserialize<'de> for Json {
 pub struct JsonRef<'a>(&'a str);
 
 impl<'a> JsonRef<'a> {
+    /// `{}`
+    pub const EMPTY_OBJECT: Self = Self("{}");
+
     /// Checks that `text` is one JSON value, and leaves off the space around it.
     pub fn parse(text: &'a str) -> Result<Self, SyntaxError> {
         let mut scanner = Scanner::new(text);
