@@ -1,0 +1,359 @@
+//! The table of our own calls: their ids, their deadlines, and what an answer finds.
+//!
+//! It decides, for every id that a peer may name, what that id is to us: a call that
+//! waits, one that was given up, one that has long ended, or none that we ever made. It
+//! doesn't write or read messages.
+
+mod tombstones;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use bowline_types::{ProgressToken, RequestId};
+
+use crate::time::Instant;
+use tombstones::Tombstones;
+
+/// The id of a call of ours. Ids rise and are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(u64);
+
+impl CallId {
+    /// The greatest id that every JSON parser reads exactly: 2^53 − 1.
+    pub const MAX: Self = Self((1 << 53) - 1);
+
+    /// The id as a number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<CallId> for RequestId {
+    fn from(id: CallId) -> Self {
+        // Ids stay below 2^53.
+        Self::from(i64::try_from(id.0).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<CallId> for ProgressToken {
+    fn from(id: CallId) -> Self {
+        Self::from(i64::try_from(id.0).unwrap_or(i64::MAX))
+    }
+}
+
+/// Gives out ids. It belongs to the link and goes on across connections.
+#[derive(Clone, Debug)]
+pub struct IdCounter {
+    next: u64,
+}
+
+/// From here on no call is made any more: 96 % of the range. The connection drains, and
+/// the next one begins anew.
+const RESERVED: u64 = CallId::MAX.0 / 100 * 96;
+
+impl IdCounter {
+    /// Begins at 1.
+    pub const fn new() -> Self {
+        Self { next: 1 }
+    }
+
+    /// Begins at `first`, so that a test can reach the end.
+    pub const fn starting_at(first: u64) -> Self {
+        Self { next: first }
+    }
+
+    /// The next id. `None` when the rest of the range is reserved.
+    pub fn issue(&mut self) -> Option<CallId> {
+        if self.is_exhausted() {
+            return None;
+        }
+        let id = CallId(self.next);
+        self.next += 1;
+        Some(id)
+    }
+
+    /// Whether only reserved ids are left.
+    pub const fn is_exhausted(&self) -> bool {
+        self.next >= RESERVED
+    }
+
+    /// How much of the range is used up, in percent.
+    pub const fn percent_used(&self) -> u64 {
+        self.next / (CallId::MAX.0 / 100)
+    }
+
+    /// Whether `id` was given out.
+    pub const fn has_issued(&self, id: CallId) -> bool {
+        id.0 != 0 && id.0 < self.next
+    }
+}
+
+impl Default for IdCounter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a table of calls allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallLimits {
+    pub(crate) pending: usize,
+    pub(crate) tombstones: usize,
+    pub(crate) tombstone_lifetime: Duration,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Without an answer, and without progress where that counts.
+    pub idle: Duration,
+    /// Altogether.
+    pub total: Duration,
+    /// Whether progress begins the idle time anew.
+    pub progress_counts: bool,
+}
+
+impl Timeouts {
+    /// An idle time and a total; progress doesn't count.
+    pub const fn new(idle: Duration, total: Duration) -> Self {
+        Self {
+            idle,
+            total,
+            progress_counts: false,
+        }
+    }
+}
+
+/// A call that waits for its answer.
+#[derive(Debug)]
+pub(crate) struct Call<T> {
+    /// What the owner of the table wants to know of it.
+    pub(crate) tag: T,
+    pub(crate) started: Instant,
+    timeouts: Timeouts,
+    idle: Idle,
+    total: Instant,
+}
+
+/// The idle deadline, which stands still while the peer waits for us.
+#[derive(Clone, Copy, Debug)]
+enum Idle {
+    Running {
+        until: Instant,
+    },
+    /// So many handlers of ours run for this call; so much time is left.
+    Paused {
+        handlers: u32,
+        left: Duration,
+    },
+}
+
+impl<T> Call<T> {
+    fn deadline(&self) -> Instant {
+        match self.idle {
+            Idle::Running { until } => until.min(self.total),
+            Idle::Paused { .. } => self.total,
+        }
+    }
+}
+
+/// What an id is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A call that waits.
+    Pending(CallId),
+    /// A call that was given up a while ago.
+    GivenUp,
+    /// A call that ended and was forgotten.
+    Ended,
+    /// Nothing that we ever made.
+    Unknown,
+}
+
+/// The calls that wait, by id, with a tag of the owner's choice.
+#[derive(Debug)]
+pub(crate) struct Calls<T> {
+    limits: CallLimits,
+    pending: BTreeMap<CallId, Call<T>>,
+    deadlines: BTreeSet<(Instant, CallId)>,
+    tombstones: Tombstones,
+}
+
+impl<T> Calls<T> {
+    pub(crate) fn new(limits: CallLimits) -> Self {
+        Self {
+            limits,
+            pending: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            tombstones: Tombstones::new(limits.tombstones, limits.tombstone_lifetime),
+        }
+    }
+
+    /// Whether one more call fits.
+    pub(crate) fn has_room(&self) -> bool {
+        self.pending.len() < self.limits.pending
+    }
+
+    /// Puts a call in, which begins now.
+    pub(crate) fn insert(&mut self, now: Instant, id: CallId, timeouts: Timeouts, tag: T) {
+        let call = Call {
+            tag,
+            started: now,
+            timeouts,
+            idle: Idle::Running {
+                until: now + timeouts.idle,
+            },
+            total: now + timeouts.total,
+        };
+        self.deadlines.insert((call.deadline(), id));
+        self.pending.insert(id, call);
+    }
+
+    /// Takes a call out that has its answer.
+    pub(crate) fn answer(&mut self, id: CallId) -> Option<Call<T>> {
+        let call = self.pending.remove(&id)?;
+        self.deadlines.remove(&(call.deadline(), id));
+        Some(call)
+    }
+
+    /// Takes a call out that will not have its answer. A late one will be known.
+    pub(crate) fn give_up(&mut self, now: Instant, id: CallId) -> Option<Call<T>> {
+        let call = self.answer(id)?;
+        self.tombstones.insert(now, id);
+        Some(call)
+    }
+
+    /// A call whose time is over at `now`; the one that is over longest comes first.
+    pub(crate) fn overdue(&self, now: Instant) -> Option<CallId> {
+        let &(deadline, id) = self.deadlines.first()?;
+        (deadline <= now).then_some(id)
+    }
+
+    /// Progress came for a call. Whether there is such a call.
+    pub(crate) fn progress(&mut self, now: Instant, id: CallId) -> bool {
+        self.change(id, |call| {
+            if let Idle::Running { until } = &mut call.idle
+                && call.timeouts.progress_counts
+            {
+                *until = now + call.timeouts.idle;
+            }
+        })
+    }
+
+    /// A handler of ours begins to work for a call: the peer waits for us.
+    pub(crate) fn pause(&mut self, now: Instant, id: CallId) -> bool {
+        self.change(id, |call| {
+            call.idle = match call.idle {
+                Idle::Running { until } => Idle::Paused {
+                    handlers: 1,
+                    left: until.since(now),
+                },
+                Idle::Paused { handlers, left } => Idle::Paused {
+                    handlers: handlers.saturating_add(1),
+                    left,
+                },
+            };
+        })
+    }
+
+    /// A handler of ours is done.
+    pub(crate) fn resume(&mut self, now: Instant, id: CallId) -> bool {
+        self.change(id, |call| {
+            call.idle = match call.idle {
+                Idle::Paused {
+                    handlers: 0 | 1,
+                    left,
+                } => Idle::Running { until: now + left },
+                Idle::Paused { handlers, left } => Idle::Paused {
+                    handlers: handlers - 1,
+                    left,
+                },
+                running @ Idle::Running { .. } => running,
+            };
+        })
+    }
+
+    /// What the id of an answer is to us.
+    ///
+    /// Our ids are integers. One that comes back as a string of the same digits can only
+    /// be meant as it, so it counts (some peers do that).
+    pub(crate) fn find(&mut self, now: Instant, id: &RequestId, counter: &IdCounter) -> Found {
+        let number = match id.as_str() {
+            Some(digits) if !digits.starts_with(['0', '+']) => digits.parse().ok(),
+            Some(_) => None,
+            None => id.as_i64().and_then(|id| u64::try_from(id).ok()),
+        };
+        let Some(id) = number.map(CallId).filter(|id| counter.has_issued(*id)) else {
+            return Found::Unknown;
+        };
+        if self.pending.contains_key(&id) {
+            Found::Pending(id)
+        } else if self.tombstones.contains(now, id) {
+            Found::GivenUp
+        } else {
+            Found::Ended
+        }
+    }
+
+    pub(crate) fn get(&self, id: CallId) -> Option<&Call<T>> {
+        self.pending.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: CallId) -> Option<&mut T> {
+        self.pending.get_mut(&id).map(|call| &mut call.tag)
+    }
+
+    /// The oldest call that waits.
+    pub(crate) fn first(&self) -> Option<CallId> {
+        self.pending.keys().next().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(crate) fn tombstones(&self) -> usize {
+        self.tombstones.len()
+    }
+
+    /// Forgets tombstones that have expired.
+    pub(crate) fn sweep(&mut self, now: Instant) {
+        self.tombstones.sweep(now);
+    }
+
+    /// When the next deadline is.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// When the next tombstone expires.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
+        self.tombstones.next_expiry()
+    }
+
+    /// Changes a call, and its place among the deadlines with it.
+    fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call<T>)) -> bool {
+        let Some(call) = self.pending.get_mut(&id) else {
+            return false;
+        };
+        let before = call.deadline();
+        change(call);
+        let after = call.deadline();
+        if after != before {
+            self.deadlines.remove(&(before, id));
+            self.deadlines.insert((after, id));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

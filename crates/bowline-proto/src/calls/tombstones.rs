@@ -1,0 +1,116 @@
+//! Ids of calls that were given up, so that their late answers are known.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use super::CallId;
+use crate::time::Instant;
+
+/// The ids of calls that ended without an answer, for a while.
+///
+/// All live equally long, so the order in which they came is the order in which they go.
+#[derive(Debug)]
+pub(super) struct Tombstones {
+    ids: BTreeSet<CallId>,
+    order: VecDeque<(Instant, CallId)>,
+    limit: usize,
+    lifetime: Duration,
+}
+
+impl Tombstones {
+    pub(super) fn new(limit: usize, lifetime: Duration) -> Self {
+        Self {
+            ids: BTreeSet::new(),
+            order: VecDeque::new(),
+            limit,
+            lifetime,
+        }
+    }
+
+    /// Remembers an id. Beyond the limit the oldest one is forgotten.
+    pub(super) fn insert(&mut self, now: Instant, id: CallId) {
+        self.sweep(now);
+        if self.limit == 0 || !self.ids.insert(id) {
+            return;
+        }
+        self.order.push_back((now + self.lifetime, id));
+        if self.order.len() > self.limit
+            && let Some((_, oldest)) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+    }
+
+    /// Whether the id is remembered. An expired one is not, even before it is swept.
+    pub(super) fn contains(&mut self, now: Instant, id: CallId) -> bool {
+        self.sweep(now);
+        self.ids.contains(&id)
+    }
+
+    /// Forgets what has expired.
+    pub(super) fn sweep(&mut self, now: Instant) {
+        while let Some(&(until, id)) = self.order.front()
+            && until <= now
+        {
+            self.order.pop_front();
+            self.ids.remove(&id);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// When the next one expires.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.order.front().map(|(until, _)| *until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn at(seconds: u32) -> Instant {
+        Instant::START + SECOND * seconds
+    }
+
+    #[test]
+    fn at_the_limit_and_one_past_it() {
+        let mut tombstones = Tombstones::new(3, 75 * SECOND);
+        for id in 1..=3 {
+            tombstones.insert(at(0), CallId(id));
+        }
+        assert!(tombstones.contains(at(0), CallId(1)));
+        tombstones.insert(at(0), CallId(4));
+        assert!(!tombstones.contains(at(0), CallId(1)));
+        assert!((2..=4).all(|id| tombstones.contains(at(0), CallId(id))));
+        assert_eq!(tombstones.len(), 3);
+    }
+
+    #[test]
+    fn they_go_when_their_time_has_come() {
+        let mut tombstones = Tombstones::new(10, 75 * SECOND);
+        tombstones.insert(at(0), CallId(1));
+        tombstones.insert(at(10), CallId(2));
+        assert_eq!(tombstones.next_expiry(), Some(at(75)));
+        assert!(tombstones.contains(at(74), CallId(1)));
+        assert!(!tombstones.contains(at(75), CallId(1)));
+        assert!(tombstones.contains(at(75), CallId(2)));
+        tombstones.sweep(at(85));
+        assert_eq!((tombstones.len(), tombstones.next_expiry()), (0, None));
+    }
+
+    #[test]
+    fn twice_is_once_and_none_is_none() {
+        let mut tombstones = Tombstones::new(10, SECOND);
+        tombstones.insert(at(0), CallId(1));
+        tombstones.insert(at(0), CallId(1));
+        assert_eq!(tombstones.len(), 1);
+        let mut none = Tombstones::new(0, SECOND);
+        none.insert(at(0), CallId(1));
+        assert!(!none.contains(at(0), CallId(1)));
+    }
+}

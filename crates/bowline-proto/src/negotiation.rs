@@ -1,0 +1,515 @@
+//! Finding out what a server speaks: its era, its revision, what it can do.
+//!
+//! A client that speaks both eras begins with `server/discover`, which only a stateless
+//! server understands; whatever else comes back, or nothing, means `initialize`. The rules
+//! are those of docs/state-machine.md, "Initializing". This decides; the connection sends.
+
+use std::fmt;
+
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::common::Implementation;
+use bowline_types::error::UnsupportedVersionData;
+use bowline_types::lifecycle::{DiscoverResult, InitializeResult};
+use bowline_types::meta::keys;
+use bowline_types::{Era, ErrorKind, ErrorObject, Revision, Revisions};
+
+/// What client and server have agreed upon.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Agreement {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// What the server can do.
+    pub capabilities: ServerCapabilities,
+    /// Who the server is, when it says so.
+    pub server_info: Option<Implementation>,
+    /// How to use the server, for the model.
+    pub instructions: Option<String>,
+}
+
+/// Why there is no agreement.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NegotiationError {
+    /// No revision in common. Trying again doesn't help.
+    NoCommonRevision {
+        /// What we speak.
+        ours: Revisions,
+        /// What the server speaks, in its own words.
+        theirs: Vec<String>,
+    },
+    /// The server refused. It may think otherwise later.
+    Refused(ErrorObject),
+    /// The server's answer is none.
+    InvalidAnswer(String),
+}
+
+impl NegotiationError {
+    /// Whether trying again at once can't help.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::NoCommonRevision { .. } => true,
+            Self::Refused(_) | Self::InvalidAnswer(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for NegotiationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCommonRevision { ours, theirs } => {
+                let theirs = theirs.join(", ");
+                write!(
+                    f,
+                    "no protocol revision in common: we speak {ours}, the server {theirs}"
+                )
+            }
+            Self::Refused(error) => write!(f, "the server refused the handshake: {error}"),
+            Self::InvalidAnswer(reason) => write!(f, "the server's answer is invalid: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for NegotiationError {}
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Send `server/discover` in this revision.
+    Discover(Revision),
+    /// Send `initialize` and offer this revision.
+    Initialize(Revision),
+    /// Wait for the other answer.
+    Wait,
+    /// Done. After a handshake `notifications/initialized` is due.
+    Agreed(Box<Agreement>),
+    /// Over.
+    Failed(NegotiationError),
+}
+
+/// The state of one negotiation.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiation {
+    ours: Revisions,
+    state: State,
+    /// The probe was sent again in another revision, or in the same one.
+    has_retried: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Waiting for the answer to `server/discover` in this revision.
+    Probing(Revision),
+    /// Waiting for the answer to `initialize`; that of a slow probe may still come.
+    Initializing {
+        probe_is_open: bool,
+    },
+    Done,
+}
+
+impl Negotiation {
+    /// Begins with what is likely: `known` is the era that the server spoke before.
+    ///
+    /// With nothing to offer it fails at once.
+    pub(crate) fn begin(ours: Revisions, known: Option<Era>) -> (Self, Step) {
+        let stateless = ours.intersection(Era::Stateless.revisions()).newest();
+        let handshake = newest_handshake(ours);
+        let (state, step) = match (stateless, handshake) {
+            (Some(revision), handshake) if known != Some(Era::Handshake) || handshake.is_none() => {
+                (State::Probing(revision), Step::Discover(revision))
+            }
+            (_, Some(revision)) => (
+                State::Initializing {
+                    probe_is_open: false,
+                },
+                Step::Initialize(revision),
+            ),
+            (_, None) => (State::Done, Step::Failed(no_common(ours, &[]))),
+        };
+        let negotiation = Self {
+            ours,
+            state,
+            has_retried: false,
+        };
+        (negotiation, step)
+    }
+
+    /// The server answered the probe.
+    pub(crate) fn on_discover(&mut self, result: DiscoverResult) -> Step {
+        match self.state {
+            State::Probing(_)
+            | State::Initializing {
+                probe_is_open: true,
+            } => {}
+            State::Initializing {
+                probe_is_open: false,
+            }
+            | State::Done => return Step::Wait,
+        }
+        let common = self.in_common(&result.supported_versions);
+        if let Some(revision) = common.intersection(Era::Stateless.revisions()).newest() {
+            self.state = State::Done;
+            return Step::Agreed(Box::new(discovered(revision, result)));
+        }
+        match (newest_handshake(common), self.state) {
+            // An `initialize` is on its way already.
+            (Some(_), State::Initializing { .. }) => self.without_probe(),
+            (Some(revision), _) => self.initialize(revision, false),
+            (None, _) => self.fail(no_common(self.ours, &result.supported_versions)),
+        }
+    }
+
+    /// The server answered the probe with an error, or with a result that is none.
+    pub(crate) fn on_discover_error(&mut self, error: Option<ErrorObject>) -> Step {
+        let State::Probing(asked) = self.state else {
+            return self.without_probe();
+        };
+        let kind = error.as_ref().and_then(|error| error.kind(asked));
+        match (kind, error) {
+            (Some(ErrorKind::UnsupportedProtocolVersion), Some(error)) => {
+                match error.data_as::<UnsupportedVersionData>() {
+                    Ok(Some(data)) => self.retry(asked, &data.supported),
+                    // A code that legacy servers may use for anything.
+                    Ok(None) | Err(_) => self.fall_back(false),
+                }
+            }
+            // Spec, basic/versioning, 2026-07-28: these come from a stateless server only,
+            // which must not be sent an `initialize`.
+            (
+                Some(ErrorKind::HeaderMismatch | ErrorKind::MissingRequiredClientCapability),
+                Some(error),
+            ) => self.fail(NegotiationError::Refused(error)),
+            (_, _) => self.fall_back(false),
+        }
+    }
+
+    /// The probe has no answer yet. It may be a slow server, or one that never answers
+    /// what it doesn't know: `initialize` goes out, and the first success of the two counts.
+    pub(crate) fn on_probe_timeout(&mut self) -> Step {
+        match self.state {
+            State::Probing(_) => self.fall_back(true),
+            State::Initializing { .. } | State::Done => Step::Wait,
+        }
+    }
+
+    /// The server answered `initialize`.
+    pub(crate) fn on_initialize(&mut self, result: InitializeResult) -> Step {
+        let State::Initializing { .. } = self.state else {
+            return Step::Wait;
+        };
+        let handshake = self.ours.intersection(Era::Handshake.revisions());
+        let revision = result.protocol_version.parse::<Revision>().ok();
+        match revision.filter(|revision| handshake.contains(*revision)) {
+            Some(revision) => {
+                self.state = State::Done;
+                Step::Agreed(Box::new(Agreement {
+                    revision,
+                    capabilities: result.capabilities,
+                    server_info: Some(result.server_info),
+                    instructions: result.instructions,
+                }))
+            }
+            None => self.fail(no_common(self.ours, &[result.protocol_version])),
+        }
+    }
+
+    /// The server refused `initialize`.
+    pub(crate) fn on_initialize_error(&mut self, error: ErrorObject) -> Step {
+        let State::Initializing { .. } = self.state else {
+            return Step::Wait;
+        };
+        // A server that names its revisions has told that ours is not among them.
+        let theirs = match error.data_as::<UnsupportedVersionData>() {
+            Ok(Some(data)) => data.supported,
+            Ok(None) | Err(_) => return self.fail(NegotiationError::Refused(error)),
+        };
+        if self.in_common(&theirs).is_empty() {
+            return self.fail(no_common(self.ours, &theirs));
+        }
+        self.fail(NegotiationError::Refused(error))
+    }
+
+    /// The server's answer to `initialize` can't be read.
+    pub(crate) fn on_invalid_initialize(&mut self, reason: String) -> Step {
+        self.fail(NegotiationError::InvalidAnswer(reason))
+    }
+
+    fn retry(&mut self, asked: Revision, theirs: &[String]) -> Step {
+        let common = self.in_common(theirs);
+        let stateless = common.intersection(Era::Stateless.revisions()).newest();
+        match (stateless, newest_handshake(common)) {
+            (Some(revision), _) if revision != asked || !self.has_retried => {
+                self.has_retried = true;
+                self.state = State::Probing(revision);
+                Step::Discover(revision)
+            }
+            (_, Some(revision)) => self.initialize(revision, false),
+            (_, None) => self.fail(no_common(self.ours, theirs)),
+        }
+    }
+
+    fn fall_back(&mut self, probe_is_open: bool) -> Step {
+        match newest_handshake(self.ours) {
+            Some(revision) => self.initialize(revision, probe_is_open),
+            // A client without handshake revisions has nothing else to try; it goes on
+            // waiting for a slow probe.
+            None if probe_is_open => Step::Wait,
+            None => self.fail(no_common(self.ours, &["none of the stateless era".into()])),
+        }
+    }
+
+    fn initialize(&mut self, revision: Revision, probe_is_open: bool) -> Step {
+        self.state = State::Initializing { probe_is_open };
+        Step::Initialize(revision)
+    }
+
+    fn without_probe(&mut self) -> Step {
+        if let State::Initializing { probe_is_open } = &mut self.state {
+            *probe_is_open = false;
+        }
+        Step::Wait
+    }
+
+    fn fail(&mut self, error: NegotiationError) -> Step {
+        self.state = State::Done;
+        Step::Failed(error)
+    }
+
+    fn in_common(&self, theirs: &[String]) -> Revisions {
+        let known = theirs.iter().filter_map(|name| name.parse().ok());
+        known.collect::<Revisions>().intersection(self.ours)
+    }
+}
+
+fn discovered(revision: Revision, result: DiscoverResult) -> Agreement {
+    let server_info = result.meta.as_ref().and_then(|meta| {
+        // Who the server is must not decide anything: a malformed name is none.
+        meta.read(keys::SERVER_INFO).ok().flatten()
+    });
+    Agreement {
+        revision,
+        capabilities: result.capabilities,
+        server_info,
+        instructions: result.instructions,
+    }
+}
+
+fn newest_handshake(revisions: Revisions) -> Option<Revision> {
+    revisions.intersection(Era::Handshake.revisions()).newest()
+}
+
+fn no_common(ours: Revisions, theirs: &[String]) -> NegotiationError {
+    NegotiationError::NoCommonRevision {
+        ours,
+        theirs: theirs.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Revision::*;
+
+    use super::*;
+
+    fn begin(ours: Revisions) -> Negotiation {
+        Negotiation::begin(ours, None).0
+    }
+
+    fn supports(versions: &[&str]) -> DiscoverResult {
+        let versions: Vec<_> = versions.iter().map(|name| (*name).to_owned()).collect();
+        DiscoverResult::new(versions, ServerCapabilities::new())
+    }
+
+    fn unsupported(versions: &[&str]) -> Option<ErrorObject> {
+        let data = serde_json::json!({"supported": versions, "requested": "2026-07-28"});
+        Some(ErrorObject::new(-32022, "unsupported").data(data))
+    }
+
+    fn initialized(version: &str) -> InitializeResult {
+        InitializeResult::new(
+            version,
+            ServerCapabilities::new(),
+            Implementation::new("s", "0"),
+        )
+    }
+
+    fn agreed(step: &Step) -> Option<Revision> {
+        match step {
+            Step::Agreed(agreement) => Some(agreement.revision),
+            _ => None,
+        }
+    }
+
+    // proves: PV-4
+    #[test]
+    fn what_is_likely_comes_first() {
+        let first = |ours, known| Negotiation::begin(ours, known).1;
+        let all = Revisions::ALL;
+        assert_eq!(first(all, None), Step::Discover(V2026_07_28));
+        assert_eq!(
+            first(all, Some(Era::Stateless)),
+            Step::Discover(V2026_07_28)
+        );
+        assert_eq!(
+            first(all, Some(Era::Handshake)),
+            Step::Initialize(V2025_11_25)
+        );
+        let old = Revisions::until(V2025_06_18);
+        assert_eq!(first(old, None), Step::Initialize(V2025_06_18));
+        let new = Revisions::only(V2026_07_28);
+        assert_eq!(
+            first(new, Some(Era::Handshake)),
+            Step::Discover(V2026_07_28)
+        );
+        assert!(matches!(first(Revisions::NONE, None), Step::Failed(_)));
+    }
+
+    #[test]
+    fn a_stateless_server_is_discovered() {
+        let mut negotiation = begin(Revisions::ALL);
+        let step = negotiation.on_discover(supports(&["2026-07-28", "2025-11-25", "2099-01-01"]));
+        assert_eq!(agreed(&step), Some(V2026_07_28));
+        // What comes later has no effect.
+        assert_eq!(
+            negotiation.on_discover(supports(&["2026-07-28"])),
+            Step::Wait
+        );
+        assert_eq!(
+            negotiation.on_initialize(initialized("2025-11-25")),
+            Step::Wait
+        );
+        assert_eq!(negotiation.on_probe_timeout(), Step::Wait);
+    }
+
+    #[test]
+    fn a_server_that_lists_old_revisions_is_initialized() {
+        for listed in [["2025-06-18", "2024-11-05"], ["2025-06-18", "2099-01-01"]] {
+            let mut by_result = begin(Revisions::ALL);
+            assert_eq!(
+                by_result.on_discover(supports(&listed)),
+                Step::Initialize(V2025_06_18)
+            );
+            let mut by_error = begin(Revisions::ALL);
+            let step = by_error.on_discover_error(unsupported(&listed));
+            assert_eq!(step, Step::Initialize(V2025_06_18));
+        }
+    }
+
+    // proves: F-LC-08, F-LC-04
+    #[test]
+    fn nothing_in_common_names_both_lists() {
+        let mut negotiation = begin(Revisions::ALL);
+        let Step::Failed(error) = negotiation.on_discover(supports(&["2099-01-01"])) else {
+            panic!();
+        };
+        assert!(error.is_permanent());
+        assert_eq!(
+            error.to_string(),
+            "no protocol revision in common: we speak 2024-11-05, 2025-03-26, 2025-06-18, \
+             2025-11-25, 2026-07-28, the server 2099-01-01"
+        );
+        let (mut old, _) = Negotiation::begin(Revisions::only(V2024_11_05), None);
+        let step = old.on_initialize(initialized("2025-11-25"));
+        assert!(matches!(step, Step::Failed(error) if error.is_permanent()));
+        // `initialize` never leads to the stateless era.
+        let (mut both, _) = Negotiation::begin(Revisions::ALL, Some(Era::Handshake));
+        assert!(matches!(
+            both.on_initialize(initialized("2026-07-28")),
+            Step::Failed(_)
+        ));
+    }
+
+    #[test]
+    fn the_probe_is_sent_again_once_in_the_same_revision() {
+        let mut negotiation = begin(Revisions::ALL);
+        let again = negotiation.on_discover_error(unsupported(&["2026-07-28"]));
+        assert_eq!(again, Step::Discover(V2026_07_28));
+        let Step::Failed(error) = negotiation.on_discover_error(unsupported(&["2026-07-28"]))
+        else {
+            panic!();
+        };
+        assert!(error.is_permanent());
+    }
+
+    #[test]
+    fn any_other_error_means_initialize() {
+        let errors = [
+            Some(ErrorObject::new(-32601, "no such method")),
+            Some(ErrorObject::new(-32602, "bad params")),
+            Some(ErrorObject::new(-32600, "not initialized")),
+            Some(ErrorObject::new(0, "")),
+            // The code without what belongs to it.
+            Some(ErrorObject::new(-32022, "whatever")),
+            None,
+        ];
+        for error in errors {
+            let mut negotiation = begin(Revisions::ALL);
+            let step = negotiation.on_discover_error(error.clone());
+            assert_eq!(step, Step::Initialize(V2025_11_25), "{error:?}");
+            assert_eq!(
+                agreed(&negotiation.on_initialize(initialized("2024-11-05"))),
+                Some(V2024_11_05)
+            );
+        }
+        // Only a stateless server has these.
+        for code in [-32020, -32021] {
+            let step = begin(Revisions::ALL).on_discover_error(Some(ErrorObject::new(code, "")));
+            assert!(
+                matches!(step, Step::Failed(NegotiationError::Refused(_))),
+                "{code}"
+            );
+        }
+    }
+
+    #[test]
+    fn after_a_slow_probe_the_first_success_counts() {
+        let slow = || {
+            let mut negotiation = begin(Revisions::ALL);
+            assert_eq!(
+                negotiation.on_probe_timeout(),
+                Step::Initialize(V2025_11_25)
+            );
+            negotiation
+        };
+        let mut stateless = slow();
+        assert_eq!(
+            agreed(&stateless.on_discover(supports(&["2026-07-28"]))),
+            Some(V2026_07_28)
+        );
+        assert_eq!(
+            stateless.on_initialize(initialized("2025-11-25")),
+            Step::Wait
+        );
+        let mut handshake = slow();
+        assert_eq!(handshake.on_discover_error(None), Step::Wait);
+        assert_eq!(handshake.on_discover(supports(&["2026-07-28"])), Step::Wait);
+        assert_eq!(
+            agreed(&handshake.on_initialize(initialized("2025-11-25"))),
+            Some(V2025_11_25)
+        );
+        let mut listed = slow();
+        assert_eq!(listed.on_discover(supports(&["2025-11-25"])), Step::Wait);
+        // A client of the new era alone goes on waiting.
+        let mut new = begin(Revisions::only(V2026_07_28));
+        assert_eq!(new.on_probe_timeout(), Step::Wait);
+        assert_eq!(
+            agreed(&new.on_discover(supports(&["2026-07-28"]))),
+            Some(V2026_07_28)
+        );
+    }
+
+    // proves: F-LC-03
+    #[test]
+    fn a_refused_handshake_is_permanent_only_for_its_revision() {
+        let refused = |error| {
+            let (mut negotiation, _) = Negotiation::begin(Revisions::until(V2025_11_25), None);
+            match negotiation.on_initialize_error(error) {
+                Step::Failed(error) => error,
+                step => panic!("{step:?}"),
+            }
+        };
+        assert!(!refused(ErrorObject::new(-32603, "busy")).is_permanent());
+        assert!(!refused(unsupported(&["2025-11-25"]).unwrap()).is_permanent());
+        assert!(refused(unsupported(&["2099-01-01"]).unwrap()).is_permanent());
+    }
+}
