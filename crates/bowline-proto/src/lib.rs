@@ -5,6 +5,7 @@
 
 pub mod codec;
 pub mod connection;
+pub mod server;
 
 mod calls;
 mod config;

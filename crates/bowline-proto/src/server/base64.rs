@@ -1,0 +1,63 @@
+//! Base64 with the standard alphabet and padding, decoded strictly.
+
+/// The bytes that `text` stands for. `None` for a character outside the alphabet, wrong
+/// padding, or bits that stand for nothing.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    let text = text.as_bytes();
+    if !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+    let digits = text.get(..text.len() - padding)?;
+    if padding > 2 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0_u32, 0_u32);
+    for &digit in digits {
+        bits = bits << 6 | u32::from(value(digit)?);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    // What is left over must be zero, or two texts would stand for the same bytes.
+    let is_exact = bits & ((1 << count) - 1) == 0;
+    is_exact.then_some(out)
+}
+
+fn value(digit: u8) -> Option<u8> {
+    match digit {
+        b'A'..=b'Z' => Some(digit - b'A'),
+        b'a'..=b'z' => Some(digit - b'a' + 26),
+        b'0'..=b'9' => Some(digit - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strict() {
+        for (text, bytes) in [
+            ("", Some(&b""[..])),
+            ("SGVsbG8=", Some(b"Hello")),
+            ("IHVzLXdlc3Qx", Some(b" us-west1")),
+            ("SGVsbG8sIOS4lueVjA==", Some("Hello, 世界".as_bytes())),
+            ("SGVsbG8", None),
+            ("SGVs!!!bG8=", None),
+            ("====", None),
+            ("A===", None),
+            ("SGVsbG9=", None),
+            ("SGVs bG8=", None),
+            ("SG=sbG8=", None),
+        ] {
+            assert_eq!(decode(text).as_deref(), bytes, "{text}");
+        }
+    }
+}

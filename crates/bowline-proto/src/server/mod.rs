@@ -1,0 +1,12 @@
+//! The server's side: what one message decides alone ([`route`]).
+//!
+//! A request of the stateless era carries all that is needed to serve it, so [`route`] needs
+//! no connection: it says what is to be done, or with which error and HTTP status the
+//! request is refused. Messages of the handshake era belong to a session.
+
+mod base64;
+mod headers;
+mod route;
+
+pub use headers::{Headers, RepeatedHeader};
+pub use route::{Refusal, Routed, RouterConfig, StatelessRequest, route};

@@ -1,0 +1,319 @@
+//! What a message is to a server, from the message alone.
+//!
+//! The order of the checks is that of docs: envelope, era, header against `_meta`, what
+//! `_meta` must have, revision, headers against the message, method. What a handler needs
+//! to know (capabilities, parameters) is checked behind it.
+
+use std::borrow::Cow;
+
+use bowline_types::capabilities::ClientCapabilities;
+use bowline_types::common::Implementation;
+use bowline_types::envelope::{About, Envelope, EnvelopeError, Request};
+use bowline_types::error::UnsupportedVersionData;
+use bowline_types::logging::LoggingLevel;
+use bowline_types::meta::{RequestMeta, keys};
+use bowline_types::{
+    DecodeError, Era, ErrorKind, ErrorObject, JsonRef, Method, ProgressToken, RequestId, Revision,
+    Revisions, Wire,
+};
+
+use super::headers::{Headers, meaning};
+
+/// What a server speaks.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RouterConfig {
+    /// The revisions that it serves.
+    pub revisions: Revisions,
+}
+
+impl RouterConfig {
+    /// A server of these revisions.
+    pub const fn new(revisions: Revisions) -> Self {
+        Self { revisions }
+    }
+}
+
+/// What is to be done with a message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Routed<'a> {
+    /// Serve it: it says all that is needed.
+    Stateless(Box<StatelessRequest<'a>>),
+    /// Hand it to the session that it belongs to: all else that is a message.
+    Session(Envelope<'a>),
+    /// Refuse it.
+    Refused(Box<Refusal>),
+}
+
+/// A request of the stateless era.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StatelessRequest<'a> {
+    /// Its id.
+    pub id: RequestId,
+    /// Its method, which a client of this revision may send.
+    pub method: Method,
+    /// Its parameters.
+    pub params: JsonRef<'a>,
+    /// The revision that it speaks.
+    pub revision: Revision,
+    /// What its client can do.
+    pub capabilities: ClientCapabilities,
+    /// Who its client is, when it says so.
+    pub client_info: Option<Implementation>,
+    /// The log messages that it wants.
+    pub log_level: Option<LoggingLevel>,
+    /// Where its progress goes.
+    pub progress_token: Option<ProgressToken>,
+}
+
+/// How a message is refused.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The HTTP status, on a carrier that has one.
+    pub status: u16,
+    /// The id, when it was read and is the sender's own.
+    pub id: Option<RequestId>,
+    /// The error.
+    pub error: ErrorObject,
+}
+
+/// Says what is to be done with a frame. `headers` are those of its HTTP request; a byte
+/// stream has none.
+pub fn route<'a>(
+    config: &RouterConfig,
+    frame: &'a [u8],
+    headers: Option<&Headers<'_>>,
+) -> Routed<'a> {
+    let envelope = match Envelope::parse(frame) {
+        Ok(envelope) => envelope,
+        Err(error) => return Routed::Refused(Box::new(malformed(&error))),
+    };
+    let request = match envelope {
+        Envelope::Request(request) => request,
+        // Spec, basic/transports, 2026-07-28: a notification is only accepted or not.
+        other => return Routed::Session(other),
+    };
+    let routed = Router { config, headers }.request(request);
+    routed.unwrap_or_else(|refusal| Routed::Refused(Box::new(refusal)))
+}
+
+struct Router<'c, 'h> {
+    config: &'c RouterConfig,
+    headers: Option<&'h Headers<'h>>,
+}
+
+impl Router<'_, '_> {
+    fn request<'a>(&self, request: Request<'a>) -> Result<Routed<'a>, Refusal> {
+        let refuse = |kind, message: Cow<'static, str>| refusal(&request.id, kind, message);
+        let meta = meta_of(&request).map_err(|error| {
+            refuse(
+                ErrorKind::InvalidParams,
+                format!("params._meta: {error}").into(),
+            )
+        })?;
+        let version = meta.get(keys::PROTOCOL_VERSION.name());
+        if !self.is_stateless(&request, version.is_some()) {
+            return Ok(Routed::Session(Envelope::Request(request)));
+        }
+        let version = version.map(|version| version.reader().string());
+        let version = match version {
+            Some(Ok(version)) => version,
+            Some(Err(_)) | None => {
+                let message = format!(
+                    "params._meta must have a string {}",
+                    keys::PROTOCOL_VERSION.name()
+                );
+                return Err(refuse(ErrorKind::InvalidParams, message.into()));
+            }
+        };
+        self.version_header(&version)
+            .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
+        let capabilities = required(&meta, &request.id)?;
+        let revision = self
+            .revision(&version)
+            .ok_or_else(|| self.unsupported(&request.id, &version))?;
+        self.other_headers(&request)
+            .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
+        let method = request.method.parse::<Method>().ok();
+        let method =
+            method.filter(|method| method.is_request() && method.from_client().contains(revision));
+        let Some(method) = method else {
+            let message = format!("no method {:?} in {revision}", shown(&request.method));
+            return Err(refuse(ErrorKind::MethodNotFound, message.into()));
+        };
+        let optional = |error: DecodeError| {
+            refuse(
+                ErrorKind::InvalidParams,
+                format!("params._meta{error}").into(),
+            )
+        };
+        Ok(Routed::Stateless(Box::new(StatelessRequest {
+            client_info: meta.read(keys::CLIENT_INFO).map_err(optional)?,
+            log_level: meta.read(keys::LOG_LEVEL).map_err(optional)?,
+            progress_token: meta.read(keys::PROGRESS_TOKEN).map_err(optional)?,
+            method,
+            params: request.params.unwrap_or(JsonRef::EMPTY_OBJECT),
+            revision,
+            capabilities,
+            id: request.id,
+        })))
+    }
+
+    /// Whether the message shows the stateless era: its `_meta`, a header that names such a
+    /// revision, or the method that only this era has.
+    fn is_stateless(&self, request: &Request<'_>, has_version: bool) -> bool {
+        let header = self.headers.and_then(|headers| headers.protocol_version);
+        let named = header.and_then(|name| name.parse::<Revision>().ok());
+        has_version
+            || request.method == Method::Discover.as_str()
+            || named.is_some_and(|revision| revision.era() == Era::Stateless)
+    }
+
+    /// The header must repeat the revision of `_meta`.
+    fn version_header(&self, version: &str) -> Result<(), Cow<'static, str>> {
+        let Some(headers) = self.headers else {
+            return Ok(());
+        };
+        if let Some(repeated) = headers.repeated {
+            return Err(format!("{} is there more than once", repeated.name()).into());
+        }
+        match headers.protocol_version {
+            Some(header) if header == version => Ok(()),
+            Some(_) => Err("MCP-Protocol-Version and params._meta name different revisions".into()),
+            None => Err("MCP-Protocol-Version is missing".into()),
+        }
+    }
+
+    /// The other headers must repeat the method and what it is about.
+    fn other_headers(&self, request: &Request<'_>) -> Result<(), Cow<'static, str>> {
+        let Some(headers) = self.headers else {
+            return Ok(());
+        };
+        match headers.method {
+            Some(method) if method == request.method => {}
+            Some(_) => return Err("Mcp-Method and the message name different methods".into()),
+            None => return Err("Mcp-Method is missing".into()),
+        }
+        let Some(member) = named_by(&request.method) else {
+            return Ok(());
+        };
+        let name = request
+            .params
+            .and_then(|params| params.reader().peek_tag(member).ok()?);
+        let Some(name) = name else {
+            // Without the member the parameters are wrong, which a handler says better.
+            return Ok(());
+        };
+        let Some(header) = headers.name else {
+            return Err("Mcp-Name is missing".into());
+        };
+        match meaning(header) {
+            Some(header) if header == name => Ok(()),
+            Some(_) => Err(format!("Mcp-Name and params.{member} differ").into()),
+            None => Err("Mcp-Name can't be decoded".into()),
+        }
+    }
+
+    fn revision(&self, version: &str) -> Option<Revision> {
+        let revision = version.parse::<Revision>().ok()?;
+        let stateless = self
+            .config
+            .revisions
+            .intersection(Era::Stateless.revisions());
+        stateless.contains(revision).then_some(revision)
+    }
+
+    fn unsupported(&self, id: &RequestId, version: &str) -> Refusal {
+        let supported: Vec<String> = self
+            .config
+            .revisions
+            .iter()
+            .map(|revision| revision.to_string())
+            .collect();
+        let data = UnsupportedVersionData::new(supported, shown(version));
+        let mut refusal = refusal(
+            id,
+            ErrorKind::UnsupportedProtocolVersion,
+            format!("unsupported protocol version {:?}", shown(version)).into(),
+        );
+        refusal.error.data = data.to_json(Revision::LATEST).ok();
+        refusal
+    }
+}
+
+/// The capabilities, which every stateless request must have.
+fn required(meta: &RequestMeta, id: &RequestId) -> Result<ClientCapabilities, Refusal> {
+    let name = keys::CLIENT_CAPABILITIES.name();
+    match meta.read(keys::CLIENT_CAPABILITIES) {
+        Ok(Some(capabilities)) => Ok(capabilities),
+        Ok(None) => {
+            let message = format!("params._meta must have {name}");
+            Err(refusal(id, ErrorKind::InvalidParams, message.into()))
+        }
+        Err(error) => {
+            let message = format!("params._meta{error}");
+            Err(refusal(id, ErrorKind::InvalidParams, message.into()))
+        }
+    }
+}
+
+fn meta_of(request: &Request<'_>) -> Result<RequestMeta, DecodeError> {
+    let meta = match request.params {
+        Some(params) => params.reader().peek_member("_meta")?,
+        None => None,
+    };
+    match meta {
+        Some(meta) => RequestMeta::from_json(meta.as_str()),
+        None => Ok(RequestMeta::new()),
+    }
+}
+
+/// The member of the parameters that `Mcp-Name` repeats.
+fn named_by(method: &str) -> Option<&'static str> {
+    match method.parse().ok()? {
+        Method::CallTool | Method::GetPrompt => Some("name"),
+        Method::ReadResource => Some("uri"),
+        Method::GetTask | Method::UpdateTask | Method::CancelTask => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// The refusal of a frame that is no message. An answer has the receiver's id, which is not
+/// repeated.
+fn malformed(error: &EnvelopeError) -> Refusal {
+    let id = match error.about() {
+        About::Request | About::Unknown => error.id().cloned(),
+        About::Answer => None,
+    };
+    let code = error.kind().code(Revision::LATEST).unwrap_or(-32600);
+    Refusal {
+        status: 400,
+        id,
+        error: ErrorObject::new(code, error.to_string()),
+    }
+}
+
+/// The status and the code of a refusal, by its kind.
+fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
+    let status = match kind {
+        ErrorKind::MethodNotFound => 404,
+        _ => 400,
+    };
+    let code = kind.code(Revision::LATEST).unwrap_or(-32600);
+    Refusal {
+        status,
+        id: Some(id.clone()),
+        error: ErrorObject::new(code, message),
+    }
+}
+
+/// What a client chose, as far as an answer repeats it.
+fn shown(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+use super::*;
+
+const NEW: &str = "2026-07-28";
+
+/// Routes a request over HTTP with headers `version|method|name`, where `-` is none.
+fn over_http(headers: &str, frame: &str) -> String {
+    let mut fields = headers
+        .split('|')
+        .map(|field| (field != "-").then_some(field));
+    let mut field = || fields.next().flatten();
+    let headers = Headers {
+        protocol_version: field(),
+        method: field(),
+        name: field(),
+        repeated: None,
+    };
+    words(&route(
+        &RouterConfig::new(Revisions::ALL),
+        frame.as_bytes(),
+        Some(&headers),
+    ))
+}
+
+fn on_stdio(frame: &str) -> String {
+    words(&route(
+        &RouterConfig::new(Revisions::ALL),
+        frame.as_bytes(),
+        None,
+    ))
+}
+
+fn words(routed: &Routed<'_>) -> String {
+    match routed {
+        Routed::Stateless(request) => format!("serve {} id {}", request.method, request.id),
+        Routed::Session(_) => "session".into(),
+        Routed::Refused(refusal) => {
+            let id = refusal
+                .id
+                .as_ref()
+                .map(|id| format!(" id {id}"))
+                .unwrap_or_default();
+            format!("{} {}{id}", refusal.status, refusal.error.code)
+        }
+    }
+}
+
+/// A request with a complete `_meta` of a version.
+fn request(method: &str, version: &str, members: &str) -> String {
+    let comma = if members.is_empty() { "" } else { "," };
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}{comma}{members}}}}}"#
+    )
+}
+
+#[test]
+fn a_complete_request_is_served() {
+    let list = request("tools/list", NEW, "");
+    assert_eq!(on_stdio(&list), "serve tools/list id 7");
+    assert_eq!(
+        over_http("2026-07-28|tools/list|-", &list),
+        "serve tools/list id 7"
+    );
+    let call = request("tools/call", NEW, r#""name":"add""#);
+    assert_eq!(
+        over_http("2026-07-28|tools/call|add", &call),
+        "serve tools/call id 7"
+    );
+    let encoded = request("tools/call", NEW, "\"name\":\" us-west1\"");
+    assert_eq!(
+        over_http("2026-07-28|tools/call|=?base64?IHVzLXdlc3Qx?=", &encoded),
+        "serve tools/call id 7"
+    );
+}
+
+#[test]
+fn the_era_shows_in_the_message() {
+    let old = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"0"}}}"#;
+    assert_eq!(on_stdio(old), "session");
+    assert_eq!(over_http("2025-11-25|-|-", old), "session");
+    assert_eq!(over_http("-|-|-", old), "session");
+    let plain = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(on_stdio(plain), "session");
+    // Other headers are never looked at in the old era.
+    assert_eq!(over_http("2025-06-18|wrong|wrong", plain), "session");
+    for frame in [
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+    ] {
+        assert_eq!(on_stdio(frame), "session");
+    }
+}
+
+// proves: F-JR-14
+#[test]
+fn what_meta_must_have() {
+    let bare = r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#;
+    assert_eq!(on_stdio(bare), "400 -32602 id 7");
+    assert_eq!(
+        over_http("2026-07-28|server/discover|-", bare),
+        "400 -32602 id 7"
+    );
+    let listed = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}"#;
+    assert_eq!(
+        over_http("2026-07-28|tools/list|-", listed),
+        "400 -32602 id 7"
+    );
+    for meta in [
+        r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#,
+        r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#,
+        r#"{"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":{}}"#,
+        r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":[]}"#,
+        r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":{}}"#,
+        r#"[]"#,
+    ] {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{{"_meta":{meta}}}}}"#
+        );
+        assert_eq!(
+            over_http("2026-07-28|server/discover|-", &frame),
+            "400 -32602 id 7",
+            "{meta}"
+        );
+    }
+    // Who the client is may be left out.
+    assert_eq!(
+        on_stdio(&request("server/discover", NEW, "")),
+        "serve server/discover id 7"
+    );
+}
+
+#[test]
+fn revisions_that_are_not_served() {
+    let unknown = request("tools/list", "v999.0.0", "");
+    assert_eq!(
+        over_http("v999.0.0|tools/list|-", &unknown),
+        "400 -32022 id 7"
+    );
+    assert_eq!(
+        over_http("2026-07-28|tools/list|-", &unknown),
+        "400 -32020 id 7"
+    );
+    assert_eq!(on_stdio(&unknown), "400 -32022 id 7");
+    // A revision of the old era is no revision of this one.
+    assert_eq!(
+        on_stdio(&request("tools/list", "2025-11-25", "")),
+        "400 -32022 id 7"
+    );
+    let config = RouterConfig::new(Revisions::ALL);
+    let Routed::Refused(refusal) = route(&config, unknown.as_bytes(), None) else {
+        panic!();
+    };
+    let data: UnsupportedVersionData = refusal.error.data_as().unwrap().unwrap();
+    assert_eq!(data.requested, "v999.0.0");
+    assert_eq!(data.supported.len(), 5);
+}
+
+// proves: F-HT-13
+#[test]
+fn headers_repeat_the_message() {
+    let call = request("tools/call", NEW, r#""name":"add""#);
+    for headers in [
+        "-|tools/call|add",
+        "2025-11-25|tools/call|add",
+        "2026-07-28|-|add",
+        "2026-07-28|TOOLS/CALL|add",
+        "2026-07-28|tools/list|add",
+        "2026-07-28|tools/call|-",
+        "2026-07-28|tools/call|sub",
+        "2026-07-28|tools/call|=?base64?SGVsbG8?=",
+    ] {
+        assert_eq!(over_http(headers, &call), "400 -32020 id 7", "{headers}");
+    }
+    let read = request("resources/read", NEW, r#""uri":"file:///a""#);
+    assert_eq!(
+        over_http("2026-07-28|resources/read|file:///a", &read),
+        "serve resources/read id 7"
+    );
+    assert_eq!(
+        over_http("2026-07-28|resources/read|file:///b", &read),
+        "400 -32020 id 7"
+    );
+    let twice = Headers::collect([
+        ("mcp-protocol-version", NEW),
+        ("mcp-method", "tools/call"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "add"),
+    ]);
+    let routed = route(
+        &RouterConfig::new(Revisions::ALL),
+        call.as_bytes(),
+        Some(&twice),
+    );
+    assert_eq!(words(&routed), "400 -32020 id 7");
+}
+
+// proves: F-JR-13
+#[test]
+fn methods_that_are_unknown_or_gone() {
+    for method in [
+        "nonsense",
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/result",
+        "tasks/list",
+        "roots/list",
+        "notifications/progress",
+    ] {
+        let frame = request(method, NEW, "");
+        assert_eq!(
+            over_http(&format!("2026-07-28|{method}|-"), &frame),
+            "404 -32601 id 7",
+            "{method}"
+        );
+        assert_eq!(on_stdio(&frame), "404 -32601 id 7", "{method}");
+    }
+}
+
+// proves: F-JR-15
+#[test]
+fn what_is_no_message() {
+    for (frame, expected) in [
+        ("{", "400 -32700"),
+        ("[]", "400 -32600"),
+        ("7", "400 -32600"),
+        (r#"{"id":7,"method":"x"}"#, "400 -32600 id 7"),
+        (
+            r#"{"jsonrpc":"1.0","id":7,"method":"x"}"#,
+            "400 -32600 id 7",
+        ),
+        (r#"{"jsonrpc":2.0,"id":7,"method":"x"}"#, "400 -32600 id 7"),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[]}"#,
+            "400 -32602 id 7",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"x","params":3}"#,
+            "400 -32602 id 7",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+            "400 -32600",
+        ),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, "400 -32600"),
+    ] {
+        assert_eq!(on_stdio(frame), expected, "{frame}");
+        assert_eq!(over_http("2026-07-28|x|-", frame), expected, "{frame}");
+    }
+}
+
+#[test]
+fn a_request_brings_what_a_handler_needs() {
+    let frame = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/logLevel":"info","progressToken":5}}}"#;
+    let Routed::Stateless(request) =
+        route(&RouterConfig::new(Revisions::ALL), frame.as_bytes(), None)
+    else {
+        panic!();
+    };
+    assert!(request.capabilities.sampling.is_some());
+    assert_eq!(request.client_info.unwrap().name, "c");
+    assert_eq!(request.log_level, Some(LoggingLevel::Info));
+    assert_eq!(request.progress_token, Some(5.into()));
+    assert_eq!(request.revision, Revision::V2026_07_28);
+}
