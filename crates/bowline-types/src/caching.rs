@@ -18,6 +18,8 @@
 //! # Ok::<(), bowline_types::Unsayable>(())
 //! ```
 
+use crate::revision::Revision;
+
 wire_choice! {
     /// Who may share a cached result. It is no access control.
     pub enum CacheScope {
@@ -26,4 +28,9 @@ wire_choice! {
         /// Only those with the same authorization.
         Private = "private",
     }
+}
+
+/// A time that is negative means stale at once, which is said with 0.
+pub(crate) fn is_duration(millis: &i64, _: Revision) -> bool {
+    *millis >= 0
 }

@@ -18,15 +18,16 @@
 
 use crate::json::JsonObject;
 use crate::revision::Revision;
-use crate::wire::Map;
+use crate::wire::Shape;
 
 wire_struct! {
     /// What a client can do.
     pub struct ClientCapabilities {
         /// Features outside the protocol, by name.
-        opt experimental: Map<JsonObject> = "experimental";
-        /// Extensions with their settings, by id.
-        opt extensions: Map<JsonObject> = "extensions", in since(V2026_07_28);
+        opt experimental: JsonObject = "experimental", shaped &Shape::Map(&Shape::Object);
+        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of
+        /// older revisions use it, too (SEP-2133).
+        opt extensions: JsonObject = "extensions", shaped &Shape::Map(&Shape::Object);
         /// Says where a server may work.
         opt roots: RootsCapability = "roots";
         /// Asks its model for a server.
@@ -135,9 +136,10 @@ wire_struct! {
     /// What a server can do.
     pub struct ServerCapabilities {
         /// Features outside the protocol, by name.
-        opt experimental: Map<JsonObject> = "experimental";
-        /// Extensions with their settings, by id.
-        opt extensions: Map<JsonObject> = "extensions", in since(V2026_07_28);
+        opt experimental: JsonObject = "experimental", shaped &Shape::Map(&Shape::Object);
+        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of
+        /// older revisions use it, too (SEP-2133).
+        opt extensions: JsonObject = "extensions", shaped &Shape::Map(&Shape::Object);
         /// Sends log messages.
         opt logging: JsonObject = "logging";
         /// Completes arguments. 2024-11-05 has completion without the capability.

@@ -1,6 +1,8 @@
 //! Small types that many features share: roles, annotations, icons, implementations.
 
 use crate::json::Number;
+use crate::revision::Revision;
+use crate::wire::Shape;
 
 wire_choice! {
     /// Who speaks in a conversation.
@@ -25,9 +27,9 @@ wire_struct! {
         /// Who it is meant for.
         opt audience: Vec<Role> = "audience";
         /// How important it is, from 0, entirely optional, to 1, required.
-        opt priority: Number = "priority";
+        hint priority: Number = "priority", when is_fraction, shaped &Shape::Fraction;
         /// When it was last changed, in ISO 8601.
-        opt last_modified: String = "lastModified", in since(V2025_06_18);
+        hint last_modified: String = "lastModified", in since(V2025_06_18);
         ..extras;
     }
 }
@@ -70,8 +72,13 @@ wire_struct! {
         /// What it does.
         opt description: String = "description", in since(V2025_11_25);
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Its home page.
         opt website_url: String = "websiteUrl", in since(V2025_11_25);
     }
+}
+
+/// What is not between 0 and 1 is no priority, and is left out.
+pub(crate) fn is_fraction(number: &Number, _: Revision) -> bool {
+    (0.0..=1.0).contains(&number.as_f64())
 }

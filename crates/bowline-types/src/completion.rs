@@ -11,7 +11,7 @@
 use crate::content::tag;
 use crate::json::{Encoder, Reason, Unsayable};
 use crate::meta::{RequestMeta, ResultMeta};
-use crate::wire::Map;
+use crate::wire::{Map, Shape};
 
 /// The most values that an answer may have.
 pub const MAX_VALUES: usize = 100;
@@ -99,9 +99,9 @@ wire_struct! {
     /// Suggestions, the best first.
     pub struct Completion checked by Completion::check {
         /// The suggestions, [`MAX_VALUES`] at most.
-        req values: Vec<String> = "values";
+        req values: Vec<String> = "values", shaped &Shape::UpTo(MAX_VALUES, &Shape::String);
         /// How many there are, when that is known.
-        opt total: i64 = "total";
+        hint total: i64 = "total";
         /// Whether there are more.
         opt has_more: bool = "hasMore";
     }

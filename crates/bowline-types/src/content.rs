@@ -26,7 +26,7 @@ use crate::resources::{Resource, ResourceContents};
 
 wire_union! {
     /// A piece of content in a tool's result or a prompt's message.
-    pub enum ContentBlock decided by tag, "`type`", else in_words {
+    pub enum ContentBlock decided by tag, "`type`", else in_words, keeps odd {
         /// Text.
         Text(TextContent) = "text";
         /// An image.
@@ -93,7 +93,7 @@ wire_struct! {
         /// The text.
         req text: String = "text";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
@@ -109,7 +109,7 @@ wire_struct! {
         /// Its media type.
         req mime_type: String = "mimeType";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
@@ -125,7 +125,7 @@ wire_struct! {
         /// Its media type.
         req mime_type: String = "mimeType";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
@@ -147,11 +147,11 @@ wire_struct! {
         /// Its media type.
         opt mime_type: String = "mimeType";
         /// Its size in bytes, before base64.
-        opt size: i64 = "size";
+        hint size: i64 = "size";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Additional data.
         meta meta: Meta = "_meta";
         ..extras;
@@ -191,34 +191,43 @@ wire_struct! {
         /// The contents.
         req resource: ResourceContents = "resource";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
-/// The `type` of a block; empty when there is none, which makes it an unknown one.
+/// The `type` of a block; empty when there is none or it is no string, which makes it an
+/// unknown one.
 pub(crate) fn tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    Ok(reader.peek_tag("type")?.unwrap_or_default())
+    Ok(reader.peek_tag("type").ok().flatten().unwrap_or_default())
 }
 
-/// What a peer gets whose revision lacks the kind of block.
+/// What a peer gets whose revision lacks the kind of block: words, for the same audience.
 fn in_words(block: &ContentBlock) -> Option<TextContent> {
-    match block {
-        ContentBlock::Audio(audio) => Some(TextContent::new(format!(
-            "[audio of type {}, which this protocol revision can't carry]",
-            audio.mime_type
-        ))),
+    let (words, annotations) = match block {
+        ContentBlock::Audio(audio) => {
+            let kind = &audio.mime_type;
+            let words = format!("[audio of type {kind}, which this protocol revision can't carry]");
+            (words, &audio.annotations)
+        }
         ContentBlock::ResourceLink(link) => {
             let name = link.title.as_deref().unwrap_or(&link.name);
-            Some(TextContent::new(format!("[resource {name}: {}]", link.uri)))
+            (
+                format!("[resource {name}: {}]", link.uri),
+                &link.annotations,
+            )
         }
         ContentBlock::Text(_)
         | ContentBlock::Image(_)
         | ContentBlock::Resource(_)
-        | ContentBlock::Other(_) => None,
-    }
+        | ContentBlock::Other(_) => return None,
+    };
+    Some(TextContent {
+        annotations: annotations.clone(),
+        ..TextContent::new(words)
+    })
 }
 
 #[cfg(test)]
@@ -243,7 +252,10 @@ mod tests {
         let block = ContentBlock::from_json(r#"{"text":"x","type":"text"}"#).unwrap();
         assert_eq!(block, ContentBlock::text("x"));
         let two = r#"{"type":"text","text":"x","type":"image"}"#;
-        assert!(ContentBlock::from_json(two).is_err());
+        assert!(matches!(
+            ContentBlock::from_json(two),
+            Ok(ContentBlock::Other(_))
+        ));
     }
 
     // proves: PV-5

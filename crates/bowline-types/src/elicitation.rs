@@ -147,7 +147,7 @@ wire_choice! {
 
 wire_union! {
     /// The value of a field.
-    pub enum ElicitValue decided by kind_of_value, "its JSON type" {
+    pub enum ElicitValue decided by kind_of_value, "its JSON type", keeps odd {
         /// A text or a choice.
         String(String) = "string";
         /// A number.
@@ -162,6 +162,12 @@ wire_union! {
 impl From<&str> for ElicitValue {
     fn from(text: &str) -> Self {
         Self::String(text.into())
+    }
+}
+
+impl From<i32> for ElicitValue {
+    fn from(integer: i32) -> Self {
+        Self::Number(integer.into())
     }
 }
 

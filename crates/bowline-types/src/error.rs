@@ -38,6 +38,14 @@ impl ErrorObject {
         Some(Self::new(kind.code(revision)?, message))
     }
 
+    /// The same error with one of the types below as its `data`. Data that can't be said are
+    /// left out.
+    #[must_use]
+    pub fn with_data<T: Wire>(mut self, data: &T) -> Self {
+        self.data = data.to_lossless_json().ok();
+        self
+    }
+
     /// What the code means in `revision`; `None` when the protocol doesn't say.
     pub fn kind(&self, revision: Revision) -> Option<ErrorKind> {
         ErrorKind::from_code(self.code, revision)

@@ -55,6 +55,15 @@ macro_rules! exact_id {
             }
         }
 
+        impl From<u64> for $name {
+            fn from(integer: u64) -> Self {
+                Self(match i64::try_from(integer) {
+                    Ok(integer) => Repr::Integer(integer),
+                    Err(_) => Repr::LongInteger(integer.to_string().into()),
+                })
+            }
+        }
+
         impl From<&str> for $name {
             fn from(string: &str) -> Self {
                 Self(Repr::String(string.into()))

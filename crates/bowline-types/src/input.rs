@@ -31,7 +31,7 @@
 use std::borrow::Cow;
 
 use crate::elicitation::{ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
-use crate::json::{DecodeError, Encoder, JsonObject, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, JsonObject, Reader, Reason, Unsayable};
 use crate::meta::ResultMeta;
 use crate::revision::{Revision, Revisions};
 use crate::roots::{ListRootsParams, ListRootsResult};
@@ -41,7 +41,7 @@ use crate::wire::{Decode, Encode, Map, Shape, Union, Variant, Wire};
 wire_struct! {
     /// A result that asks for input. It has questions, or a state, or both; with a
     /// state alone the client may send the request again at once.
-    pub struct InputRequiredResult [since(V2026_07_28)] {
+    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check {
         @required "resultType" = "input_required";
         /// The questions, by keys of the server's choice.
         opt input_requests: Map<InputRequest> = "inputRequests";
@@ -49,6 +49,16 @@ wire_struct! {
         opt request_state: String = "requestState";
         /// Additional data.
         meta meta: ResultMeta = "_meta";
+    }
+}
+
+impl InputRequiredResult {
+    // Spec, basic/patterns/mrtr, 2026-07-28: at least one of the two.
+    fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
+        if self.input_requests.is_some() || self.request_state.is_some() {
+            return Ok(());
+        }
+        Err(encoder.unsayable(Reason::Missing("inputRequests or requestState")))
     }
 }
 
@@ -113,6 +123,12 @@ input_request_from! {
 /// Nothing in it tells the type, so it is read as what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputResponse(JsonObject);
+
+impl From<ListRootsParams> for InputRequest {
+    fn from(params: ListRootsParams) -> Self {
+        ListRootsInput::new().params(params).into()
+    }
+}
 
 impl InputResponse {
     /// The user's answer.

@@ -177,7 +177,15 @@ impl Inspector {
             .zip(&self.pending)
             .filter(|(_, (other, _))| other == id);
         let (oldest, _) = same_id.clone().next()?;
-        let fitting = same_id.find(|(_, (_, method))| method.is_some_and(&fits));
+        // Each method is tried once: a peer decides how often it uses an id.
+        let mut tried = Vec::new();
+        let fitting = same_id.find(|(_, (_, method))| {
+            method.is_some_and(|method| {
+                let is_new = !tried.contains(&method);
+                tried.push(method);
+                is_new && fits(method)
+            })
+        });
         let at = fitting.map_or(oldest, |(at, _)| at);
         self.pending.remove(at)?.1
     }
@@ -519,5 +527,18 @@ mod tests {
                 "error.data: required member `requested` is missing",
             ]
         );
+    }
+
+    #[test]
+    fn many_requests_of_one_id_cost_no_more_than_one() {
+        // Without a bound this takes minutes.
+        let mut inspector = Inspector::new();
+        for _ in 0..MAX_PENDING {
+            inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        }
+        let keys: String = (0..100_000).map(|n| format!("\"k{n}\":0,")).collect();
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{keys}"x":0}}}}"#);
+        let answer = inspector.inspect(frame.as_bytes());
+        assert_eq!(answer.summary(), "result of tools/list, id 1");
     }
 }

@@ -67,9 +67,10 @@ wire_struct! {
         /// How to use the server, for the model.
         opt instructions: String = "instructions";
         /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", must since(V2026_07_28), default "0";
+        hint ttl_ms: i64 = "ttlMs", must since(V2026_07_28),
+            when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
         /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
+        hint cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
         /// Additional data.
         meta meta: ResultMeta = "_meta";
     }

@@ -30,7 +30,8 @@ use crate::capabilities::ClientCapabilities;
 use crate::common::Implementation;
 use crate::id::{ProgressToken, RequestId};
 use crate::json::{
-    DecodeError, Encoder, Json, JsonObject, JsonRef, Members as Entries, Reader, Reason, Unsayable,
+    DecodeError, Encoder, Json, JsonObject, JsonRef, Kind, Members as Entries, Reader, Reason,
+    Unsayable,
 };
 use crate::logging::LoggingLevel;
 use crate::revision::{Revision, Revisions};
@@ -133,14 +134,16 @@ macro_rules! meta_type {
             /// The value of a key, `None` when it is absent. A value of another type is
             /// an error.
             pub fn read<T: Decode>(&self, key: MetaKey<T>) -> Result<Option<T>, DecodeError> {
-                let Some(value) = self.0.get(key.name) else {
+                let value = self.0.get(key.name).filter(|value| value.kind() != Kind::Null);
+                let Some(value) = value else {
                     return Ok(None);
                 };
                 let value = T::decode(&mut value.reader());
                 value.map(Some).map_err(|error| error.under_key(key.name))
             }
 
-            /// Sets a key, in the newest spelling of its value.
+            /// Sets a key. When the map is written, a key that the protocol reserves is written
+            /// in the words of the revision, and left out where the revision lacks it.
             pub fn set<T: Wire>(&mut self, key: MetaKey<T>, value: impl Into<T>) {
                 // Every value that a key can have is sayable when nothing is left out,
                 // but for a number that is not finite: that reads back as nothing.
@@ -205,10 +208,7 @@ macro_rules! meta_type {
 
         impl Encode for $name {
             fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
-                let Shape::Struct(shape) = Self::SHAPE else {
-                    return self.0.encode(encoder);
-                };
-                for member in shape.members {
+                for member in Self::SHAPE.as_struct().members {
                     let is_required = encoder
                         .revision()
                         .is_some_and(|revision| member.required.contains(revision));
@@ -216,7 +216,23 @@ macro_rules! meta_type {
                         return Err(encoder.unsayable(Reason::Missing(member.name)));
                     }
                 }
-                self.0.encode(encoder)
+                encoder.begin_object();
+                for (key, value) in self.0.iter() {
+                    $(if key.is($key.name()) {
+                        let revisions = revisions!($($revisions)?);
+                        reserved::<$type>(encoder, $key.name(), revisions, value)?;
+                        continue;
+                    })*
+                    if key.is(keys::RELATED_TASK.name()) {
+                        let revisions = Revisions::only(Revision::V2025_11_25);
+                        let name = keys::RELATED_TASK.name();
+                        reserved::<RelatedTask>(encoder, name, revisions, value)?;
+                        continue;
+                    }
+                    encoder.raw_member(key, value);
+                }
+                encoder.end_object();
+                Ok(())
             }
         }
 
@@ -249,6 +265,25 @@ macro_rules! meta_type {
     };
     (@required) => { Revisions::NONE };
     (@required $must:expr) => { revisions!($must) };
+}
+
+/// Writes the value of a key that the protocol reserves, in the words of the revision.
+fn reserved<T: Wire>(
+    encoder: &mut Encoder<'_>,
+    name: &'static str,
+    revisions: Revisions,
+    value: JsonRef<'_>,
+) -> Result<(), Unsayable> {
+    if encoder.revision().is_none() {
+        return encoder.member(name, &value);
+    }
+    if !encoder.speaks(revisions) {
+        return Ok(());
+    }
+    match T::decode(&mut value.reader()) {
+        Ok(value) => encoder.member(name, &value),
+        Err(_) => Err(encoder.unsayable(Reason::Invalid(name))),
+    }
 }
 
 meta_type! {
@@ -350,5 +385,43 @@ mod tests {
             Meta::new().with(keys::TRACEPARENT, "junk").trace_parent(),
             None
         );
+    }
+
+    // proves: PV-5
+    #[test]
+    fn reserved_keys_follow_the_revision() {
+        use crate::capabilities::{ClientTasksCapability, RootsCapability};
+        let capabilities = ClientCapabilities::new()
+            .roots(RootsCapability::new().list_changed(true))
+            .tasks(ClientTasksCapability::new());
+        let meta = RequestMeta::new()
+            .with(keys::PROTOCOL_VERSION, "2026-07-28")
+            .with(keys::CLIENT_CAPABILITIES, capabilities.clone())
+            .with(keys::RELATED_TASK, RelatedTask::new("t"))
+            .with(keys::PROGRESS_TOKEN, 1);
+        let new = meta.to_json(Revision::V2026_07_28).unwrap();
+        let new: RequestMeta = Wire::from_json(new.as_str()).unwrap();
+        let said = capabilities.to_json(Revision::V2026_07_28).unwrap();
+        let name = keys::CLIENT_CAPABILITIES.name();
+        assert_eq!(new.get(name).map(JsonRef::as_str), Some(said.as_str()));
+        assert_eq!(new.get(keys::RELATED_TASK.name()), None);
+        let old = meta.to_json(Revision::V2025_11_25).unwrap();
+        assert_eq!(
+            old.as_str(),
+            r#"{"io.modelcontextprotocol/related-task":{"taskId":"t"},"progressToken":1}"#
+        );
+        let odd = r#"{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let odd = RequestMeta::from_json(odd).unwrap();
+        let error = odd.to_json(Revision::V2026_07_28).unwrap_err();
+        assert_eq!(
+            error.reason(),
+            &Reason::Invalid(keys::PROTOCOL_VERSION.name())
+        );
+    }
+
+    #[test]
+    fn null_is_as_good_as_absent() {
+        let meta = RequestMeta::from_json(r#"{"progressToken":null}"#).unwrap();
+        assert_eq!(meta.read(keys::PROGRESS_TOKEN), Ok(None));
     }
 }

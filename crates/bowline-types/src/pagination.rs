@@ -35,10 +35,10 @@ macro_rules! list_result {
                 /// Where the next page begins; the last page has none.
                 opt next_cursor: String = "nextCursor";
                 /// How long it may be cached, in milliseconds.
-                opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
-                    default "0";
+                hint ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
+            when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
                 /// Who may share a cached copy.
-                opt cache_scope: crate::caching::CacheScope = "cacheScope",
+                hint cache_scope: crate::caching::CacheScope = "cacheScope",
                     in since(V2026_07_28), must since(V2026_07_28), default "\"private\"";
                 /// Additional data.
                 meta meta: crate::meta::ResultMeta = "_meta";

@@ -30,7 +30,7 @@ wire_struct! {
         /// The arguments that it takes.
         opt arguments: Vec<PromptArgument> = "arguments";
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }

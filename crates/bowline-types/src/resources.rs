@@ -36,11 +36,11 @@ wire_struct! {
         /// Its media type.
         opt mime_type: String = "mimeType";
         /// Its size in bytes, before base64.
-        opt size: i64 = "size";
+        hint size: i64 = "size";
         /// How it may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
@@ -60,9 +60,9 @@ wire_struct! {
         /// Their media type, when all have the same.
         opt mime_type: String = "mimeType";
         /// How they may be used.
-        opt annotations: Annotations = "annotations";
+        hint annotations: Annotations = "annotations";
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
@@ -70,7 +70,7 @@ wire_struct! {
 
 wire_union! {
     /// What a resource contains.
-    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`" {
+    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`", keeps odd {
         /// Text.
         Text(TextResourceContents) = "text";
         /// Bytes.
@@ -166,9 +166,10 @@ wire_struct! {
         /// The parts.
         req contents: Vec<ResourceContents> = "contents";
         /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28), default "0";
+        hint ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
+            when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
         /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
+        hint cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
             must since(V2026_07_28), default "\"private\"";
         /// Additional data.
         meta meta: ResultMeta = "_meta";

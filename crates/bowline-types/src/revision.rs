@@ -99,6 +99,12 @@ impl FromStr for Revision {
     }
 }
 
+impl From<Revision> for String {
+    fn from(revision: Revision) -> Self {
+        revision.as_str().into()
+    }
+}
+
 /// A revision name that this crate does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRevision(Box<str>);

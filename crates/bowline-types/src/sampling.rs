@@ -17,12 +17,13 @@
 
 mod one_or_many;
 
-use crate::common::Role;
+use crate::common::{Role, is_fraction};
 use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};
 use crate::json::{Json, JsonObject, Number};
 use crate::meta::{Meta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
 use crate::tools::{STRUCTURED, Tool, is_known_structure};
+use crate::wire::Shape;
 
 pub use one_or_many::OneOrMany;
 
@@ -34,7 +35,7 @@ wire_struct! {
         /// The most tokens that the answer may have.
         req max_tokens: i64 = "maxTokens";
         /// Which model the server would like.
-        opt model_preferences: ModelPreferences = "modelPreferences";
+        hint model_preferences: ModelPreferences = "modelPreferences";
         /// A system prompt; the client may change it.
         opt system_prompt: String = "systemPrompt";
         /// Context of servers to put in.
@@ -70,7 +71,7 @@ wire_struct! {
 
 wire_union! {
     /// A piece of a conversation with a model.
-    pub enum SamplingContent decided by tag, "`type`" {
+    pub enum SamplingContent decided by tag, "`type`", keeps odd {
         /// Text.
         Text(TextContent) = "text";
         /// An image.
@@ -144,11 +145,14 @@ wire_struct! {
         /// Names of models, in the order of preference.
         opt hints: Vec<ModelHint> = "hints";
         /// How much cost matters, from 0 to 1.
-        opt cost_priority: Number = "costPriority";
+        hint cost_priority: Number = "costPriority", when is_fraction,
+            shaped &Shape::Fraction;
         /// How much speed matters, from 0 to 1.
-        opt speed_priority: Number = "speedPriority";
+        hint speed_priority: Number = "speedPriority", when is_fraction,
+            shaped &Shape::Fraction;
         /// How much intelligence matters, from 0 to 1.
-        opt intelligence_priority: Number = "intelligencePriority";
+        hint intelligence_priority: Number = "intelligencePriority", when is_fraction,
+            shaped &Shape::Fraction;
     }
 }
 

@@ -154,9 +154,10 @@ wire_struct! {
         /// The skill.
         req skill: Skill = "skill";
         /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs", must since(V2026_07_28), default "0";
+        hint ttl_ms: i64 = "ttlMs", must since(V2026_07_28),
+            when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
         /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
+        hint cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
         /// Additional data.
         meta meta: ResultMeta = "_meta";
     }
@@ -184,9 +185,10 @@ wire_struct! {
         /// Where the next page begins; the last page has none.
         opt next_cursor: String = "nextCursor";
         /// How long it may be cached, in milliseconds.
-        opt ttl_ms: i64 = "ttlMs";
+        hint ttl_ms: i64 = "ttlMs", when crate::caching::is_duration,
+            shaped &crate::wire::Shape::Natural;
         /// Who may share a cached copy.
-        opt cache_scope: CacheScope = "cacheScope";
+        hint cache_scope: CacheScope = "cacheScope";
         /// Additional data.
         meta meta: ResultMeta = "_meta";
     }

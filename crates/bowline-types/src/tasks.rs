@@ -80,7 +80,7 @@ wire_struct! {
         /// How long it is kept from its making on, in milliseconds; for ever when `None`.
         nul ttl: i64 = "ttl", renamed "ttlMs" since V2026_07_28;
         /// How long to wait between two looks at it, in milliseconds.
-        opt poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
+        hint poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
     }
 }
 
@@ -103,7 +103,7 @@ wire_struct! {
         /// How long it is kept from its making on, in milliseconds; for ever when `None`.
         nul ttl: i64 = "ttl", renamed "ttlMs" since V2026_07_28;
         /// How long to wait between two looks at it, in milliseconds.
-        opt poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
+        hint poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
         /// The questions that are open, by keys that are never used twice.
         opt input_requests: Map<InputRequest> = "inputRequests", in since(V2026_07_28);
         /// The result of the request.

@@ -52,11 +52,11 @@ wire_struct! {
         opt output_schema: OutputSchema = "outputSchema", in since(V2025_06_18),
             when OutputSchema::is_known_in;
         /// Hints on what calling it does.
-        opt annotations: ToolAnnotations = "annotations", in since(V2025_03_26);
+        hint annotations: ToolAnnotations = "annotations", in since(V2025_03_26);
         /// How it can be run.
         opt execution: ToolExecution = "execution", in only(V2025_11_25);
         /// Icons to show.
-        opt icons: Vec<Icon> = "icons", in since(V2025_11_25);
+        hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
         /// Additional data.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;

@@ -6,7 +6,7 @@ use crate::json::{DecodeError, Number, Reader};
 
 wire_union! {
     /// A field of a form.
-    pub enum PrimitiveSchema decided by select, "`type`, `enum`, `oneOf` and `items`", else for_2025_06_18 {
+    pub enum PrimitiveSchema decided by select, "`type`, `enum`, `oneOf` and `items`", else for_2025_06_18, keeps odd {
         /// A text.
         String(StringSchema) = "string";
         /// A number.
@@ -253,20 +253,20 @@ wire_struct! {
 /// Which of the fields it is. They have no tag of their own; these are the members in
 /// which they differ.
 fn select(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
-    let has = |name| Ok::<_, DecodeError>(reader.peek_member(name)?.is_some());
-    let items_have = |name| match reader.peek_member("items")? {
-        Some(items) => Ok::<_, DecodeError>(items.reader().peek_member(name)?.is_some()),
-        None => Ok(false),
+    let has = |name| matches!(reader.peek_member(name), Ok(Some(_)));
+    let items_have = |name| match reader.peek_member("items") {
+        Ok(Some(items)) => matches!(items.reader().peek_member(name), Ok(Some(_))),
+        Ok(None) | Err(_) => false,
     };
-    Ok(match reader.peek_tag("type")?.as_deref() {
-        Some("string") if has("oneOf")? => "titled single select",
-        Some("string") if has("enumNames")? => "legacy titled enum",
-        Some("string") if has("enum")? => "single select",
+    Ok(match reader.peek_tag("type").ok().flatten().as_deref() {
+        Some("string") if has("oneOf") => "titled single select",
+        Some("string") if has("enumNames") => "legacy titled enum",
+        Some("string") if has("enum") => "single select",
         Some("string") => "string",
         Some("number" | "integer") => "number",
         Some("boolean") => "boolean",
-        Some("array") if items_have("anyOf")? => "titled multi select",
-        Some("array") if items_have("enum")? => "multi select",
+        Some("array") if items_have("anyOf") => "titled multi select",
+        Some("array") if items_have("enum") => "multi select",
         _ => "",
     }
     .into())

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod interop;
 mod nesting;
 mod number;
 mod object;
@@ -33,8 +34,7 @@ mod write;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
-use serde::ser::{Error as _, Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, Serializer};
 
 pub use nesting::MAX_DEPTH;
 pub use number::Number;
@@ -117,6 +117,34 @@ impl From<serde_json::Value> for Json {
     }
 }
 
+/// A JSON string. For text that is JSON already there is [`Json::parse`].
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        let mut out = Vec::with_capacity(text.len() + 2);
+        Encoder::lossless(&mut out).string(text);
+        Self::written(out)
+    }
+}
+
+/// A JSON string. For text that is JSON already there is [`Json::parse`].
+impl From<String> for Json {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Self {
+        Self(if value { "true" } else { "false" }.into())
+    }
+}
+
+impl From<i64> for Json {
+    fn from(integer: i64) -> Self {
+        Self(integer.to_string().into())
+    }
+}
+
 impl From<JsonObject> for Json {
     fn from(object: JsonObject) -> Self {
         object.as_ref().to_owned()
@@ -137,7 +165,7 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.into()))
+        interop::transcode(deserializer)
     }
 }
 
@@ -207,14 +235,6 @@ impl fmt::Display for JsonRef<'_> {
     }
 }
 
-/// Serializes as the value, within `serde_json`.
-impl Serialize for JsonRef<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(self.0).map_err(S::Error::custom)?;
-        raw.serialize(serializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,8 +250,6 @@ mod tests {
         ] {
             let json = Json::parse(&format!(" {text}\n")).unwrap();
             assert_eq!(json.as_str(), text);
-            assert_eq!(serde_json::to_string(&json).unwrap(), text);
-            assert_eq!(serde_json::from_str::<Json>(text).unwrap(), json);
         }
         assert!(Json::parse("{} x").is_err());
         assert!(Json::parse("").is_err());
@@ -245,5 +263,10 @@ mod tests {
         assert_eq!(serde_json::to_value(&json).unwrap(), value);
         assert_eq!(serde_json::from_value::<Json>(value).unwrap(), json);
         assert_eq!(Json::null().kind(), Kind::Null);
+        assert_eq!(Json::from("a\"").as_str(), r#""a\"""#);
+        assert_eq!(
+            (Json::from(true).as_str(), Json::from(-3).as_str()),
+            ("true", "-3")
+        );
     }
 }

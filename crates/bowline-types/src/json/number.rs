@@ -120,6 +120,12 @@ impl From<u32> for Number {
     }
 }
 
+impl From<usize> for Number {
+    fn from(integer: usize) -> Self {
+        Self::from(integer as u64)
+    }
+}
+
 impl From<u64> for Number {
     fn from(integer: u64) -> Self {
         Self(match i64::try_from(integer) {

@@ -1,11 +1,11 @@
 //! JSON objects that are kept as text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::read::{DecodeError, Kind, Reader};
 use super::string::RawStr;
@@ -185,11 +185,22 @@ impl TryFrom<serde_json::Value> for JsonObject {
     }
 }
 
+/// Of several members of one name the last one counts.
 impl<K: AsRef<str>, V: Into<Json>> FromIterator<(K, V)> for JsonObject {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        let members: Vec<(K, Json)> = members
+            .into_iter()
+            .map(|(key, value)| (key, value.into()))
+            .collect();
+        let last: BTreeMap<&str, usize> = (0..)
+            .zip(&members)
+            .map(|(at, (key, _))| (key.as_ref(), at))
+            .collect();
         let mut object = Self::new();
-        for (key, value) in members {
-            object.insert(key.as_ref(), value);
+        for (at, (key, value)) in members.iter().enumerate() {
+            if last.get(key.as_ref()) == Some(&at) {
+                object.append(key.as_ref(), value.as_ref());
+            }
         }
         object
     }
@@ -203,8 +214,8 @@ impl Serialize for JsonObject {
 
 impl<'de> Deserialize<'de> for JsonObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::parse(raw.get()).map_err(D::Error::custom)
+        let json = Json::deserialize(deserializer)?;
+        Self::parse(json.as_str()).map_err(D::Error::custom)
     }
 }
 
@@ -230,7 +241,7 @@ impl<'a> Iterator for Members<'a> {
         self.scanner.take(b',');
         let key = self.scanner.string().ok()?;
         self.scanner.expect(b':').ok()?;
-        let value = self.scanner.value(1).ok()?;
+        let value = self.scanner.known_value().ok()?;
         Some((Key(key), JsonRef::validated(value)))
     }
 }

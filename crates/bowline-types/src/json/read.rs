@@ -8,8 +8,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::scan::{Scanner, SyntaxError, SyntaxErrorKind};
+use super::scan::Scanner;
 use super::string::RawStr;
+use super::syntax::{SyntaxError, SyntaxErrorKind};
 use super::{JsonRef, Number};
 
 /// A place in a JSON text from which typed values are read.
@@ -34,7 +35,10 @@ impl<'a> Reader<'a> {
         mut member: impl FnMut(&mut Self, &str) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         self.members(|reader, key| {
-            let key = key.unescape()?;
+            let Ok(key) = key.unescape() else {
+                // Half of a surrogate pair: no member that anyone knows is called so.
+                return reader.raw().map(drop);
+            };
             member(reader, &key).map_err(|error| error.under_key(&key))
         })
     }
@@ -123,7 +127,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks for a member of the object that comes next, and stays before that object.
-    /// The first of several of one name is found; nothing behind it is read.
+    /// The first of several of one name is found; nothing behind it is read. One that is
+    /// `null` is as good as absent.
     pub fn peek_member(&self, name: &str) -> Result<Option<JsonRef<'a>>, DecodeError> {
         let mut ahead = self.clone();
         ahead.expect_kind(Kind::Object)?;
@@ -136,7 +141,7 @@ impl<'a> Reader<'a> {
             ahead.scanner.expect(b':')?;
             let value = ahead.raw()?;
             if key.is(name) {
-                return Ok(Some(value));
+                return Ok(Some(value).filter(|value| value.kind() != Kind::Null));
             }
             if !ahead.scanner.take(b',') {
                 return Ok(None);

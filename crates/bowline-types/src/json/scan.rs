@@ -6,73 +6,9 @@
 //! span that is only passed on needs neither: numbers of any size, and `\u` escapes
 //! of lone surrogates.
 
-use std::fmt;
-
+use super::nesting::{Container, Nesting};
 use super::string::{RawStr, plain_prefix};
-
-/// Containers that may be nested in a message, the message itself counted.
-///
-/// 128 is far above what any MCP message needs, and small enough that recursive
-/// parsers behind us (a handler's own, for one) keep within their stack.
-pub const MAX_DEPTH: usize = 128;
-
-/// What is wrong with a JSON text, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SyntaxError {
-    /// The fault.
-    pub kind: SyntaxErrorKind,
-    /// Bytes before the fault.
-    pub offset: usize,
-}
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.kind, self.offset)
-    }
-}
-
-impl std::error::Error for SyntaxError {}
-
-/// The ways in which a text can fail to be JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SyntaxErrorKind {
-    /// The text ends inside a value.
-    UnexpectedEnd,
-    /// A byte that can't stand here.
-    UnexpectedByte(u8),
-    /// A control character inside a string, where only its escape is allowed.
-    ControlCharacter(u8),
-    /// A backslash followed by something that is no escape.
-    BadEscape,
-    /// A `\u` escape of half a surrogate pair, where the text is needed as a string.
-    LoneSurrogate,
-    /// A number with a leading zero, a lone minus, or no digit where one must be.
-    BadNumber,
-    /// Containers nested deeper than [`MAX_DEPTH`].
-    TooDeep,
-    /// Something other than white space after the value.
-    TrailingText,
-}
-
-impl fmt::Display for SyntaxErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::UnexpectedEnd => f.write_str("the text ends inside a value"),
-            Self::UnexpectedByte(byte) => {
-                write!(f, "unexpected `{}`", [byte].escape_ascii())
-            }
-            Self::ControlCharacter(byte) => {
-                write!(f, "unescaped control character 0x{byte:02x} in a string")
-            }
-            Self::BadEscape => f.write_str("unknown escape in a string"),
-            Self::LoneSurrogate => f.write_str("escape of a lone surrogate in a string"),
-            Self::BadNumber => f.write_str("malformed number"),
-            Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
-            Self::TrailingText => f.write_str("text after the end of the value"),
-        }
-    }
-}
+use super::syntax::{SyntaxError, SyntaxErrorKind};
 
 /// A place in a JSON text that only moves forward.
 #[derive(Clone, Debug)]
@@ -172,6 +108,18 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start, self.position))
     }
 
+    /// Steps over one value of a text that is known to be JSON, however deep it is.
+    pub(crate) fn known_value(&mut self) -> Result<&'a str, SyntaxError> {
+        let first = self.peek();
+        let start = self.position;
+        if !matches!(first, Some(b'{' | b'[')) {
+            return self.value(0);
+        }
+        self.advance();
+        self.leave(1)?;
+        Ok(self.slice(start, self.position))
+    }
+
     /// Steps out of a value that is nested too deep: strings are respected, brackets
     /// only counted. `open` containers are around the current place.
     ///
@@ -179,17 +127,18 @@ impl<'a> Scanner<'a> {
     /// the `id` of the message can still be found behind it.
     pub(crate) fn leave(&mut self, mut open: usize) -> Result<(), SyntaxError> {
         while open > 0 {
-            let byte = self.peek();
+            let Some(byte) = self.peek() else {
+                return Err(self.error(SyntaxErrorKind::UnexpectedEnd));
+            };
             self.advance();
             match byte {
-                Some(b'"') => {
+                b'"' => {
                     let outcome = self.string_end();
                     self.located(outcome)?;
                 }
-                Some(b'{' | b'[') => open += 1,
-                Some(b'}' | b']') => open -= 1,
-                Some(_) => {}
-                None => return Err(self.unexpected()),
+                b'{' | b'[' => open += 1,
+                b'}' | b']' => open -= 1,
+                _ => {}
             }
         }
         Ok(())
@@ -312,21 +261,28 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn escape(&mut self) -> Result<(), SyntaxErrorKind> {
-        let hex_digits = match self.rest().get(1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
-            Some(b'u') => 4,
-            Some(_) => return Err(SyntaxErrorKind::BadEscape),
-            None => return Err(self.broken_off()),
-        };
-        let digits = self.rest().iter().skip(2).take(hex_digits);
+        match self.rest().get(1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.position += 2;
+                Ok(())
+            }
+            Some(b'u') => self.unicode_escape(),
+            Some(_) => Err(SyntaxErrorKind::BadEscape),
+            None => Err(self.broken_off()),
+        }
+    }
+
+    fn unicode_escape(&mut self) -> Result<(), SyntaxErrorKind> {
+        let digits = self.rest().iter().skip(2).take(4);
         if !digits.clone().all(u8::is_ascii_hexdigit) {
             return Err(SyntaxErrorKind::BadEscape);
         }
-        if digits.len() < hex_digits {
+        if digits.len() < 4 {
             return Err(self.broken_off());
         }
-        self.position += 2 + hex_digits;
+        self.position += 6;
         Ok(())
     }
 
@@ -417,58 +373,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Container {
-    Object,
-    Array,
-}
-
-/// The containers around the current place: one bit each, so no allocation.
-struct Nesting {
-    objects: u128,
-    depth: usize,
-    /// Containers around the value that is scanned; they count against the limit.
-    outer: usize,
-}
-
-impl Nesting {
-    fn new(outer: usize) -> Self {
-        Self {
-            objects: 0,
-            depth: 0,
-            outer,
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, container: Container) -> Result<(), SyntaxErrorKind> {
-        if self.outer + self.depth >= MAX_DEPTH {
-            return Err(SyntaxErrorKind::TooDeep);
-        }
-        self.objects = self.objects << 1 | u128::from(matches!(container, Container::Object));
-        self.depth += 1;
-        Ok(())
-    }
-
-    fn pop(&mut self) {
-        self.objects >>= 1;
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    fn innermost(&self) -> Option<Container> {
-        match (self.depth, self.objects & 1) {
-            (0, _) => None,
-            (_, 1) => Some(Container::Object),
-            (_, _) => Some(Container::Array),
-        }
-    }
-}
-
-// Every level has its bit.
-const _: () = assert!(MAX_DEPTH <= u128::BITS as usize);
-
 #[cfg(test)]
 mod tests {
+    use super::super::MAX_DEPTH;
     use super::*;
 
     fn check(text: &str) -> Result<(), SyntaxErrorKind> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{SyntaxError, SyntaxErrorKind};
+use super::syntax::{SyntaxError, SyntaxErrorKind};
 
 /// The text between the quotes of a JSON string, escapes and all.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +35,20 @@ impl<'a> RawStr<'a> {
         }
         let mut text = String::with_capacity(self.span.len());
         let mut rest = self.span;
-        while let Some(at) = rest.find('\\') {
-            let (plain, escape) = rest.split_at(at);
+        loop {
+            // Of what needs attention, only backslashes can be here.
+            let (plain, escape) = rest.split_at(plain_prefix(rest.as_bytes()));
             text.push_str(plain);
-            let offset = self.start + self.span.len() - escape.len();
+            if escape.is_empty() {
+                return Ok(Cow::Owned(text));
+            }
             let (character, length) = unescape_one(escape).ok_or(SyntaxError {
                 kind: SyntaxErrorKind::LoneSurrogate,
-                offset,
+                offset: self.start + self.span.len() - escape.len(),
             })?;
             text.push(character);
             rest = escape.get(length..).unwrap_or_default();
         }
-        text.push_str(rest);
-        Ok(Cow::Owned(text))
     }
 
     /// Whether the string that is meant is `wanted`, without allocating.

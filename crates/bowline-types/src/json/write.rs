@@ -173,6 +173,16 @@ impl<'b> Encoder<'b> {
         }))
     }
 
+    /// Bytes that have been written.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes back what was written behind `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.out.truncate(len);
+    }
+
     /// Writes a key that stands in its quotes, with its colon, already.
     #[inline]
     pub(crate) fn quoted_key(&mut self, quoted: &'static str) {
@@ -292,6 +302,8 @@ pub enum Reason {
     },
     /// Something that the revision demands is not set.
     Missing(&'static str),
+    /// Something that the protocol defines is of another type.
+    Invalid(&'static str),
     /// NaN or an infinity.
     NotFinite,
     /// More elements than the protocol allows.
@@ -308,6 +320,7 @@ impl fmt::Display for Reason {
                 write!(f, "{what} exists in {known_in} only")
             }
             Self::Missing(what) => write!(f, "{what} is required and not set"),
+            Self::Invalid(what) => write!(f, "{what} is not what the protocol says"),
             Self::NotFinite => f.write_str("JSON has no form for a number that is not finite"),
             Self::TooMany { limit } => write!(f, "more than {limit} elements"),
         }

@@ -50,6 +50,15 @@ impl TryFrom<JsonObject> for InputSchema {
     }
 }
 
+/// Refuses what is no object, and an object whose root isn't `"type": "object"`.
+impl TryFrom<serde_json::Value> for InputSchema {
+    type Error = InvalidInputSchema;
+
+    fn try_from(schema: serde_json::Value) -> Result<Self, InvalidInputSchema> {
+        Self::parse(&schema.to_string())
+    }
+}
+
 /// Why something can't be the schema of a tool's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,6 +125,9 @@ macro_rules! schema_text {
         // A peer's schema is taken as it is: one odd tool must not hide the others.
         impl Decode for $name {
             fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                if reader.null()? {
+                    return Ok(Self(JsonObject::new()));
+                }
                 JsonObject::decode(reader).map(Self)
             }
         }

@@ -28,11 +28,28 @@ pub(crate) fn optional<T: Decode>(
     once(slot, reader)
 }
 
+/// Reads a member that is only a hint. One that makes no sense is skipped: it must not take
+/// the rest with it.
+pub(crate) fn hint<T: Decode>(
+    slot: &mut Option<T>,
+    reader: &mut Reader<'_>,
+) -> Result<(), DecodeError> {
+    let value = reader.raw()?;
+    if slot.is_some() {
+        return Err(reader.problem(Problem::Duplicate));
+    }
+    *slot = T::decode(&mut value.reader()).ok();
+    Ok(())
+}
+
 /// Reads a string that can only be one.
 pub(crate) fn expect_literal(
     reader: &mut Reader<'_>,
     expected: &'static str,
 ) -> Result<(), DecodeError> {
+    if reader.null()? {
+        return Ok(());
+    }
     let found = reader.string()?;
     if found == expected {
         return Ok(());

@@ -95,13 +95,33 @@ impl Checker {
             Shape::Boolean => self.kind(place, json, Kind::Boolean),
             Shape::Object => self.kind(place, json, Kind::Object),
             Shape::Integer => self.integer(place, json, "an integer"),
+            Shape::Natural => {
+                self.integer(place, json, "an integer");
+                if json.as_str().starts_with('-') {
+                    self.error(place, "must not be negative".into());
+                }
+            }
+            Shape::Fraction => {
+                self.kind(place, json, Kind::Number);
+                let number = json.reader().number();
+                if number.is_ok_and(|number| !(0.0..=1.0).contains(&number.as_f64())) {
+                    self.error(place, "must be between 0 and 1".into());
+                }
+            }
             Shape::Id if json.kind() == Kind::String => {}
             Shape::Id => self.integer(place, json, "a string or an integer"),
             Shape::Literal(literal) => self.one_of(place, json, &[literal]),
             Shape::Choice(choice) => self.one_of(place, json, choice.known),
             Shape::Nullable(_) if json.kind() == Kind::Null => {}
             Shape::Nullable(inner) => self.value(place, json, inner),
-            Shape::Array(element) => self.array(place, json, element),
+            Shape::Array(element) => {
+                self.array(place, json, element);
+            }
+            Shape::UpTo(limit, element) => {
+                if self.array(place, json, element) > *limit {
+                    self.error(place, format!("more than {limit} elements"));
+                }
+            }
             Shape::OneOrMany(element, many) => {
                 if json.kind() != Kind::Array {
                     self.value(place, json, element);
@@ -195,7 +215,7 @@ impl Checker {
         }
     }
 
-    fn array(&mut self, place: &Place<'_>, json: JsonRef<'_>, element: &Shape) {
+    fn array(&mut self, place: &Place<'_>, json: JsonRef<'_>, element: &Shape) -> usize {
         self.kind(place, json, Kind::Array);
         let mut index = 0;
         // What isn't an array has been reported; the text itself is valid JSON.
@@ -205,6 +225,7 @@ impl Checker {
             index += 1;
             Ok(())
         });
+        index
     }
 
     fn members(

@@ -91,6 +91,15 @@ impl<K: Into<String>, V: Into<T>, T, const N: usize> From<[(K, V); N]> for Map<T
     }
 }
 
+impl<'a, T> IntoIterator for &'a Map<T> {
+    type Item = (&'a str, &'a T);
+    type IntoIter = Box<dyn Iterator<Item = (&'a str, &'a T)> + 'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Box::new(self.iter())
+    }
+}
+
 impl<T> IntoIterator for Map<T> {
     type Item = (String, T);
     type IntoIter = std::vec::IntoIter<(String, T)>;

@@ -1,6 +1,6 @@
 //! How generated code writes a member: what it knows of it, and what follows.
 
-use crate::json::{Encoder, Reason, Unsayable};
+use crate::json::{Encoder, JsonObject, Reason, Unsayable};
 use crate::revision::Revisions;
 use crate::wire::Encode;
 
@@ -77,6 +77,15 @@ impl Encoder<'_> {
         };
         if wanted {
             self.quoted_key(member);
+        }
+    }
+
+    /// Writes members that are not known. One that is comes from its own place.
+    pub(crate) fn write_extras(&mut self, extras: &JsonObject, known: &[&str]) {
+        for (key, value) in extras.iter() {
+            if !known.iter().any(|name| key.is(name)) {
+                self.raw_member(key, value);
+            }
         }
     }
 

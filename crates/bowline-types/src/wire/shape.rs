@@ -11,8 +11,12 @@ pub enum Shape {
     String,
     /// An integer.
     Integer,
+    /// An integer that is not negative.
+    Natural,
     /// Any number.
     Number,
+    /// A number from 0 to 1.
+    Fraction,
     /// `true` or `false`.
     Boolean,
     /// A string or an integer, as request ids and progress tokens are.
@@ -25,6 +29,8 @@ pub enum Shape {
     Literal(&'static str),
     /// An array.
     Array(&'static Self),
+    /// An array of so many elements at most.
+    UpTo(usize, &'static Self),
     /// An object whose members are all alike.
     Map(&'static Self),
     /// A value or `null`.

@@ -27,6 +27,10 @@ impl FromSchema<'_, '_, '_> {
                     _ => "complete",
                 });
             }
+            // Prose: an input round has questions, or a state, or both.
+            if name == "InputRequiredResult" && !members.contains_key("inputRequests") {
+                members.entry("requestState").or_insert(json!(""));
+            }
             if (self.is_open)(name) && !is_part && self.choices.one_in(3) {
                 members.insert("x-unknown".into(), json!({"kept": [1, null]}));
             }

@@ -4,12 +4,14 @@
 //! - `members`: what the shapes say of members equals what the schemas say.
 //! - `from_rust`: values made from the shapes and written by the types validate.
 //! - `from_schema`: instances made from the schemas are read and written unchanged.
+//! - `downgrade`: what a revision lacks is left out, or refused where the list says so.
 //! - `checking`: `wire::check` and a JSON Schema validator agree.
 
 mod catalog;
 mod checking;
 mod choices;
 mod coverage;
+mod downgrade;
 mod files;
 mod from_rust;
 mod from_schema;

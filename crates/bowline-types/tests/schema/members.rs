@@ -13,6 +13,16 @@ use super::files::{FILES, File};
 /// Members that a shape has and the definition doesn't list, with the reason.
 const BEYOND_THE_SCHEMA: &[(&str, &str, &str)] = &[
     (
+        "ClientCapabilities",
+        "extensions",
+        "SEP-2133: used in handshakes, too; the set is open",
+    ),
+    (
+        "ServerCapabilities",
+        "extensions",
+        "SEP-2133: used in handshakes, too; the set is open",
+    ),
+    (
         "*",
         "io.modelcontextprotocol/related-task",
         "prose of 2025-11-25, basic/utilities/tasks",
@@ -179,9 +189,9 @@ impl Comparison<'_> {
                 self.value(place, if applies { inside } else { outside }, schema);
             }
             Shape::Struct(shape) => self.members(place, shape, schema),
-            Shape::Array(element) | Shape::Map(element) => {
+            Shape::Array(element) | Shape::UpTo(_, element) | Shape::Map(element) => {
                 self.type_is(place, shape, schema);
-                let key = if matches!(shape, Shape::Array(_)) {
+                let key = if matches!(shape, Shape::Array(_) | Shape::UpTo(..)) {
                     "items"
                 } else {
                     "additionalProperties"
@@ -275,11 +285,11 @@ impl Comparison<'_> {
     fn type_is(&mut self, place: &str, shape: &Shape, schema: &Value) {
         let expected = match shape {
             Shape::String => "string",
-            Shape::Integer => "integer",
-            Shape::Number => "number",
+            Shape::Integer | Shape::Natural => "integer",
+            Shape::Number | Shape::Fraction => "number",
             Shape::Boolean => "boolean",
             Shape::Id => "[\"string\",\"integer\"]",
-            Shape::Array(_) => "array",
+            Shape::Array(_) | Shape::UpTo(..) => "array",
             _ => "object",
         };
         let found = match &schema["type"] {

@@ -22,7 +22,12 @@ impl FromShape<'_, '_> {
         match shape {
             Shape::String => json!(self.choices.text()),
             Shape::Integer => json!(self.choices.integer()),
-            Shape::Number => self.number(),
+            Shape::Natural => json!(self.choices.integer().saturating_abs()),
+            Shape::Fraction => self.number(),
+            Shape::Number => {
+                let numbers = [json!(0), json!(2.5), json!(-3), json!(1e300), json!(4.0)];
+                self.choices.pick(&numbers).clone()
+            }
             Shape::Boolean => json!(self.choices.one_in(2)),
             Shape::Id if self.choices.one_in(2) => json!(self.choices.text()),
             Shape::Id => json!(self.choices.integer()),
@@ -32,7 +37,7 @@ impl FromShape<'_, '_> {
             Shape::Choice(choice) => json!(self.choices.pick(choice.known)),
             Shape::Nullable(_) if self.choices.one_in(2) => Value::Null,
             Shape::Nullable(inner) => self.value(inner),
-            Shape::Array(element) => self.array(element),
+            Shape::Array(element) | Shape::UpTo(_, element) => self.array(element),
             Shape::OneOrMany(element, many) => {
                 let may_be_many = self.mixed || many.contains(self.revision);
                 if may_be_many && self.choices.one_in(3) {
@@ -93,6 +98,10 @@ impl FromShape<'_, '_> {
             object.insert("x-unknown".into(), self.any(1));
         }
         self.settle_status(&mut object);
+        // An input round has questions, or a state, or both.
+        if shape.name == "InputRequiredResult" && !object.contains_key("inputRequests") {
+            object.entry("requestState").or_insert(json!(""));
+        }
         Value::Object(object)
     }
 
@@ -154,7 +163,6 @@ impl FromShape<'_, '_> {
 /// Values that the schemas bound further than the types, which leave that to their users.
 fn bounded(member: &str, value: Value) -> Value {
     match (member, &value) {
-        ("ttlMs", Value::Number(number)) => json!(number.as_i64().unwrap_or(0).max(0)),
         ("uri" | "url" | "src" | "websiteUrl", Value::String(_)) => json!("file:///a"),
         ("uriTemplate", Value::String(_)) => json!("file:///{a}"),
         _ => value,

@@ -30,7 +30,8 @@
 //! ```
 //!
 //! Kinds: `req` must be there; `opt` may be left out; `def` must be there but an empty
-//! one is read where it isn't; `nul` must be there and may be `null`; `any` is optional
+//! one is read where it isn't; `hint` is optional and one that doesn't decode is as good as
+//! absent; `nul` must be there and may be `null`; `any` is optional
 //! and `null` is a value; `meta` is an optional `_meta`.
 
 macro_rules! wire_struct {
@@ -76,6 +77,8 @@ macro_rules! wire_struct {
 
         impl $name {
             const REVISIONS: $crate::revision::Revisions = revisions!($($type_revisions)?);
+            #[allow(dead_code, reason = "only types that keep unknown members need it")]
+            const NAMES: &'static [&'static str] = &[$($literal,)* $($wire,)*];
 
             $(wire_struct!(@setter $kind $field $type);)*
         }
@@ -125,9 +128,7 @@ macro_rules! wire_struct {
                     wire_struct!(@encode $kind encoder rule with_meta self.$field [$($guard)?]);
                 })*
                 $(
-                    for (key, value) in self.$extras.iter() {
-                        encoder.raw_member(key, value);
-                    }
+                    encoder.write_extras(&self.$extras, Self::NAMES);
                 )?
                 Ok(())
             }
@@ -258,6 +259,7 @@ macro_rules! wire_struct {
     };
 
     (@decode req $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
+    (@decode hint $field:ident $reader:ident) => { $crate::wire::hint(&mut $field, $reader) };
     (@decode any $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
     (@decode $optional:ident $field:ident $reader:ident) => {
         $crate::wire::optional(&mut $field, $reader)

@@ -2,11 +2,12 @@
 
 /// A value that is one of several types. `select` looks at the reader and returns the
 /// name of the variant; a name that is not listed means an unknown one, which is kept as
-/// it is. `else` gives a replacement for revisions that lack the variant.
+/// it is. `else` gives a replacement for revisions that lack the variant; with `keeps odd`
+/// a value that doesn't decode as its variant is kept as an unknown one, too.
 macro_rules! wire_union {
     (
         $(#[$type_attribute:meta])*
-        pub enum $name:ident decided by $select:expr, $in_words:literal $(, else $fallback:path)? {
+        pub enum $name:ident decided by $select:expr, $in_words:literal $(, else $fallback:path)? $(, keeps $odd:ident)? {
             $(
                 $(#[$attribute:meta])*
                 $variant:ident($type:ty) = $wire:literal $(, in $revisions:expr)? ;
@@ -34,9 +35,18 @@ macro_rules! wire_union {
             fn decode(
                 reader: &mut $crate::json::Reader<'_>,
             ) -> Result<Self, $crate::json::DecodeError> {
-                match &*$select(reader)? {
-                    $($wire => Ok(Self::$variant(<$type as $crate::wire::Decode>::decode(reader)?)),)+
+                let selected = $select(reader)?;
+                let before = reader.clone();
+                let decoded = match &*selected {
+                    $($wire => <$type as $crate::wire::Decode>::decode(reader).map(Self::$variant),)+
                     _ => Ok(Self::Other(reader.raw()?.to_owned())),
+                };
+                match decoded {
+                    Err(_) if wire_union!(@keeps $($odd)?) => {
+                        *reader = before;
+                        Ok(Self::Other(reader.raw()?.to_owned()))
+                    }
+                    decoded => decoded,
                 }
             }
         }
@@ -84,4 +94,6 @@ macro_rules! wire_union {
 
         $crate::wire::serde_through_json!($name);
     };
+    (@keeps) => { false };
+    (@keeps odd) => { true };
 }

@@ -1,0 +1,122 @@
+//! One odd value doesn't take the rest of a message with it.
+
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::elicitation::{
+    ElicitParams, ElicitResult, ElicitValue, FormSchema, PrimitiveSchema,
+};
+use bowline_types::lifecycle::InitializeResult;
+use bowline_types::resources::{ReadResourceResult, ResourceContents};
+use bowline_types::tools::{CallToolResponse, CallToolResult, ListToolsResult};
+use bowline_types::{Revision, Wire};
+
+#[test]
+fn an_odd_tool_does_not_hide_the_others() {
+    for odd in [
+        r#""annotations":{"readOnlyHint":"true"}"#,
+        r#""annotations":7"#,
+        r#""inputSchema":null"#,
+        r#""icons":[{"src":"data:,","sizes":"48x48"}]"#,
+        r#""title":null"#,
+        r#""x\ud800":1"#,
+    ] {
+        let schema = if odd.contains("inputSchema") {
+            ""
+        } else {
+            r#","inputSchema":{"type":"object"}"#
+        };
+        let text = format!(
+            r#"{{"tools":[{{"name":"odd",{odd}{schema}}},{{"name":"good","inputSchema":{{"type":"object"}}}}]}}"#
+        );
+        let list = ListToolsResult::from_json(&text).unwrap();
+        let names: Vec<_> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["odd", "good"], "{odd}");
+    }
+}
+
+#[test]
+fn hints_that_make_no_sense_are_absent() {
+    for ttl in ["1500.5", "18446744073709551615", "\"1\"", "null", "-5"] {
+        let text = format!(r#"{{"tools":[],"ttlMs":{ttl},"cacheScope":"public"}}"#);
+        let list = ListToolsResult::from_json(&text).unwrap();
+        let said = list.to_json(Revision::V2026_07_28).unwrap().to_string();
+        assert!(
+            said.contains(r#""ttlMs":0,"cacheScope":"public""#),
+            "{ttl}: {said}"
+        );
+    }
+    let handshake = r#"{"protocolVersion":"2025-11-25","capabilities":{"experimental":{"x":true}},"serverInfo":{"name":"s","version":"1","icons":[{"src":"a","sizes":"any"}]}}"#;
+    let result = InitializeResult::from_json(handshake).unwrap();
+    assert_eq!(result.server_info.icons, None);
+    let kept = result.capabilities.to_json(Revision::LATEST).unwrap();
+    assert_eq!(
+        kept,
+        ServerCapabilities::from_json(r#"{"experimental":{"x":true}}"#)
+            .unwrap()
+            .to_json(Revision::LATEST)
+            .unwrap()
+    );
+}
+
+#[test]
+fn odd_content_is_kept_as_it_came() {
+    for odd in [
+        r#"{"type":5}"#,
+        r#"{"type":"text"}"#,
+        r#"{"type":"text","text":"cut \ud83d"}"#,
+        r#"{"type":"image","data":7,"mimeType":"image/png"}"#,
+    ] {
+        let text = format!(r#"{{"content":[{odd},{{"type":"text","text":"good"}}]}}"#);
+        let result = CallToolResult::from_json(&text).unwrap();
+        assert_eq!(result.content[1].as_text(), Some("good"));
+        assert_eq!(
+            result.to_json(Revision::V2025_11_25).unwrap().as_str(),
+            text
+        );
+    }
+}
+
+#[test]
+fn odd_fields_and_values_of_forms_are_kept() {
+    for odd in [
+        r#"{"type":["string","null"]}"#,
+        r#"{"type":"array","items":true}"#,
+        r#"{"type":"string","oneOf":[{"const":"a"}]}"#,
+        r#"{"type":"string","minLength":"1"}"#,
+    ] {
+        let form = format!(
+            r#"{{"type":"object","properties":{{"odd":{odd},"good":{{"type":"boolean"}}}}}}"#
+        );
+        let form = FormSchema::from_json(&form).unwrap();
+        assert!(
+            matches!(form.properties.get("odd"), Some(PrimitiveSchema::Other(json)) if json.as_str() == odd)
+        );
+        assert!(matches!(
+            form.properties.get("good"),
+            Some(PrimitiveSchema::Boolean(_))
+        ));
+    }
+    let result = ElicitResult::from_json(r#"{"action":"accept","content":{"a":[1,2]}}"#).unwrap();
+    assert!(matches!(
+        result.content.unwrap().get("a"),
+        Some(ElicitValue::Other(_))
+    ));
+}
+
+#[test]
+fn null_is_as_good_as_absent() {
+    let form = r#"{"mode":null,"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
+    assert!(matches!(
+        ElicitParams::from_json(form),
+        Ok(ElicitParams::Form(_))
+    ));
+    assert!(CallToolResult::from_json(r#"{"resultType":null,"content":[]}"#).is_ok());
+    let blob =
+        ReadResourceResult::from_json(r#"{"contents":[{"uri":"u","text":null,"blob":"AAAA"}]}"#)
+            .unwrap();
+    assert!(matches!(blob.contents[0], ResourceContents::Blob(_)));
+    let task = r#"{"content":null,"task":{"taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"u","ttl":null}}"#;
+    assert!(matches!(
+        CallToolResponse::from_json(task),
+        Ok(CallToolResponse::Task(_))
+    ));
+}

@@ -1,0 +1,111 @@
+//! Which members are left out for a revision that lacks them, and which make a value
+//! unsayable.
+
+use bowline_types::wire::{Member, Shape, Struct};
+use bowline_types::{Json, Revision};
+use serde_json::Value;
+
+use super::catalog::{Cover, Recoded, Type, cover};
+use super::choices::Choices;
+use super::files::FILES;
+use super::shapes::FromShape;
+
+/// Members without which the rest would mean something else. All others are left out.
+const REFUSED: &[(&str, &str)] = &[
+    ("CallToolParams", "task"),
+    ("CallToolParams", "inputResponses"),
+    ("CallToolParams", "requestState"),
+    ("GetPromptParams", "inputResponses"),
+    ("GetPromptParams", "requestState"),
+    ("ReadResourceParams", "inputResponses"),
+    ("ReadResourceParams", "requestState"),
+    ("CreateMessageParams", "tools"),
+    ("CreateMessageParams", "toolChoice"),
+    ("CreateMessageParams", "task"),
+    ("ElicitFormParams", "task"),
+    ("ElicitUrlParams", "task"),
+];
+
+#[test]
+fn members_are_left_out_or_refused_as_listed() {
+    let mut tried = std::collections::BTreeSet::new();
+    for file in FILES.iter() {
+        for definition in file.definitions.keys() {
+            let (Some(Cover::Type(of)) | Some(Cover::Message(_, of))) = cover(file, definition)
+            else {
+                continue;
+            };
+            let Shape::Struct(shape) = of.shape else {
+                continue;
+            };
+            for revision in shape.revisions.iter() {
+                for member in lacking(shape, revision) {
+                    check(of, shape, member, revision);
+                    tried.insert((shape.name, member.name));
+                }
+            }
+        }
+    }
+    assert!(tried.len() > 80, "only {} members were tried", tried.len());
+    for refused in REFUSED {
+        assert!(tried.contains(refused), "{refused:?} was never tried");
+    }
+}
+
+/// Members that some other revision has, and no other spelling of them in this one.
+fn lacking(shape: &Struct, revision: Revision) -> impl Iterator<Item = &'static Member> {
+    let renamed = ["ttl", "ttlMs", "pollInterval", "pollIntervalMs"];
+    shape
+        .members
+        .iter()
+        .filter(move |member| !member.revisions.is_empty() && !member.revisions.contains(revision))
+        .filter(move |member| !renamed.contains(&member.name))
+        .filter(|member| {
+            !matches!(member.shape, Shape::Literal(_)) && member.name != "task"
+                || is_refused_task(member)
+        })
+}
+
+/// `task` in parameters asks for a task; in a result it is the task.
+fn is_refused_task(member: &Member) -> bool {
+    matches!(member.shape, Shape::Struct(shape) if shape.name == "TaskMetadata")
+}
+
+fn check(of: Type, shape: &Struct, member: &Member, revision: Revision) {
+    let place = format!("{}.{} in {revision}", shape.name, member.name);
+    let without = minimal(of.shape, revision);
+    let home = member.revisions.newest().unwrap();
+    let mut with = without.clone();
+    with[member.name] = minimal(member.shape, home);
+    let expected = said(of, &without, revision)
+        .unwrap_or_else(|error| panic!("{place}: {error} without the member: {without}"));
+    let is_refused = REFUSED.contains(&(shape.name, member.name));
+    match said(of, &with, revision) {
+        Ok(json) => {
+            assert!(!is_refused, "{place} is left out");
+            assert_eq!(json, expected, "{place}");
+        }
+        Err(error) => {
+            assert!(is_refused, "{place} is refused: {error}");
+            assert!(error.contains(member.name), "{place}: {error}");
+        }
+    }
+}
+
+fn minimal(shape: &Shape, revision: Revision) -> Value {
+    let value = FromShape {
+        choices: &mut Choices::new(&[]),
+        revision,
+        mixed: false,
+    };
+    let mut value = value;
+    value.value(shape)
+}
+
+fn said(of: Type, value: &Value, revision: Revision) -> Result<Value, String> {
+    match (of.recode)(&value.to_string(), revision) {
+        Recoded::Said(json) => Ok(Json::to(&json).unwrap()),
+        Recoded::Unsayable(error) => Err(error),
+        Recoded::Unreadable(error) => panic!("{error}: {value}"),
+    }
+}
