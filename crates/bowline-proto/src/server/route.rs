@@ -118,16 +118,11 @@ impl Router<'_, '_> {
         if !self.is_stateless(&request, version.is_some()) {
             return Ok(Routed::Session(Envelope::Request(request)));
         }
-        let version = version.map(|version| version.reader().string());
-        let version = match version {
-            Some(Ok(version)) => version,
-            Some(Err(_)) | None => {
-                let message = format!(
-                    "params._meta must have a string {}",
-                    keys::PROTOCOL_VERSION.name()
-                );
-                return Err(refuse(ErrorKind::InvalidParams, message.into()));
-            }
+        let version = version.and_then(|version| version.reader().string().ok());
+        let Some(version) = version else {
+            let name = keys::PROTOCOL_VERSION.name();
+            let message = format!("params._meta must have a string {name}");
+            return Err(refuse(ErrorKind::InvalidParams, message.into()));
         };
         self.version_header(&version)
             .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
