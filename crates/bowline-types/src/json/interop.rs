@@ -1,12 +1,15 @@
 //! JSON text to and from `serde`: member by member, so that it works inside `flatten`,
 //! untagged and tagged enums, and with any format.
 //!
-//! Through `serde` a number is what a 64-bit integer or a double can hold.
+//! Numbers that neither 64 bits nor a double hold are written exactly by `serde_json`'s text
+//! writers, and read as the nearest double.
 
 use std::fmt;
 
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use serde_json::value::RawValue;
 
 use super::read::{Kind, Reader};
 use super::write::Encoder;
@@ -52,6 +55,8 @@ impl Serialize for JsonRef<'_> {
     }
 }
 
+/// A number that 64 bits or a double hold as such, a longer one as it is written, which only
+/// `serde_json` can do.
 fn number<S: Serializer>(reader: &mut Reader<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let text = reader.number_text().map_err(S::Error::custom)?;
     if let Ok(signed) = text.parse::<i64>() {
@@ -60,9 +65,13 @@ fn number<S: Serializer>(reader: &mut Reader<'_>, serializer: S) -> Result<S::Ok
     if let Ok(unsigned) = text.parse::<u64>() {
         return serializer.serialize_u64(unsigned);
     }
+    let is_integer = !text.contains(['.', 'e', 'E']);
     match Number::parse(text) {
-        Some(double) => serializer.serialize_f64(double.as_f64()),
-        None => Err(S::Error::custom("a number that no double holds")),
+        Some(double) if !is_integer => serializer.serialize_f64(double.as_f64()),
+        Some(_) | None => {
+            let raw: &RawValue = serde_json::from_str(text).map_err(S::Error::custom)?;
+            raw.serialize(serializer)
+        }
     }
 }
 
@@ -196,6 +205,15 @@ mod tests {
         assert_eq!(serde_json::from_value::<T>(json).unwrap(), *value);
         let text = serde_json::to_string(value).unwrap();
         assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *value);
+    }
+
+    #[test]
+    fn long_numbers_are_written_exactly() {
+        for text in ["18446744073709551616", "-0", "1e400", "0.5", "[1.0]"] {
+            let json = crate::Json::parse(text).unwrap();
+            let written = serde_json::to_string(&json).unwrap();
+            assert_eq!(written.replace("-0", "0"), text.replace("-0", "0"));
+        }
     }
 
     #[test]
