@@ -52,6 +52,15 @@ wire_struct! {
 /// The `resultType` of a task handle.
 pub(crate) const TASK: &str = "task";
 
+/// Whether the result begins with what only a complete one has, as those of handshake
+/// servers do: that saves looking for a `resultType` behind a large payload. One that
+/// comes all the same is checked when the result is read.
+pub(crate) fn is_plainly_complete(reader: &Reader<'_>) -> bool {
+    ["content", "contents", "messages"]
+        .iter()
+        .any(|name| reader.begins_with(name))
+}
+
 /// The `resultType` of the result that comes next, `None` when it has none.
 ///
 /// `extensions` are the types that the method knows beyond the core ones.
@@ -74,5 +83,8 @@ pub(crate) fn result_type<'a>(
 
 /// The name of the variant of a method that is complete or needs input.
 pub(crate) fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if is_plainly_complete(reader) {
+        return Ok("complete".into());
+    }
     Ok(result_type(reader, &[])?.unwrap_or("complete".into()))
 }

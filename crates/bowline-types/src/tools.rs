@@ -30,7 +30,7 @@ use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, Json, JsonObject, Kind, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::result::{TASK, result_type};
+use crate::result::{TASK, is_plainly_complete, result_type};
 use crate::revision::{Revision, Revisions};
 use crate::tasks::{CreateTaskResult, TaskMetadata};
 use crate::wire::{Map, Shape};
@@ -218,6 +218,9 @@ wire_union! {
 /// In 2025-11-25 nothing but `task` itself tells a task from a result; the requester
 /// has asked for it there.
 fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if is_plainly_complete(reader) {
+        return Ok("complete".into());
+    }
     let result_type = result_type(reader, &[TASK])?;
     let has = |name| Ok::<_, DecodeError>(reader.peek_member(name)?.is_some());
     if result_type.is_none() && !has("content")? && has("task")? {

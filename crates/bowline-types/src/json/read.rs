@@ -149,6 +149,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether the object that comes next begins with a member of that name, which isn't
+    /// `null`.
+    pub(crate) fn begins_with(&self, name: &str) -> bool {
+        let mut ahead = self.scanner.clone();
+        let is_named = ahead.take(b'{') && ahead.string().is_ok_and(|key| key.is(name));
+        is_named && ahead.take(b':') && ahead.peek() != Some(b'n')
+    }
+
     /// Looks for a member that is a string, such as the tag of a union.
     pub fn peek_tag(&self, name: &str) -> Result<Option<Cow<'a, str>>, DecodeError> {
         let Some(tag) = self.peek_member(name)? else {
