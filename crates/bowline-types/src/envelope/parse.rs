@@ -70,6 +70,8 @@ enum Id {
 enum Member<T> {
     #[default]
     Absent,
+    /// `null`, which some peers write for a member that they don't have.
+    Null,
     /// There, but of the wrong kind or nested too deep.
     Invalid,
     Valid(T),
@@ -78,6 +80,14 @@ enum Member<T> {
 impl<T> Member<T> {
     fn is_present(&self) -> bool {
         !matches!(self, Self::Absent)
+    }
+
+    /// The same without a `null` that says nothing.
+    fn or_absent(self) -> Self {
+        match self {
+            Self::Null => Self::Absent,
+            other => other,
+        }
     }
 }
 
@@ -216,12 +226,15 @@ impl<'a> Seen<'a> {
         let is_object = scanner.peek() == Some(b'{');
         let at = scanner.position();
         let value = self.skip(scanner, 1)?;
-        if !is_object {
-            self.blame(otherwise, at);
-        }
         Ok(match value {
             Some(value) if is_object => Member::Valid(value),
-            Some(_) | None => Member::Invalid,
+            Some(value) if value.kind() == Kind::Null => Member::Null,
+            Some(_) | None => {
+                if !is_object {
+                    self.blame(otherwise, at);
+                }
+                Member::Invalid
+            }
         })
     }
 
@@ -261,12 +274,23 @@ impl<'a> Seen<'a> {
         if !self.has_version {
             return Err(self.refuse(Fault::WrongVersion, end));
         }
+        // A `null` says nothing beside something that does; alone it is no answer.
+        let is_said = |member: &Member<JsonRef<'_>>| matches!(member, Member::Valid(_));
+        if !self.method.is_present() && !is_said(&self.result) && !is_said(&self.error) {
+            if self.result.is_present() {
+                return Err(self.refuse(Fault::ResultNotAnObject, end));
+            }
+            if self.error.is_present() {
+                return Err(self.refuse(Fault::ErrorNotAnObject, end));
+            }
+        }
+        let (result, error) = (self.result.or_absent(), self.error.or_absent());
         // No fault, so what is present is valid.
-        match (self.method, self.id, self.result, self.error) {
+        match (self.method, self.id, result, error) {
             (Member::Valid(method), id, Member::Absent, Member::Absent) => {
                 let params = match self.params {
                     Member::Valid(params) => Some(params),
-                    Member::Absent | Member::Invalid => None,
+                    Member::Absent | Member::Null | Member::Invalid => None,
                 };
                 match id {
                     Id::Valid(id) => Ok(Envelope::Request(Request { id, method, params })),

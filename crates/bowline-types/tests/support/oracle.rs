@@ -1,0 +1,418 @@
+//! A second opinion on frames, from full parses by `serde_json`.
+//!
+//! The property tests and the fuzz target share it. Three parses say what a frame is:
+//!
+//! - [`RawValue`] says whether it is JSON. It follows the grammar to any depth and, like the
+//!   envelope pass, minds neither the size of a number nor a lone surrogate.
+//! - One level of members, each a `RawValue`, says which there are, and so every fault
+//!   that the pass may name.
+//! - [`Value`] says what a message means to an ordinary parser.
+//!
+//! The pass may refuse what `Value` takes: members of the envelope that stand twice or in other
+//! letters, and nesting beyond [`MAX_DEPTH`]. It may take what `Value` refuses: numbers beyond a
+//! double's range and lone surrogates, inside payloads. Everything else is a disagreement.
+
+use std::fmt;
+
+use bowline_types::envelope::{About, Envelope, EnvelopeError, Fault};
+use bowline_types::json::MAX_DEPTH;
+use bowline_types::{JsonRef, RequestId};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Panics when the envelope pass and the full parses disagree about `frame`.
+pub(crate) fn check(frame: &[u8]) {
+    let parsed = Envelope::parse(frame);
+    let Ok(text) = std::str::from_utf8(frame) else {
+        let error = parsed.expect_err("not UTF-8");
+        assert_eq!(error.fault(), &Fault::InvalidUtf8);
+        return;
+    };
+    let Ok(json) = serde_json::from_str::<&RawValue>(text) else {
+        let error = parsed.expect_err("not JSON");
+        // What is too deep is left without minding its grammar.
+        let is_named = matches!(error.fault(), Fault::Syntax(_)) || depth(text) > MAX_DEPTH;
+        assert!(is_named, "{error:?} of what isn't JSON");
+        assert!(error.offset() <= text.len());
+        return;
+    };
+    let json = json.get();
+    if json.starts_with('[') {
+        check_batch(json, parsed);
+    } else {
+        check_message(json, parsed);
+    }
+}
+
+fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
+    let parts: Vec<&RawValue> = serde_json::from_str(json).expect("an array");
+    let fault = if depth(json) > MAX_DEPTH {
+        Some(Fault::TooDeep)
+    } else if parts.is_empty() {
+        Some(Fault::EmptyBatch)
+    } else {
+        None
+    };
+    if let Some(fault) = fault {
+        let error = parsed.expect_err("a batch with a fault");
+        assert_eq!((error.fault(), error.id()), (&fault, None));
+        return;
+    }
+    let Ok(Envelope::Batch(batch)) = parsed else {
+        panic!("{parsed:?} of a batch");
+    };
+    assert_eq!(batch.len(), parts.len());
+    let mut parsed = batch.parts();
+    for part in parts {
+        let parsed = parsed.next().expect("as many parts as the batch says");
+        if part.get().starts_with('[') {
+            let error = parsed.expect_err("a batch in a batch");
+            assert_eq!(error.fault(), &Fault::NestedBatch);
+        } else {
+            check_message(part.get(), parsed);
+        }
+    }
+    assert!(parsed.next().is_none(), "no more parts than the batch says");
+}
+
+fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
+    if !json.starts_with('{') {
+        let error = parsed.expect_err("not an object");
+        assert_eq!(error.fault(), &Fault::NotAMessage);
+        return;
+    }
+    let members: Members<'_> = serde_json::from_str(json).expect("an object");
+    let mut faults = members.faults();
+    if depth(json) > MAX_DEPTH {
+        faults.push(Fault::TooDeep);
+    }
+    match parsed {
+        Ok(envelope) => {
+            let said = Said::by(&envelope);
+            assert!(faults.is_empty(), "{said:?} in spite of {faults:?}");
+            let expected = members.say();
+            assert_eq!(said, expected);
+            // The very bytes of the frame, not a copy of them.
+            assert_eq!(
+                said.payload.map(str::as_ptr),
+                expected.payload.map(str::as_ptr)
+            );
+            check_value(json, &said);
+        }
+        Err(error) => {
+            let is_true = faults.contains(error.fault());
+            assert!(is_true, "{error:?} is none of {faults:?}");
+            assert_eq!(error.id().map(RequestId::to_string), members.id());
+            assert_eq!(error.about(), members.about());
+        }
+    }
+}
+
+/// Compares with what an ordinary parser makes of the message.
+fn check_value(json: &str, said: &Said<'_>) {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    // It is no deeper than our limit, which is one level more than this one.
+    deserializer.disable_recursion_limit();
+    let value = match Value::deserialize(&mut deserializer) {
+        Ok(value) => value,
+        Err(error) => {
+            // The grammar is followed, so this is all that can be. The last two are surrogates.
+            let allowed = [
+                "number out of range",
+                "lone leading surrogate",
+                "unexpected end of hex escape",
+            ];
+            let reason = error.to_string();
+            let is_allowed = allowed.iter().any(|start| reason.starts_with(start));
+            assert!(is_allowed, "{reason}");
+            return;
+        }
+    };
+    let said_of = |name| value.get(name).filter(|member| !member.is_null());
+    let has = |name| match name {
+        "result" | "error" => said_of(name).is_some(),
+        _ => value.get(name).is_some(),
+    };
+    let kind = Kind::of(has("method"), has("id"), has("result"), has("error"));
+    let parse = |json| serde_json::from_str(json).expect("a part of what has been parsed");
+    let id: Option<Value> = said.id.as_deref().map(parse);
+    let payload: Option<Value> = said.payload.map(parse);
+    assert_eq!(value.get("jsonrpc"), Some(&Value::from("2.0")));
+    assert_eq!(kind, Some(said.kind));
+    assert_eq!(value.get("id").filter(|id| !id.is_null()), id.as_ref());
+    assert_eq!(
+        value.get("method"),
+        said.method.as_deref().map(Value::from).as_ref()
+    );
+    assert_eq!(said_of(said.kind.payload()), payload.as_ref());
+}
+
+/// What a message says.
+#[derive(Debug, PartialEq)]
+struct Said<'a> {
+    kind: Kind,
+    /// As JSON.
+    id: Option<String>,
+    method: Option<String>,
+    /// As it is written.
+    payload: Option<&'a str>,
+}
+
+impl<'a> Said<'a> {
+    fn by(envelope: &Envelope<'a>) -> Self {
+        let (kind, id, method, payload) = match envelope {
+            Envelope::Request(request) => (
+                Kind::Request,
+                Some(&request.id),
+                Some(&request.method),
+                request.params,
+            ),
+            Envelope::Notification(notification) => (
+                Kind::Notification,
+                None,
+                Some(&notification.method),
+                notification.params,
+            ),
+            Envelope::Success(success) => {
+                (Kind::Success, Some(&success.id), None, Some(success.result))
+            }
+            Envelope::Failure(failure) => (
+                Kind::Failure,
+                failure.id.as_ref(),
+                None,
+                Some(failure.error),
+            ),
+            Envelope::Batch(batch) => panic!("{batch:?} of a message"),
+        };
+        Self {
+            kind,
+            id: id.map(RequestId::to_string),
+            method: method.map(ToString::to_string),
+            payload: payload.map(JsonRef::as_str),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Request,
+    Notification,
+    Success,
+    Failure,
+}
+
+impl Kind {
+    fn of(method: bool, id: bool, result: bool, error: bool) -> Option<Self> {
+        match (method, id, result, error) {
+            (true, true, false, false) => Some(Self::Request),
+            (true, false, false, false) => Some(Self::Notification),
+            (false, true, true, false) => Some(Self::Success),
+            (false, _, false, true) => Some(Self::Failure),
+            _ => None,
+        }
+    }
+
+    fn payload(self) -> &'static str {
+        match self {
+            Self::Request | Self::Notification => "params",
+            Self::Success => "result",
+            Self::Failure => "error",
+        }
+    }
+}
+
+/// The members of an object in order: the name, unless it has a lone surrogate in it, and
+/// the text of the value.
+struct Members<'a>(Vec<(Option<String>, &'a str)>);
+
+impl<'a> Members<'a> {
+    /// Everything that is wrong, in no order.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for name in NAMES {
+            if self.all(name).count() > 1 {
+                faults.push(Fault::Duplicate(name));
+            }
+            if self.keys().any(|key| key != name && fold(key) == name) {
+                faults.push(Fault::CaseVaried(name));
+            }
+        }
+        let mut demand = |name, is_valid: fn(&str) -> bool, otherwise| {
+            if !self.all(name).all(is_valid) {
+                faults.push(otherwise);
+            }
+        };
+        demand("jsonrpc", is_version, Fault::WrongVersion);
+        demand("id", is_id_or_null, Fault::InvalidId);
+        demand("method", is_string, Fault::InvalidMethod);
+        demand("params", is_object_or_null, Fault::ParamsNotAnObject);
+        demand("result", is_object_or_null, Fault::ResultNotAnObject);
+        demand("error", is_object_or_null, Fault::ErrorNotAnObject);
+        faults.extend(self.faults_of_the_whole());
+        faults
+    }
+
+    fn faults_of_the_whole(&self) -> impl Iterator<Item = Fault> {
+        let has = |name| self.all(name).next().is_some();
+        // `null` says nothing beside something that does, and is no answer alone.
+        let says = |name| self.all(name).any(|json| json != "null");
+        let (method, result, error) = (has("method"), says("result"), says("error"));
+        let is_silent = !method && !result && !error;
+        let is_null = self.all("id").all(|json| json == "null");
+        [
+            (!has("jsonrpc"), Fault::WrongVersion),
+            (method && has("id") && is_null, Fault::InvalidId),
+            (result && is_null, Fault::MissingId),
+            (!method && result && error, Fault::ResultAndError),
+            (method && (result || error), Fault::MethodAndAnswer),
+            (is_silent && has("result"), Fault::ResultNotAnObject),
+            (is_silent && has("error"), Fault::ErrorNotAnObject),
+            (
+                is_silent && !has("result") && !has("error"),
+                Fault::NothingSaid,
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(is_wrong, fault)| is_wrong.then_some(fault))
+    }
+
+    /// What a message without faults says.
+    fn say(&self) -> Said<'a> {
+        let one = |name| self.all(name).next();
+        let has = |name| match name {
+            "result" | "error" => one(name).is_some_and(|json| json != "null"),
+            _ => one(name).is_some(),
+        };
+        let kind = Kind::of(has("method"), has("id"), has("result"), has("error"));
+        let kind = kind.expect("a message without faults is of some kind");
+        Said {
+            kind,
+            id: self.id(),
+            method: one("method").and_then(string),
+            payload: one(kind.payload()).filter(|json| *json != "null"),
+        }
+    }
+
+    /// The id as JSON. None when there are several that differ.
+    fn id(&self) -> Option<String> {
+        let mut ids = self.all("id").map(id);
+        let first = ids.next()?;
+        ids.all(|other| other == first).then_some(first)?
+    }
+
+    fn about(&self) -> About {
+        let has = |name| self.all(name).next().is_some();
+        if has("method") {
+            About::Request
+        } else if has("result") || has("error") {
+            About::Answer
+        } else {
+            About::Unknown
+        }
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key.as_deref() == Some(name))
+            .map(|(_, json)| *json)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|(key, _)| key.as_deref())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((key, json)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    members.push((string(key.get()), json.get()));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// The name to a parser that ignores case, be it by upper or by lower case.
+fn fold(name: &str) -> String {
+    let fold = |character: char| {
+        let mut upper = character.to_uppercase();
+        let upper = match (upper.next(), upper.next()) {
+            (Some(single), None) => single,
+            _ => character,
+        };
+        upper.to_lowercase().next().unwrap_or(upper)
+    };
+    name.chars().map(fold).collect()
+}
+
+fn string(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok()
+}
+
+/// An id as JSON: a string in its usual form, an integer as it is written.
+fn id(json: &str) -> Option<String> {
+    match string(json) {
+        Some(string) => serde_json::to_string(&string).ok(),
+        None => {
+            let digits = json.strip_prefix('-').unwrap_or(json);
+            let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_integer.then(|| json.to_owned())
+        }
+    }
+}
+
+fn is_id_or_null(json: &str) -> bool {
+    json == "null" || id(json).is_some()
+}
+
+fn is_version(json: &str) -> bool {
+    string(json).as_deref() == Some("2.0")
+}
+
+fn is_string(json: &str) -> bool {
+    string(json).is_some()
+}
+
+fn is_object_or_null(json: &str) -> bool {
+    json.starts_with('{') || json == "null"
+}
+
+/// How deep `json` is nested. Exact when it follows the grammar.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next().filter(|byte| *byte != b'"') {
+                    if byte == b'\\' {
+                        bytes.next();
+                    }
+                }
+            }
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
