@@ -1,6 +1,8 @@
 //! Worked examples of the specification are read and written unchanged, but for the
 //! order of their members.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test may panic like one")]
+
 use bowline_types::envelope::{self, Envelope};
 use bowline_types::input::InputRequiredResult;
 use bowline_types::method::{Notification, Request, notifications as note, requests as call};

@@ -40,7 +40,7 @@ impl FromSchema<'_, '_, '_> {
 
     fn instance(&mut self, schema: &Value, depth: usize) -> Value {
         if let Some(name) = self.file.referred(schema) {
-            return self.definition(&name.to_owned());
+            return self.definition(name);
         }
         if let Some(constant) = schema.get("const") {
             return constant.clone();
