@@ -36,12 +36,12 @@ use crate::meta::ResultMeta;
 use crate::revision::{Revision, Revisions};
 use crate::roots::{ListRootsParams, ListRootsResult};
 use crate::sampling::{CreateMessageParams, CreateMessageResult};
-use crate::wire::{Decode, Encode, Map, Shape, Union, Variant, Wire};
+use crate::wire::{Condition, Decode, Encode, Map, Shape, Union, Variant, Wire};
 
 wire_struct! {
     /// A result that asks for input. It has questions, or a state, or both; with a
     /// state alone the client may send the request again at once.
-    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check {
+    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check, demanding ONE_OF_TWO {
         @required "resultType" = "input_required";
         /// The questions, by keys of the server's choice.
         opt input_requests: Map<InputRequest> = "inputRequests";
@@ -52,10 +52,18 @@ wire_struct! {
     }
 }
 
+/// Spec, basic/patterns/mrtr, 2026-07-28: a round has questions, or a state, or both.
+const ONE_OF_TWO: [Condition; 1] = [Condition {
+    member: "resultType",
+    is: "input_required",
+    requires: &["inputRequests", "requestState"],
+    revisions: Revisions::ALL,
+}];
+
 impl InputRequiredResult {
-    // Spec, basic/patterns/mrtr, 2026-07-28: at least one of the two.
     fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
-        if self.input_requests.is_some() || self.request_state.is_some() {
+        let has_one = self.input_requests.is_some() || self.request_state.is_some();
+        if has_one || encoder.revision().is_none() {
             return Ok(());
         }
         Err(encoder.unsayable(Reason::Missing("inputRequests or requestState")))
@@ -227,4 +235,24 @@ crate::wire::serde_through_json!(InputResponse);
 
 fn method<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(reader.peek_tag("method")?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_asks_something_or_has_a_state() {
+        let empty = InputRequiredResult::new();
+        let error = empty.to_json(Revision::V2026_07_28).unwrap_err();
+        assert!(error.to_string().contains("inputRequests or requestState"));
+        // What a peer sent can be shown all the same.
+        assert!(empty.to_lossless_json().is_ok());
+        assert!(
+            empty
+                .request_state("")
+                .to_json(Revision::V2026_07_28)
+                .is_ok()
+        );
+    }
 }

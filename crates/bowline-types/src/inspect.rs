@@ -541,4 +541,31 @@ mod tests {
         let answer = inspector.inspect(frame.as_bytes());
         assert_eq!(answer.summary(), "result of tools/list, id 1");
     }
+
+    #[test]
+    fn rules_beyond_single_members_are_checked() {
+        let findings = |method: &str, result: &str| {
+            let mut inspector = Inspector::new();
+            let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+            inspector.inspect(request.as_bytes());
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+            errors(&inspector.inspect(answer.as_bytes()), Revision::V2026_07_28)
+        };
+        assert_eq!(
+            findings("tools/call", r#"{"resultType":"input_required"}"#),
+            ["result: `inputRequests` or `requestState` is missing: resultType is input_required"]
+        );
+        let list = r#"{"resultType":"complete","tools":[],"ttlMs":-5,"cacheScope":"public"}"#;
+        assert_eq!(
+            findings("tools/list", list),
+            ["result.ttlMs: must not be negative"]
+        );
+        let values = vec!["\"\""; 101].join(",");
+        let complete =
+            format!(r#"{{"resultType":"complete","completion":{{"values":[{values}]}}}}"#);
+        assert_eq!(
+            findings("completion/complete", &complete),
+            ["result.completion.values: more than 100 elements"]
+        );
+    }
 }

@@ -130,7 +130,7 @@ impl DetailedTask {
     }
 
     fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
-        let has = |member| match member {
+        let has = |member: &str| match member {
             "inputRequests" => self.input_requests.is_some(),
             "result" => self.result.is_some(),
             _ => self.error.is_some(),
@@ -139,10 +139,11 @@ impl DetailedTask {
             let applies = encoder
                 .revision()
                 .is_some_and(|revision| condition.revisions.contains(revision));
-            applies && self.status.as_str() == condition.is && !has(condition.requires)
+            let is_met = condition.requires.iter().any(|member| has(member));
+            applies && self.status.as_str() == condition.is && !is_met
         });
-        match missing {
-            Some(condition) => Err(encoder.unsayable(Reason::Missing(condition.requires))),
+        match missing.and_then(|condition| condition.requires.first()) {
+            Some(member) => Err(encoder.unsayable(Reason::Missing(member))),
             None => Ok(()),
         }
     }
@@ -150,12 +151,12 @@ impl DetailedTask {
 
 /// What a status brings along, as the schema of the extension has it.
 const STATUS_BRINGS: [Condition; 3] = [
-    brings("input_required", "inputRequests"),
-    brings("completed", "result"),
-    brings("failed", "error"),
+    brings("input_required", &["inputRequests"]),
+    brings("completed", &["result"]),
+    brings("failed", &["error"]),
 ];
 
-const fn brings(status: &'static str, requires: &'static str) -> Condition {
+const fn brings(status: &'static str, requires: &'static [&'static str]) -> Condition {
     Condition {
         member: "status",
         is: status,

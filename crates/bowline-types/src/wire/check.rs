@@ -172,8 +172,12 @@ impl Checker {
                 ..
             } = condition;
             let applies = matches!(json.reader().peek_tag(member), Ok(Some(found)) if found == *is);
-            if applies && !present.iter().any(|key| key == requires) {
-                self.error(place, format!("`{requires}` is missing: {member} is {is}"));
+            let is_met = requires
+                .iter()
+                .any(|name| present.iter().any(|key| key == name));
+            if applies && !is_met {
+                let names = requires.join("` or `");
+                self.error(place, format!("`{names}` is missing: {member} is {is}"));
             }
         }
     }

@@ -75,7 +75,7 @@ pub struct Struct {
     pub is_open: bool,
 }
 
-/// A member that is demanded by the value of another one.
+/// Members that are demanded by the value of another one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Condition {
@@ -83,8 +83,8 @@ pub struct Condition {
     pub member: &'static str,
     /// The string that it must be.
     pub is: &'static str,
-    /// The member that must be there then.
-    pub requires: &'static str,
+    /// The members of which one at least must be there then.
+    pub requires: &'static [&'static str],
     /// The revisions in which it must.
     pub revisions: Revisions,
 }
