@@ -9,6 +9,7 @@ pub mod server;
 
 mod calls;
 mod config;
+mod message;
 mod negotiation;
 mod outbox;
 mod time;

@@ -7,13 +7,15 @@ use std::time::Duration;
 use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::progress::CancelledParams;
 use bowline_types::wire::Members as _;
-use bowline_types::{Encoder, Era, ErrorObject, Json, JsonRef, Method, RequestId, Revision};
+use bowline_types::{
+    Encoder, Era, ErrorObject, Json, JsonObject, JsonRef, Method, RequestId, Revision,
+};
 use bytes::Bytes;
 
-use super::message::Members;
 use super::{Connection, Outcome, Phase, Tag};
 use crate::calls::{CallId, Timeouts};
 use crate::config::{CancelDialect, Carrier};
+use crate::message::Members;
 use crate::outbox::{Transmit, TransmitKind};
 use crate::time::Instant;
 
@@ -130,7 +132,9 @@ impl Connection {
             body: request.body,
         };
         let kind = TransmitKind::Call(call);
-        let message = self.message(kind, Some(&call.into()), &request.method, params);
+        let message = self
+            .composer
+            .message(kind, Some(&call.into()), &request.method, params);
         self.check_size(&message)?;
         let ticket = self
             .outbox
@@ -152,7 +156,9 @@ impl Connection {
             meta: Vec::new(),
             body: body.into(),
         };
-        let message = self.message(TransmitKind::Notification, None, method, params);
+        let message = self
+            .composer
+            .message(TransmitKind::Notification, None, method, params);
         self.check_size(&message)?;
         self.outbox
             .push(message)
@@ -165,7 +171,7 @@ impl Connection {
         if !self.peer_requests.remove(id) {
             return Err(RespondError);
         }
-        let message = self.result_message(id, result);
+        let message = self.composer.result(id, result);
         self.outbox.push_owed(message);
         Ok(())
     }
@@ -179,7 +185,7 @@ impl Connection {
         if !self.peer_requests.remove(id) {
             return Err(RespondError);
         }
-        let message = self.error_message(Some(id), error);
+        let message = self.composer.error(Some(id), error);
         self.outbox.push_owed(message);
         Ok(())
     }
@@ -253,7 +259,10 @@ impl Connection {
             meta: Vec::new(),
             body,
         };
-        Some(self.message(TransmitKind::Notification, None, method, params))
+        Some(
+            self.composer
+                .message(TransmitKind::Notification, None, method, params),
+        )
     }
 
     /// The members of a request's `_meta`: the connection's, the call's, the user's.
@@ -313,15 +322,7 @@ fn encode(params: &CancelledParams, revision: Revision) -> Bytes {
 }
 
 /// The error with which a request is answered when too many are being handled.
-pub(super) fn busy() -> ErrorObject {
-    let data = Json::from_serialize(
-        &[("reason", "busy")]
-            .into_iter()
-            .collect::<std::collections::BTreeMap<_, _>>(),
-    );
-    let error = ErrorObject::new(-32603, "too many requests are being handled");
-    match data {
-        Ok(data) => error.data(data),
-        Err(_) => error,
-    }
+pub(crate) fn busy() -> ErrorObject {
+    let data: JsonObject = [("reason", Json::from("busy"))].into_iter().collect();
+    ErrorObject::new(-32603, "too many requests are being handled").data(data)
 }

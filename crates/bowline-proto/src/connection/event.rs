@@ -73,7 +73,7 @@ impl Event {
 
 /// A JSON object that has not been decoded: a slice of the frame that it came in.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Payload(pub(super) Bytes);
+pub struct Payload(pub(crate) Bytes);
 
 impl Payload {
     /// The text.

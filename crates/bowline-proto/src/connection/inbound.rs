@@ -85,7 +85,7 @@ impl Connection {
             (Some(id), About::Request) if self.may_answer() => {
                 let error =
                     ErrorObject::new(-32600, format!("a request of {size} bytes is too large"));
-                let message = self.error_message(Some(id), &error);
+                let message = self.composer.error(Some(id), &error);
                 self.outbox.push_owed(message);
             }
             (Some(_) | None, _) => {}
@@ -188,7 +188,7 @@ impl Connection {
             return self.close_with(now, CloseReason::Peer(PeerFault::Initialize));
         }
         if method == Method::Ping.as_str() {
-            let message = self.result_message(&id, EMPTY);
+            let message = self.composer.result(&id, EMPTY);
             self.outbox.push_owed(message);
             return;
         }
@@ -205,7 +205,7 @@ impl Connection {
         }
         if self.peer_requests.len() >= self.config.max_peer_requests {
             self.stats.refused_requests += 1;
-            let message = self.error_message(Some(&id), &busy());
+            let message = self.composer.error(Some(&id), &busy());
             self.outbox.push_owed(message);
             return;
         }
@@ -310,7 +310,7 @@ impl Connection {
     fn refuse(&mut self, id: &RequestId, kind: ErrorKind, message: &str) {
         let revision = self.revision().unwrap_or(Revision::LATEST_HANDSHAKE);
         if let Some(error) = ErrorObject::of(kind, revision, message) {
-            let message = self.error_message(Some(id), &error);
+            let message = self.composer.error(Some(id), &error);
             self.outbox.push_owed(message);
         }
     }

@@ -8,9 +8,9 @@ use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire};
 use bytes::Bytes;
 
-use super::message::Members;
 use super::{CloseReason, Connection, Event, Outcome, PeerFault, Phase, Sent, Tag};
 use crate::calls::{CallId, Timeouts};
+use crate::message::Members;
 use crate::negotiation::{Agreement, Negotiation, Step};
 use crate::outbox::TransmitKind;
 use crate::time::Instant;
@@ -152,8 +152,12 @@ impl Connection {
             Era::Handshake => {
                 self.stateless_meta = Bytes::new();
                 let method = Method::Initialized.as_str();
-                let done =
-                    self.message(TransmitKind::Notification, None, method, Members::default());
+                let done = self.composer.message(
+                    TransmitKind::Notification,
+                    None,
+                    method,
+                    Members::default(),
+                );
                 self.outbox.push_owed(done);
             }
         }
@@ -166,7 +170,9 @@ impl Connection {
             return self.close_with(now, CloseReason::Transport(reason));
         };
         let kind = TransmitKind::Call(call);
-        let message = self.message(kind, Some(&call.into()), method.as_str(), params);
+        let message = self
+            .composer
+            .message(kind, Some(&call.into()), method.as_str(), params);
         self.calls.insert(now, call, UNLIMITED, tag);
         self.outbox.push_owed(message);
     }

@@ -10,7 +10,6 @@ mod commands;
 mod event;
 mod inbound;
 mod lifecycle;
-mod message;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -20,10 +19,12 @@ use bytes::{Bytes, BytesMut};
 use crate::calls::{CallId, CallLimits, Calls, IdCounter};
 use crate::codec::{Decoded, FrameDecoder};
 use crate::config::Config;
+use crate::message::Composer;
 use crate::negotiation::Negotiation;
 use crate::outbox::{Outbox, OutboxLimits, Ticket, Transmit, TransmitKind};
 use crate::time::Instant;
 
+pub(crate) use commands::busy;
 pub use commands::{CallError, CallRequest, NotifyError, RespondError};
 pub use event::{CloseReason, Event, Outcome, Payload, PeerFault, Sent, Stats};
 pub use inbound::StreamEnd;
@@ -36,6 +37,7 @@ pub struct Connection {
     counter: IdCounter,
     calls: Calls<Tag>,
     outbox: Outbox,
+    composer: Composer,
     decoder: FrameDecoder,
     /// Requests of the peer that are being handled.
     peer_requests: BTreeSet<RequestId>,
@@ -94,6 +96,10 @@ impl Connection {
             counter,
             calls,
             outbox,
+            composer: Composer {
+                carrier: config.carrier,
+                framing: config.framing,
+            },
             decoder: FrameDecoder::new(config.frames),
             peer_requests: BTreeSet::new(),
             events: VecDeque::new(),

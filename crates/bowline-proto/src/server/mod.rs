@@ -1,4 +1,5 @@
-//! The server's side: what one message decides alone ([`route`]).
+//! The server's side: what one message decides alone ([`route`]), and the sessions of the
+//! handshake era ([`Session`]).
 //!
 //! A request of the stateless era carries all that is needed to serve it, so [`route`] needs
 //! no connection: it says what is to be done, or with which error and HTTP status the
@@ -7,6 +8,11 @@
 mod base64;
 mod headers;
 mod route;
+mod session;
 
 pub use headers::{Headers, RepeatedHeader};
+pub use session::{
+    AskError, ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionStats,
+};
+
 pub use route::{Refusal, Routed, RouterConfig, StatelessRequest, route};

@@ -108,12 +108,8 @@ struct Router<'c, 'h> {
 impl Router<'_, '_> {
     fn request<'a>(&self, request: Request<'a>) -> Result<Routed<'a>, Refusal> {
         let refuse = |kind, message: Cow<'static, str>| refusal(&request.id, kind, message);
-        let meta = meta_of(&request).map_err(|error| {
-            refuse(
-                ErrorKind::InvalidParams,
-                format!("params._meta: {error}").into(),
-            )
-        })?;
+        let meta = meta_of(&request)
+            .map_err(|error| refuse(ErrorKind::InvalidParams, in_meta(error).into()))?;
         let version = meta.get(keys::PROTOCOL_VERSION.name());
         if !self.is_stateless(&request, version.is_some()) {
             return Ok(Routed::Session(Envelope::Request(request)));
@@ -139,12 +135,7 @@ impl Router<'_, '_> {
             let message = format!("no method {:?} in {revision}", shown(&request.method));
             return Err(refuse(ErrorKind::MethodNotFound, message.into()));
         };
-        let optional = |error: DecodeError| {
-            refuse(
-                ErrorKind::InvalidParams,
-                format!("params._meta{error}").into(),
-            )
-        };
+        let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
         Ok(Routed::Stateless(Box::new(StatelessRequest {
             client_info: meta.read(keys::CLIENT_INFO).map_err(optional)?,
             log_level: meta.read(keys::LOG_LEVEL).map_err(optional)?,
@@ -249,7 +240,7 @@ fn required(meta: &RequestMeta, id: &RequestId) -> Result<ClientCapabilities, Re
             Err(refusal(id, ErrorKind::InvalidParams, message.into()))
         }
         Err(error) => {
-            let message = format!("params._meta{error}");
+            let message = in_meta(error);
             Err(refusal(id, ErrorKind::InvalidParams, message.into()))
         }
     }
@@ -264,6 +255,11 @@ fn meta_of(request: &Request<'_>) -> Result<RequestMeta, DecodeError> {
         Some(meta) => RequestMeta::from_json(meta.as_str()),
         None => Ok(RequestMeta::new()),
     }
+}
+
+/// What is wrong with `_meta`, seen from the message.
+fn in_meta(error: DecodeError) -> String {
+    error.under_key("_meta").under_key("params").to_string()
 }
 
 /// The member of the parameters that `Mcp-Name` repeats.

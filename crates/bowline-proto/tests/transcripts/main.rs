@@ -14,6 +14,7 @@
 //! them anew. `#` begins a comment, `% name value` sets something up.
 
 mod client;
+mod server;
 
 use std::path::{Path, PathBuf};
 

@@ -1,25 +1,31 @@
-//! Messages of ours: head, shared body, tail.
+//! Messages that we send: head, shared body, tail, in the framing of the peer.
 
 use bowline_types::{Encoder, ErrorObject, JsonRef, RequestId, envelope};
 use bytes::Bytes;
 
-use super::Connection;
 use crate::codec::Framing;
 use crate::config::Carrier;
 use crate::outbox::{Transmit, TransmitKind};
 
 /// The members of `params`, without the braces around them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Members {
+pub(crate) struct Members {
     /// Those of `_meta`, without its braces. Empty for no `_meta`.
-    pub(super) meta: Vec<u8>,
+    pub(crate) meta: Vec<u8>,
     /// The others.
-    pub(super) body: Bytes,
+    pub(crate) body: Bytes,
 }
 
-impl Connection {
+/// Composes messages for a carrier and a framing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Composer {
+    pub(crate) carrier: Carrier,
+    pub(crate) framing: Framing,
+}
+
+impl Composer {
     /// A request or a notification.
-    pub(super) fn message(
+    pub(crate) fn message(
         &self,
         kind: TransmitKind,
         id: Option<&RequestId>,
@@ -50,14 +56,14 @@ impl Connection {
     }
 
     /// The answer to a request of the peer, with a result.
-    pub(super) fn result_message(&self, id: &RequestId, result: JsonRef<'_>) -> Transmit {
+    pub(crate) fn result(&self, id: &RequestId, result: JsonRef<'_>) -> Transmit {
         let mut head = Vec::new();
         envelope::write_raw_result(&mut head, id, result);
         self.framed(TransmitKind::Answer, head, Bytes::new(), "", "\n")
     }
 
     /// The answer to a request of the peer, with an error.
-    pub(super) fn error_message(&self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
+    pub(crate) fn error(&self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
         let mut head = Vec::new();
         envelope::write_error(&mut head, id, error);
         self.framed(TransmitKind::Answer, head, Bytes::new(), "", "\n")
@@ -71,7 +77,7 @@ impl Connection {
         tail: &'static str,
         line_tail: &'static str,
     ) -> Transmit {
-        let (head, tail) = match (self.config.carrier, self.config.framing) {
+        let (head, tail) = match (self.carrier, self.framing) {
             (Carrier::StreamPerRequest, _) => (head, tail),
             (Carrier::SharedStream, Framing::Line) => (head, line_tail),
             (Carrier::SharedStream, Framing::ContentLength) => {
