@@ -1,0 +1,147 @@
+//! A blocking driver over pipes: the core, a child process, and nothing else.
+//!
+//! `cargo run -p bowline-proto --example pipes` starts itself as a server, calls a tool in
+//! both eras and prints the answers. It shows how little a driver has to do, and that the
+//! core needs no runtime; it is no library.
+
+use std::error::Error;
+use std::io::{Read, Write, stdin, stdout};
+use std::process::{Child, Command, Stdio};
+
+use bowline_proto::connection::{CallRequest, Event, Outcome};
+use bowline_proto::server::{Routed, RouterConfig, Session, SessionConfig, SessionEvent, route};
+use bowline_proto::{Config, Connection, IdCounter, Instant};
+use bowline_types::capabilities::{ServerCapabilities, ToolsCapability};
+use bowline_types::common::Implementation;
+use bowline_types::lifecycle::DiscoverResult;
+use bowline_types::tools::{CallToolParams, CallToolResult};
+use bowline_types::{Era, Method, Revision, Revisions, Wire, envelope};
+use bytes::Bytes;
+
+type Outcomes<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcomes<()> {
+    if std::env::args().nth(1).as_deref() == Some("server") {
+        return serve();
+    }
+    let mut out = stdout().lock();
+    for era in [Era::Handshake, Era::Stateless] {
+        let answer = call_over_pipes(era.revisions())?;
+        writeln!(out, "{era}: {answer}")?;
+    }
+    Ok(())
+}
+
+/// Starts a server, shakes hands, calls its tool, and returns what it says.
+fn call_over_pipes(revisions: Revisions) -> Outcomes<String> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg("server")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut config = Config::new(Implementation::new("pipes", "0"));
+    config.revisions(revisions);
+    let mut connection = Connection::new(config, IdCounter::new());
+    // This driver doesn't measure time: nothing here waits for long.
+    connection.open(Instant::START);
+    let outcome = drive(&mut connection, &mut child);
+    drop(child.stdin.take());
+    child.wait()?;
+    match outcome? {
+        Outcome::Result(payload) => {
+            let result: CallToolResult = payload.decode()?;
+            let text = result.content.first().and_then(|block| block.as_text());
+            Ok(text.unwrap_or("nothing").to_owned())
+        }
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+/// Moves bytes until the call has ended.
+fn drive(connection: &mut Connection, child: &mut Child) -> Outcomes<Outcome> {
+    let (Some(stdin), Some(stdout)) = (&mut child.stdin, &mut child.stdout) else {
+        return Err("the child has no pipes".into());
+    };
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        while let Some(event) = connection.poll_event() {
+            match event {
+                Event::Ready(_) => {
+                    let call = CallRequest::new("tools/call", &br#""name":"echo""#[..]);
+                    connection.call(Instant::START, call)?;
+                }
+                Event::Ended { outcome, .. } => return Ok(outcome),
+                Event::Closed(reason) => return Err(reason.to_string().into()),
+                _ => {}
+            }
+        }
+        while let Some(transmit) = connection.poll_transmit() {
+            stdin.write_all(&transmit.to_bytes())?;
+        }
+        stdin.flush()?;
+        match stdout.read(&mut chunk)? {
+            0 => connection.handle_eof(Instant::START),
+            length => {
+                connection.read_buffer().extend_from_slice(&chunk[..length]);
+                connection.handle_read(Instant::START);
+            }
+        }
+    }
+}
+
+/// The server: one tool, both eras.
+fn serve() -> Outcomes<()> {
+    let mut config = SessionConfig::new(Implementation::new("pipes", "0"));
+    config.capabilities(ServerCapabilities::new().tools(ToolsCapability::new()));
+    let mut session = Session::new(Instant::START, config);
+    let router = RouterConfig::new(Revisions::ALL);
+    let mut out = stdout().lock();
+    for line in stdin().lines() {
+        let frame = Bytes::from(line?);
+        let mut answer = Vec::new();
+        match route(&router, &frame, None) {
+            Routed::Session(message) => session.handle_message(Instant::START, &frame, message),
+            Routed::Stateless(request) if request.method == Method::Discover => {
+                let versions: Vec<String> = Revisions::ALL.iter().map(String::from).collect();
+                let capabilities = ServerCapabilities::new().tools(ToolsCapability::new());
+                let result = DiscoverResult::new(versions, capabilities);
+                envelope::write_result(&mut answer, &request.id, &result, request.revision)?;
+            }
+            Routed::Stateless(request) => {
+                let result = echo(request.params.as_str(), request.revision)?;
+                envelope::write_result(&mut answer, &request.id, &result, request.revision)?;
+            }
+            Routed::Refused(refusal) => {
+                envelope::write_error(&mut answer, refusal.id.as_ref(), &refusal.error);
+            }
+            other => return Err(format!("{other:?}").into()),
+        }
+        while let Some(event) = session.poll_event() {
+            if let SessionEvent::Request { id, params, .. } = event {
+                let revision = session.revision().unwrap_or(Revision::LATEST_HANDSHAKE);
+                let result = echo(
+                    params.as_ref().map_or("{}", |params| params.as_str()),
+                    revision,
+                )?;
+                session.respond(&id, result.to_json(revision)?.as_ref())?;
+            }
+        }
+        while let Some(transmit) = session.poll_transmit() {
+            out.write_all(&transmit.to_bytes())?;
+        }
+        if !answer.is_empty() {
+            answer.push(b'\n');
+            out.write_all(&answer)?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn echo(params: &str, revision: Revision) -> Outcomes<CallToolResult> {
+    let call = CallToolParams::from_json(params)?;
+    Ok(CallToolResult::text(format!(
+        "{} was called in {revision}",
+        call.name
+    )))
+}
