@@ -40,6 +40,67 @@ fn every_cited_id_is_defined() {
     );
 }
 
+/// Rows of the core that are not proven yet, and what they wait for.
+const NOT_YET: &[(&str, &str)] = &[
+    (
+        "F-FR-23",
+        "a benchmark of the codecs: a ratio of times is no test",
+    ),
+    ("F-JR-18", "a benchmark: linear time is no test"),
+    ("F-TO-06", "keepalive of the connection"),
+    ("F-TO-10", "deadlines of handlers, in the server"),
+    ("F-CA-04", "dropped futures, in the client"),
+    ("F-CA-07", "handlers, in the server"),
+    ("F-CA-11", "queues of handlers, in the server"),
+    ("F-BP-04", "delivery of notifications, in the client"),
+    ("F-BP-05", "subscriptions, in the link"),
+];
+
+/// The sections of docs/faults.md whose core rows must be accounted for by now.
+const SECTIONS: &[&str] = &[
+    "Framing",
+    "JSON-RPC",
+    "Timeouts",
+    "Cancellation",
+    "Backpressure",
+    "SSE",
+];
+
+#[test]
+fn rows_of_the_core_are_proven_or_say_what_they_wait_for() {
+    let root = root();
+    let mut cited = BTreeSet::new();
+    for file in files(&root) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        cited.extend(citations(&text).into_iter().map(|(_, id)| id.to_owned()));
+    }
+    let document = fs::read_to_string(root.join("docs/faults.md")).expect("a document");
+    let rows = core_rows(&document);
+    assert!(rows.len() > 50, "only {} rows were found", rows.len());
+    for row in rows {
+        let waits = NOT_YET.iter().any(|(id, _)| *id == row);
+        assert!(
+            cited.contains(row) != waits,
+            "{row}: proven or not yet, one of the two"
+        );
+    }
+}
+
+fn core_rows(document: &str) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let mut is_wanted = false;
+    for line in document.lines() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            is_wanted = SECTIONS.iter().any(|section| heading.starts_with(section));
+        }
+        let mut cells = line.split('|').skip(1).map(str::trim);
+        if let (true, Some(id), Some("core")) = (is_wanted, cells.next(), cells.next()) {
+            rows.push(id);
+        }
+    }
+    rows
+}
+
 #[test]
 fn citations_are_found_in_comments_only() {
     let text = format!(
