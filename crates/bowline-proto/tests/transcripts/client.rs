@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use bowline_proto::codec::{FrameLimits, Framing, Oversize};
-use bowline_proto::connection::{CallRequest, Event, Outcome, StreamEnd};
+use bowline_proto::connection::{CallError, CallRequest, Event, Outcome, StreamEnd};
 use bowline_proto::{
-    CallId, CancelDialect, Carrier, Config, Connection, IdCounter, Instant, Timeouts,
+    CallId, CancelDialect, Carrier, Config, Connection, IdCounter, Instant, Timeouts, Transmit,
 };
 use bowline_types::common::Implementation;
 use bowline_types::{Era, ErrorObject, JsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
-use super::{Line, replay_all, stamp};
+use super::{Player, Script, counted, play, replay_all};
 
 #[test]
 fn transcripts_of_clients_hold() {
@@ -26,26 +26,12 @@ fn replay(text: &str) -> String {
             configure(&mut config, setting);
         }
     }
-    let mut replay = Replay {
+    let mut client = Client {
         is_shared: !text.contains("\n% carrier http"),
         connection: Connection::new(config, IdCounter::new()),
-        now: 0,
         calls: Vec::new(),
-        out: String::new(),
     };
-    for line in text.lines() {
-        match Line::parse(line) {
-            Line::Step { millis, step } => {
-                replay.advance(millis);
-                replay.out += &format!("{} {step}\n", stamp(millis));
-                replay.step(step);
-                replay.effects();
-            }
-            Line::Effect => {}
-            Line::Other(other) => replay.out += &format!("{other}\n"),
-        }
-    }
-    replay.out
+    play(text, &mut client)
 }
 
 fn configure(config: &mut Config, setting: &str) {
@@ -84,69 +70,47 @@ fn configure(config: &mut Config, setting: &str) {
     };
 }
 
-struct Replay {
+struct Client {
     connection: Connection,
     is_shared: bool,
-    now: u64,
     calls: Vec<CallId>,
-    out: String,
 }
 
-impl Replay {
-    fn now(&self) -> Instant {
-        Instant::START + Duration::from_millis(self.now)
-    }
-
-    /// Lets the time pass, with every timeout on the way.
-    fn advance(&mut self, millis: u64) {
-        let until = Instant::START + Duration::from_millis(millis);
-        while let Some(due) = self.connection.poll_timeout()
-            && due <= until
-        {
-            self.now = due.as_nanos() / 1_000_000;
-            self.connection.handle_timeout(due);
-            self.effects();
-        }
-        self.now = millis;
-    }
-
-    fn step(&mut self, step: &str) {
-        let now = self.now();
+impl Player for Client {
+    fn step(&mut self, script: &mut Script, step: &str) {
+        let now = script.now();
         if let Some(frame) = step.strip_prefix("< ") {
-            return self.peer_says(frame);
+            return self.peer_says(now, frame);
         }
         let command = step.strip_prefix("! ").expect("a command");
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
         match name {
             "open" => self.connection.open(now),
-            "call" => self.call(rest),
+            "call" => {
+                let made = self.call(now, rest);
+                script.refusal(made.err());
+            }
             "cancel" => {
                 let call = self.call_of(rest);
                 self.connection.cancel(now, call, "no longer wanted");
             }
             "notify" => {
                 let (method, body) = rest.split_once(' ').unwrap_or((rest, ""));
-                if let Err(error) = self
+                let sent = self
                     .connection
-                    .notify(method, Bytes::copy_from_slice(body.as_bytes()))
-                {
-                    self.event(&format!("refused: {error}"));
-                }
+                    .notify(method, Bytes::copy_from_slice(body.as_bytes()));
+                script.refusal(sent.err());
             }
             "respond" => {
                 let (id, result) = rest.split_once(' ').expect("an id and a result");
                 let id = RequestId::from_json(id).expect("an id");
                 let result = JsonRef::parse(result).expect("a result");
-                if let Err(error) = self.connection.respond(&id, result) {
-                    self.event(&format!("refused: {error}"));
-                }
+                script.refusal(self.connection.respond(&id, result).err());
             }
             "respond-error" => {
                 let id = RequestId::from_json(rest).expect("an id");
                 let error = ErrorObject::new(-1, "user rejected");
-                if let Err(error) = self.connection.respond_error(&id, &error) {
-                    self.event(&format!("refused: {error}"));
-                }
+                script.refusal(self.connection.respond_error(&id, &error).err());
             }
             "close" => self.connection.close(now),
             "eof" => self.connection.handle_eof(now),
@@ -162,14 +126,31 @@ impl Replay {
                 };
                 self.connection.handle_stream_end(now, call, end);
             }
-            "stats" => self.stats(),
+            "stats" => script.event(&self.stats()),
             other => panic!("unknown command {other}"),
         }
     }
 
+    fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.connection.poll_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<String> {
+        self.connection.poll_event().map(|event| words(&event))
+    }
+}
+
+impl Client {
     /// The frame as it stands, with its line end on a shared stream.
-    fn peer_says(&mut self, frame: &str) {
-        let now = self.now();
+    fn peer_says(&mut self, now: Instant, frame: &str) {
         if self.is_shared {
             self.connection
                 .read_buffer()
@@ -183,7 +164,7 @@ impl Replay {
     }
 
     /// `call [progress] [timeout=S] METHOD MEMBERS`
-    fn call(&mut self, mut rest: &str) {
+    fn call(&mut self, now: Instant, mut rest: &str) -> Result<(), CallError> {
         let mut wants_progress = false;
         let mut timeouts = None;
         loop {
@@ -209,10 +190,8 @@ impl Replay {
         if let Some(timeouts) = timeouts {
             request = request.timeouts(timeouts);
         }
-        match self.connection.call(self.now(), request) {
-            Ok(call) => self.calls.push(call),
-            Err(error) => self.event(&format!("refused: {error}")),
-        }
+        self.calls.push(self.connection.call(now, request)?);
+        Ok(())
     }
 
     /// The calls of the user are numbered from 1; `#7` is the id 7 of any call.
@@ -224,41 +203,11 @@ impl Replay {
         self.calls[number.parse::<usize>().expect("a call") - 1]
     }
 
-    fn effects(&mut self) {
-        while let Some(transmit) = self.connection.poll_transmit() {
-            let bytes = transmit.to_bytes();
-            let text = String::from_utf8(bytes).expect("UTF-8");
-            let text = match transmit.kind {
-                bowline_proto::TransmitKind::Reset(call) => {
-                    format!("(reset of the stream of {call})")
-                }
-                _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
-            };
-            self.out += &format!("{} > {text}\n", stamp(self.now));
-        }
-        while let Some(event) = self.connection.poll_event() {
-            let words = words(&event);
-            self.event(&words);
-        }
-    }
-
-    fn event(&mut self, words: &str) {
-        self.out += &format!("{} * {words}\n", stamp(self.now));
-    }
-
-    fn stats(&mut self) {
-        let stats = format!("{:?}", self.connection.stats());
-        let fields = stats.trim_start_matches("Stats { ").trim_end_matches(" }");
-        let counted: Vec<_> = fields
-            .split(", ")
-            .filter(|field| !field.ends_with(": 0"))
-            .collect();
+    fn stats(&self) -> String {
+        let counted = counted(&format!("{:?}", self.connection.stats()));
         let (pending, tombstones) = (self.connection.pending(), self.connection.tombstones());
-        let text = format!(
-            "pending {pending}, tombstones {tombstones}; {}",
-            counted.join(", ")
-        );
-        self.event(text.trim_end_matches("; "));
+        let text = format!("pending {pending}, tombstones {tombstones}; {counted}");
+        text.trim_end_matches("; ").to_owned()
     }
 }
 

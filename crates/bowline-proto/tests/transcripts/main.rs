@@ -17,6 +17,9 @@ mod client;
 mod server;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bowline_proto::{Instant, Transmit, TransmitKind};
 
 /// Replays every transcript below `folder` and compares.
 fn replay_all(folder: &str, replay: impl Fn(&str) -> String) -> usize {
@@ -67,6 +70,106 @@ fn difference(expected: &str, found: &str) -> String {
     }
 }
 
+/// One side of a conversation, which a transcript drives.
+trait Player {
+    /// Does what a step says.
+    fn step(&mut self, script: &mut Script, step: &str);
+
+    /// Lets time pass.
+    fn handle_timeout(&mut self, now: Instant);
+
+    fn poll_timeout(&self) -> Option<Instant>;
+    fn poll_transmit(&mut self) -> Option<Transmit>;
+
+    /// The next event, in words.
+    fn poll_event(&mut self) -> Option<String>;
+}
+
+/// Replays a transcript, and returns it as it should be.
+fn play(text: &str, player: &mut impl Player) -> String {
+    let mut script = Script {
+        millis: 0,
+        out: String::new(),
+    };
+    for line in text.lines() {
+        match Line::parse(line) {
+            Line::Step { millis, step } => {
+                script.advance(player, millis);
+                script.write(step);
+                player.step(&mut script, step);
+                script.effects(player);
+            }
+            Line::Effect => {}
+            Line::Other(other) => script.out += &format!("{other}\n"),
+        }
+    }
+    script.out
+}
+
+/// A transcript as it is written.
+struct Script {
+    millis: u64,
+    out: String,
+}
+
+impl Script {
+    fn now(&self) -> Instant {
+        Instant::START + Duration::from_millis(self.millis)
+    }
+
+    /// Lets the time pass, with every timeout on the way.
+    fn advance(&mut self, player: &mut impl Player, millis: u64) {
+        let until = Instant::START + Duration::from_millis(millis);
+        while let Some(due) = player.poll_timeout()
+            && due <= until
+        {
+            self.millis = due.as_nanos() / 1_000_000;
+            player.handle_timeout(due);
+            self.effects(player);
+        }
+        self.millis = millis;
+    }
+
+    /// Writes what is sent and what is told.
+    fn effects(&mut self, player: &mut impl Player) {
+        while let Some(transmit) = player.poll_transmit() {
+            let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
+            let text = match transmit.kind {
+                TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
+                _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
+            };
+            self.write(&format!("> {text}"));
+        }
+        while let Some(words) = player.poll_event() {
+            self.event(&words);
+        }
+    }
+
+    fn event(&mut self, words: &str) {
+        self.write(&format!("* {words}"));
+    }
+
+    /// Tells why a command was refused, if it was.
+    fn refusal(&mut self, error: Option<impl ToString>) {
+        if let Some(error) = error {
+            self.event(&format!("refused: {}", error.to_string()));
+        }
+    }
+
+    fn write(&mut self, line: &str) {
+        let (seconds, millis) = (self.millis / 1000, self.millis % 1000);
+        self.out += &format!("{seconds}.{millis:03} {line}\n");
+    }
+}
+
+/// The counters that are not zero.
+fn counted(stats: &str) -> String {
+    let (_, fields) = stats.split_once("{ ").expect("the debug form of a struct");
+    let fields = fields.trim_end_matches(" }").split(", ");
+    let counted: Vec<_> = fields.filter(|field| !field.ends_with(": 0")).collect();
+    counted.join(", ")
+}
+
 /// A line of a transcript.
 enum Line<'a> {
     /// Something that is replayed, and when.
@@ -105,8 +208,4 @@ fn millis(time: &str) -> Option<u64> {
         return None;
     }
     Some(seconds.parse::<u64>().ok()? * 1000 + millis.parse::<u64>().ok()?)
-}
-
-fn stamp(millis: u64) -> String {
-    format!("{}.{:03}", millis / 1000, millis % 1000)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline_proto::server::{Routed, RouterConfig, Session, SessionConfig, SessionEvent, route};
-use bowline_proto::{CallId, Instant};
+use bowline_proto::{CallId, Instant, Transmit};
 use bowline_types::capabilities::{ResourcesCapability, ServerCapabilities, ToolsCapability};
 use bowline_types::common::Implementation;
 use bowline_types::logging::LoggingLevel;
@@ -12,7 +12,7 @@ use bowline_types::{
 };
 use bytes::Bytes;
 
-use super::{Line, replay_all, stamp};
+use super::{Player, Script, counted, play, replay_all};
 
 #[test]
 fn transcripts_of_servers_hold() {
@@ -33,26 +33,12 @@ fn replay(text: &str) -> String {
             configure(&mut config, &mut revisions, setting);
         }
     }
-    let mut replay = Replay {
+    let mut server = Server {
         session: Session::new(Instant::START, config),
         router: RouterConfig::new(revisions),
-        now: 0,
         calls: Vec::new(),
-        out: String::new(),
     };
-    for line in text.lines() {
-        match Line::parse(line) {
-            Line::Step { millis, step } => {
-                replay.advance(millis);
-                replay.out += &format!("{} {step}\n", stamp(millis));
-                replay.step(step);
-                replay.effects();
-            }
-            Line::Effect => {}
-            Line::Other(other) => replay.out += &format!("{other}\n"),
-        }
-    }
-    replay.out
+    play(text, &mut server)
 }
 
 fn configure(config: &mut SessionConfig, revisions: &mut Revisions, setting: &str) {
@@ -75,35 +61,17 @@ fn configure(config: &mut SessionConfig, revisions: &mut Revisions, setting: &st
     }
 }
 
-struct Replay {
+struct Server {
     session: Session,
     router: RouterConfig,
-    now: u64,
     calls: Vec<CallId>,
-    out: String,
 }
 
-impl Replay {
-    fn now(&self) -> Instant {
-        Instant::START + Duration::from_millis(self.now)
-    }
-
-    fn advance(&mut self, millis: u64) {
-        let until = Instant::START + Duration::from_millis(millis);
-        while let Some(due) = self.session.poll_timeout()
-            && due <= until
-        {
-            self.now = due.as_nanos() / 1_000_000;
-            self.session.handle_timeout(due);
-            self.effects();
-        }
-        self.now = millis;
-    }
-
-    fn step(&mut self, step: &str) {
-        let now = self.now();
+impl Player for Server {
+    fn step(&mut self, script: &mut Script, step: &str) {
+        let now = script.now();
         if let Some(frame) = step.strip_prefix("< ") {
-            return self.client_says(frame);
+            return self.client_says(script, frame);
         }
         let command = step.strip_prefix("! ").expect("a command");
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
@@ -112,17 +80,15 @@ impl Replay {
         match name {
             "respond" => {
                 let result = JsonRef::parse(second).expect("a result");
-                let outcome = self.session.respond(&id(), result);
-                self.refused(outcome.err().map(|error| error.to_string()));
+                script.refusal(self.session.respond(&id(), result).err());
             }
             "respond-error" => {
                 let error = ErrorObject::new(-32603, "failed");
-                let outcome = self.session.respond_error(&id(), &error);
-                self.refused(outcome.err().map(|error| error.to_string()));
+                script.refusal(self.session.respond_error(&id(), &error).err());
             }
             "ask" => match self.session.ask(now, first, second.to_owned()) {
                 Ok(call) => self.calls.push(call),
-                Err(error) => self.refused(Some(format!("{error:?}"))),
+                Err(error) => script.refusal(Some(format!("{error:?}"))),
             },
             "cancel" => {
                 let call = self.calls[first.parse::<usize>().expect("a number") - 1];
@@ -130,75 +96,63 @@ impl Replay {
             }
             "notify" => {
                 if !self.session.notify(first, second.to_owned()) {
-                    self.refused(Some("no room".into()));
+                    script.refusal(Some("no room"));
                 }
             }
             "shut-down" => self.session.shut_down(),
             "close" => self.session.close(),
             "wait" => {}
-            "show" => self.show(),
+            "show" => script.event(&self.show()),
             other => panic!("unknown command {other}"),
         }
     }
 
-    fn client_says(&mut self, frame: &str) {
+    fn handle_timeout(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.session.poll_timeout()
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.session.poll_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<String> {
+        self.session.poll_event().map(|event| words(&event))
+    }
+}
+
+impl Server {
+    fn client_says(&mut self, script: &mut Script, frame: &str) {
         let frame = Bytes::copy_from_slice(frame.as_bytes());
-        let now = self.now();
         match route(&self.router, &frame, None) {
-            Routed::Session(message) => self.session.handle_message(now, &frame, message),
+            Routed::Session(message) => self.session.handle_message(script.now(), &frame, message),
             Routed::Stateless(request) => {
                 self.session.handle_stateless();
-                let words = format!("stateless {}, id {}", request.method, request.id);
-                self.event(&words);
+                script.event(&format!("stateless {}, id {}", request.method, request.id));
             }
             Routed::Refused(refusal) => {
                 let mut out = Vec::new();
                 envelope::write_error(&mut out, refusal.id.as_ref(), &refusal.error);
                 let text = String::from_utf8(out).expect("UTF-8");
-                self.out += &format!("{} > {text}\n", stamp(self.now));
+                script.write(&format!("> {text}"));
             }
             other => panic!("{other:?}"),
         }
     }
 
-    fn effects(&mut self) {
-        while let Some(transmit) = self.session.poll_transmit() {
-            let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
-            self.out += &format!("{} > {}\n", stamp(self.now), text.trim_end());
-        }
-        while let Some(event) = self.session.poll_event() {
-            self.event(&words(&event));
-        }
-    }
-
-    fn refused(&mut self, error: Option<String>) {
-        if let Some(error) = error {
-            self.event(&format!("refused: {error}"));
-        }
-    }
-
-    fn event(&mut self, words: &str) {
-        self.out += &format!("{} * {words}\n", stamp(self.now));
-    }
-
-    fn show(&mut self) {
-        let stats = format!("{:?}", self.session.stats());
-        let fields = stats
-            .trim_start_matches("SessionStats { ")
-            .trim_end_matches(" }");
-        let counted: Vec<_> = fields
-            .split(", ")
-            .filter(|field| !field.ends_with(": 0"))
-            .collect();
+    fn show(&self) -> String {
         let text = format!(
             "{}, {} open, logs info {}, watches file:///a {}; {}",
             self.session.phase().as_str(),
             self.session.open_requests(),
             self.session.logs(&LoggingLevel::Info),
             self.session.watches("file:///a"),
-            counted.join(", ")
+            counted(&format!("{:?}", self.session.stats()))
         );
-        self.event(text.trim_end_matches("; "));
+        text.trim_end_matches("; ").to_owned()
     }
 }
 
