@@ -53,7 +53,9 @@ impl SessionPhase {
     }
 }
 
-/// A server's session. See the [module](self).
+/// A server's session of the handshake era: what the client's `initialize` has settled, the
+/// requests that are being handled, our own requests to the client, the log level and the
+/// watched resources. Messages and time go in, messages and events come out.
 #[derive(Debug)]
 pub struct Session {
     config: SessionConfig,
