@@ -74,10 +74,21 @@ pub(crate) struct Ticket(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
+/// What a message counts against.
+#[derive(Clone, Copy, Debug)]
+enum Account {
+    /// The limits on our own messages.
+    Own,
+    /// The answers that we owe.
+    Answers,
+    /// Nothing: cancellations and the handshake, which calls bound.
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(crate) struct Outbox {
     limits: OutboxLimits,
-    queue: BTreeMap<Ticket, Transmit>,
+    queue: BTreeMap<Ticket, (Account, Transmit)>,
     next: u64,
     messages: usize,
     bytes: usize,
@@ -106,28 +117,29 @@ impl Outbox {
         }
         self.messages += 1;
         self.bytes += transmit.len();
-        Ok(self.enqueue(transmit))
+        Ok(self.enqueue(Account::Own, transmit))
     }
 
     /// Queues what is owed: an answer, or the cancellation of a call.
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
         if transmit.kind == TransmitKind::Answer {
             self.answers += 1;
+            return self.enqueue(Account::Answers, transmit);
         }
-        self.enqueue(transmit)
+        self.enqueue(Account::Nothing, transmit)
     }
 
     /// Takes back what has not left.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
-        let transmit = self.queue.remove(&ticket)?;
-        self.account(&transmit);
+        let (account, transmit) = self.queue.remove(&ticket)?;
+        self.settle(account, &transmit);
         Some(transmit)
     }
 
     /// The next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
-        let (_, transmit) = self.queue.pop_first()?;
-        self.account(&transmit);
+        let (_, (account, transmit)) = self.queue.pop_first()?;
+        self.settle(account, &transmit);
         Some(transmit)
     }
 
@@ -136,21 +148,21 @@ impl Outbox {
         self.answers < self.limits.answers
     }
 
-    fn enqueue(&mut self, transmit: Transmit) -> Ticket {
+    fn enqueue(&mut self, account: Account, transmit: Transmit) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.queue.insert(ticket, transmit);
+        self.queue.insert(ticket, (account, transmit));
         ticket
     }
 
-    fn account(&mut self, transmit: &Transmit) {
-        match transmit.kind {
-            TransmitKind::Call(_) | TransmitKind::Notification => {
+    fn settle(&mut self, account: Account, transmit: &Transmit) {
+        match account {
+            Account::Own => {
                 self.messages = self.messages.saturating_sub(1);
                 self.bytes = self.bytes.saturating_sub(transmit.len());
             }
-            TransmitKind::Answer => self.answers = self.answers.saturating_sub(1),
-            TransmitKind::Reset(_) => {}
+            Account::Answers => self.answers = self.answers.saturating_sub(1),
+            Account::Nothing => {}
         }
     }
 }
@@ -225,5 +237,20 @@ mod tests {
                 .push(message(TransmitKind::Notification, "3"))
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn what_is_owed_leaves_the_limits_alone() {
+        let note = |body| message(TransmitKind::Notification, body);
+        let mut outbox = outbox();
+        for _ in 0..5 {
+            outbox.push_owed(note("cancel"));
+        }
+        outbox.push(note("a")).unwrap();
+        outbox.push(note("b")).unwrap();
+        for _ in 0..5 {
+            outbox.pop();
+        }
+        assert_eq!(outbox.push(note("c")), Err(Full));
     }
 }
