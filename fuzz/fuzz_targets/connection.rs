@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bowline_proto::connection::{CallRequest, Event, StreamEnd};
-use bowline_proto::{CallId, Carrier, Config, Connection, IdCounter, Instant};
+use bowline_proto::connection::{Event, StreamEnd};
+use bowline_proto::{
+    CallId, CallRequest, Carrier, Config, Connection, IdCounter, Instant, Keepalive, Payload,
+    RequestKey, Transmit,
+};
 use bowline_types::common::Implementation;
-use bowline_types::{JsonRef, RequestId};
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
@@ -19,10 +21,15 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut config = Config::new(Implementation::new("fuzz", "0"));
     config
+        .limits()
         .max_pending(4)
         .max_tombstones(8)
         .max_peer_requests(3)
+        .max_undelivered(2000)
         .nonsense_budget(20);
+    if options & 2 == 2 {
+        config.keepalive(Some(Keepalive::new(Duration::from_secs(5), 2)));
+    }
     let is_http = options & 1 == 1;
     if is_http {
         config.carrier(Carrier::StreamPerRequest);
@@ -33,6 +40,8 @@ fuzz_target!(|data: &[u8]| {
         now: Instant::START,
         made: Vec::new(),
         ended: BTreeMap::new(),
+        requests: Vec::new(),
+        last: None,
     };
     run.connection.open(run.now);
     for pair in operations.chunks(2) {
@@ -53,11 +62,14 @@ struct Run {
     now: Instant,
     made: Vec<CallId>,
     ended: BTreeMap<CallId, u32>,
+    /// Requests of the peer whose handlers are not done, and whether they may be answered.
+    requests: Vec<(RequestKey, bool)>,
+    last: Option<Transmit>,
 }
 
 impl Run {
     fn step(&mut self, operation: u8, argument: u8) {
-        match operation % 12 {
+        match operation % 15 {
             0 => {
                 let mut request =
                     CallRequest::new("tools/call", Bytes::from_static(br#""name":"x""#));
@@ -74,7 +86,14 @@ impl Run {
                 }
             }
             2 => self.now = self.now + Duration::from_millis(u64::from(argument) * 100),
-            3 => while self.connection.poll_transmit().is_some() {},
+            3 => {
+                while let Some(transmit) = self.connection.poll_transmit() {
+                    self.last = Some(transmit);
+                    if argument & 1 == 1 {
+                        break;
+                    }
+                }
+            }
             4 => self.connection.handle_timeout(self.now),
             5 if argument == 255 => self.connection.handle_lost(self.now, "fuzz"),
             6 if self.is_http => {
@@ -83,9 +102,16 @@ impl Run {
                         .handle_stream_end(self.now, call, StreamEnd::Complete);
                 }
             }
-            7 => {
-                let id = RequestId::from(i64::from(argument % 4));
-                let _ = self.connection.respond(&id, JsonRef::EMPTY_OBJECT);
+            7 => self.answer(argument),
+            8 => {
+                if let Some(transmit) = self.last.take() {
+                    self.connection.handle_busy(self.now, transmit);
+                }
+            }
+            9 => {
+                if let Ok(call) = self.connection.ping(self.now) {
+                    self.made.push(call);
+                }
             }
             _ => self.hear(operation, argument),
         }
@@ -136,6 +162,19 @@ impl Run {
         }
     }
 
+    fn answer(&mut self, argument: u8) {
+        let Some(at) = usize::from(argument >> 1).checked_rem(self.requests.len()) else {
+            return;
+        };
+        let (request, is_open) = self.requests.swap_remove(at);
+        if argument & 1 == 1 {
+            self.connection.release(self.now, request);
+        } else {
+            let responded = self.connection.respond(self.now, request, Payload::EMPTY);
+            assert_eq!(responded.is_ok(), is_open);
+        }
+    }
+
     fn one_of(&self, argument: u8) -> Option<CallId> {
         let at = usize::from(argument).checked_rem(self.made.len())?;
         self.made.get(at).copied()
@@ -143,15 +182,27 @@ impl Run {
 
     fn check(&mut self) {
         while let Some(event) = self.connection.poll_event() {
-            if let Event::Ended { call, .. } = event {
-                let times = self.ended.entry(call).or_default();
-                *times += 1;
-                assert_eq!(*times, 1, "{call} ended twice");
-                assert!(self.made.contains(&call));
+            match event {
+                Event::Ended { call, .. } => {
+                    let times = self.ended.entry(call).or_default();
+                    *times += 1;
+                    assert_eq!(*times, 1, "{call} ended twice");
+                    assert!(self.made.contains(&call));
+                }
+                Event::Request { request, .. } => self.requests.push((request, true)),
+                Event::RequestCancelled(request) => {
+                    let handled = self.requests.iter_mut().find(|(key, _)| *key == request);
+                    let (_, is_open) = handled.expect("a request that is handled");
+                    assert!(std::mem::take(is_open));
+                }
+                Event::Closed(_) => self.requests.iter_mut().for_each(|(_, open)| *open = false),
+                _ => {}
             }
         }
-        // Two messages of the handshake may wait beside the calls.
-        assert!(self.connection.pending() <= 6 && self.connection.tombstones() <= 8);
+        assert_eq!(self.connection.handled(), self.requests.len());
+        assert!(self.requests.len() <= 3);
+        // Two messages of the handshake and a question may wait beside the calls.
+        assert!(self.connection.pending() <= 7 && self.connection.tombstones() <= 8);
         if self.connection.is_closed() {
             assert_eq!(self.connection.pending(), 0);
         }

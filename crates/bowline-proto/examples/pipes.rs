@@ -8,15 +8,14 @@ use std::error::Error;
 use std::io::{Read, Write, stdin, stdout};
 use std::process::{Child, Command, Stdio};
 
-use bowline_proto::connection::{CallRequest, Event, Outcome};
-use bowline_proto::server::{Routed, RouterConfig, Session, SessionConfig, SessionEvent, route};
-use bowline_proto::{Config, Connection, IdCounter, Instant};
+use bowline_proto::connection::Event;
+use bowline_proto::server::{Session, SessionConfig, SessionEvent};
+use bowline_proto::{CallRequest, Config, Connection, IdCounter, Instant, Outcome, Payload};
 use bowline_types::capabilities::{ServerCapabilities, ToolsCapability};
 use bowline_types::common::Implementation;
 use bowline_types::lifecycle::DiscoverResult;
 use bowline_types::tools::{CallToolParams, CallToolResult};
-use bowline_types::{Era, Method, Revision, Revisions, Wire, envelope};
-use bytes::Bytes;
+use bowline_types::{Era, Method, Revision, Revisions, Wire};
 
 type Outcomes<T> = Result<T, Box<dyn Error>>;
 
@@ -89,59 +88,52 @@ fn drive(connection: &mut Connection, child: &mut Child) -> Outcomes<Outcome> {
     }
 }
 
-/// The server: one tool, both eras.
+/// The server: one tool, both eras on one stream.
 fn serve() -> Outcomes<()> {
     let mut config = SessionConfig::new(Implementation::new("pipes", "0"));
-    config.capabilities(ServerCapabilities::new().tools(ToolsCapability::new()));
+    config.capabilities(capabilities());
     let mut session = Session::new(Instant::START, config);
-    let router = RouterConfig::new(Revisions::ALL);
-    let mut out = stdout().lock();
-    for line in stdin().lines() {
-        let frame = Bytes::from(line?);
-        let mut answer = Vec::new();
-        match route(&router, &frame, None) {
-            Routed::Session(message) => session.handle_message(Instant::START, &frame, message),
-            Routed::Stateless(request) if request.method == Method::Discover => {
-                let versions: Vec<String> = Revisions::ALL.iter().map(String::from).collect();
-                let capabilities = ServerCapabilities::new().tools(ToolsCapability::new());
-                let result = DiscoverResult::new(versions, capabilities);
-                envelope::write_result(&mut answer, &request.id, &result, request.revision)?;
-            }
-            Routed::Stateless(request) => {
-                let result = echo(request.params.as_str(), request.revision)?;
-                envelope::write_result(&mut answer, &request.id, &result, request.revision)?;
-            }
-            Routed::Refused(refusal) => {
-                envelope::write_error(&mut answer, refusal.id.as_ref(), &refusal.error);
-            }
-            other => return Err(format!("{other:?}").into()),
+    let (mut input, mut output) = (stdin().lock(), stdout().lock());
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match input.read(&mut chunk)? {
+            0 => return Ok(()),
+            length => session.read_buffer().extend_from_slice(&chunk[..length]),
         }
+        session.handle_read(Instant::START);
         while let Some(event) = session.poll_event() {
-            if let SessionEvent::Request { id, params, .. } = event {
-                let revision = session.revision().unwrap_or(Revision::LATEST_HANDSHAKE);
-                let result = echo(
-                    params.as_ref().map_or("{}", |params| params.as_str()),
-                    revision,
-                )?;
-                session.respond(&id, result.to_json(revision)?.as_ref())?;
+            if let SessionEvent::Request {
+                request,
+                method,
+                params,
+                context,
+            } = event
+            {
+                let agreed = session.revision().unwrap_or(Revision::LATEST_HANDSHAKE);
+                let revision = context.map_or(agreed, |context| context.revision);
+                let params = params.as_ref().map_or("{}", Payload::as_str);
+                let result = answer(method, params, revision)?;
+                session.respond(Instant::START, request, result)?;
             }
         }
         while let Some(transmit) = session.poll_transmit() {
-            out.write_all(&transmit.to_bytes())?;
+            output.write_all(&transmit.to_bytes())?;
         }
-        if !answer.is_empty() {
-            answer.push(b'\n');
-            out.write_all(&answer)?;
-        }
-        out.flush()?;
+        output.flush()?;
     }
-    Ok(())
 }
 
-fn echo(params: &str, revision: Revision) -> Outcomes<CallToolResult> {
+fn answer(method: Method, params: &str, revision: Revision) -> Outcomes<Payload> {
+    if method == Method::Discover {
+        let versions: Vec<String> = Revisions::ALL.iter().map(String::from).collect();
+        let result = DiscoverResult::new(versions, capabilities());
+        return Ok(Payload::encode(&result, revision)?);
+    }
     let call = CallToolParams::from_json(params)?;
-    Ok(CallToolResult::text(format!(
-        "{} was called in {revision}",
-        call.name
-    )))
+    let text = format!("{} was called in {revision}", call.name);
+    Ok(Payload::encode(&CallToolResult::text(text), revision)?)
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::new().tools(ToolsCapability::new())
 }

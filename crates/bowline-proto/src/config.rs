@@ -1,4 +1,4 @@
-//! Configuration: every limit and every time, with its default and its reason.
+//! Configuration of a client's connection.
 
 use std::time::Duration;
 
@@ -7,7 +7,9 @@ use bowline_types::common::Implementation;
 use bowline_types::{Era, Revisions};
 
 use crate::calls::Timeouts;
-use crate::codec::{FrameLimits, Framing};
+use crate::codec::Framing;
+use crate::keepalive::Keepalive;
+use crate::limits::Limits;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +43,8 @@ pub enum CancelDialect {
 /// use bowline_types::{Revision, Revisions};
 ///
 /// let mut config = Config::new(Implementation::new("example", "1.0"));
-/// config.revisions(Revisions::until(Revision::V2025_11_25)).max_pending(10);
+/// config.revisions(Revisions::until(Revision::V2025_11_25));
+/// config.limits().max_pending(10);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -52,19 +55,13 @@ pub struct Config {
     pub(crate) carrier: Carrier,
     pub(crate) framing: Framing,
     pub(crate) cancel_dialect: CancelDialect,
-    pub(crate) frames: FrameLimits,
     pub(crate) handshake_timeout: Duration,
+    pub(crate) startup_timeout: Option<Duration>,
     pub(crate) probe_timeout: Duration,
     pub(crate) call_timeouts: Timeouts,
-    pub(crate) max_pending: usize,
-    pub(crate) max_tombstones: usize,
-    pub(crate) tombstone_lifetime: Duration,
-    pub(crate) max_queued: usize,
-    pub(crate) max_queued_bytes: usize,
-    pub(crate) max_peer_requests: usize,
-    pub(crate) max_batch: usize,
-    pub(crate) max_undelivered: usize,
-    pub(crate) nonsense_budget: u32,
+    pub(crate) keepalive: Option<Keepalive>,
+    pub(crate) seed: u64,
+    pub(crate) limits: Limits,
 }
 
 impl Config {
@@ -78,19 +75,13 @@ impl Config {
             carrier: Carrier::default(),
             framing: Framing::default(),
             cancel_dialect: CancelDialect::default(),
-            frames: FrameLimits::default(),
             handshake_timeout: Duration::from_secs(10),
+            startup_timeout: None,
             probe_timeout: Duration::from_secs(3),
             call_timeouts: Timeouts::new(Duration::from_secs(30), Duration::from_secs(600)),
-            max_pending: 1000,
-            max_tombstones: 4096,
-            tombstone_lifetime: Duration::from_secs(75),
-            max_queued: 1000,
-            max_queued_bytes: 64 * 1024 * 1024,
-            max_peer_requests: 1024,
-            max_batch: 1000,
-            max_undelivered: 64 * 1024 * 1024,
-            nonsense_budget: 100_000,
+            keepalive: None,
+            seed: 0,
+            limits: Limits::client(),
         }
     }
 
@@ -131,16 +122,18 @@ impl Config {
         self
     }
 
-    /// What the peer's frames may be. Default: 16 MiB, see [`FrameLimits`].
-    pub fn frames(&mut self, limits: FrameLimits) -> &mut Self {
-        self.frames = limits;
-        self
-    }
-
     /// How long the handshake may take. Default 10 s: a server that is up answers in
     /// milliseconds.
     pub fn handshake_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.handshake_timeout = timeout;
+        self
+    }
+
+    /// How long the server may take to say its first byte, before the time of the handshake
+    /// begins. Default: none, the handshake begins at once. For a child process 60 s are
+    /// right: package runners install first.
+    pub fn startup_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        self.startup_timeout = timeout;
         self
     }
 
@@ -157,65 +150,22 @@ impl Config {
         self
     }
 
-    /// Calls that may wait for answers at once; the next one is refused. Default 1000: far
-    /// above what one agent does. A waiting call costs some 200 bytes and its message.
-    pub fn max_pending(&mut self, limit: usize) -> &mut Self {
-        self.max_pending = limit;
+    /// Whether and when a silent server is asked for a sign of life. Default: never; a
+    /// call that waits has its own timeout.
+    pub fn keepalive(&mut self, keepalive: Option<Keepalive>) -> &mut Self {
+        self.keepalive = keepalive;
         self
     }
 
-    /// Calls that were given up and whose late answers are still known. Default 4096, at
-    /// some 50 bytes each; beyond it the oldest are forgotten.
-    pub fn max_tombstones(&mut self, limit: usize) -> &mut Self {
-        self.max_tombstones = limit;
+    /// What chance is drawn from, for pauses before something is tried again. Default 0: a
+    /// driver gives each connection another one, so that many don't try at the same time.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.seed = seed;
         self
     }
 
-    /// How long a call that was given up is remembered. Default 75 s: the call's timeout,
-    /// the handshake's, the longest pause between two attempts, and five seconds more.
-    pub fn tombstone_lifetime(&mut self, lifetime: Duration) -> &mut Self {
-        self.tombstone_lifetime = lifetime;
-        self
-    }
-
-    /// Messages of ours that may wait to be sent. Default 1000; the next one is refused.
-    pub fn max_queued(&mut self, limit: usize) -> &mut Self {
-        self.max_queued = limit;
-        self
-    }
-
-    /// Bytes of ours that may wait to be sent. Default 64 MiB, which is also what they
-    /// cost; a single message may be larger.
-    pub fn max_queued_bytes(&mut self, limit: usize) -> &mut Self {
-        self.max_queued_bytes = limit;
-        self
-    }
-
-    /// Requests of the peer that may be handled at once, and answers that may wait to be
-    /// sent. Default 1024. Beyond the first a request is answered "busy", beyond the
-    /// second nothing is read.
-    pub fn max_peer_requests(&mut self, limit: usize) -> &mut Self {
-        self.max_peer_requests = limit;
-        self
-    }
-
-    /// Messages in a batch of 2025-03-26. Default 1000; a larger one is refused as a whole.
-    pub fn max_batch(&mut self, limit: usize) -> &mut Self {
-        self.max_batch = limit;
-        self
-    }
-
-    /// Bytes of payloads that were read and not yet taken by the driver. Default 64 MiB;
-    /// beyond it nothing is read.
-    pub fn max_undelivered(&mut self, limit: usize) -> &mut Self {
-        self.max_undelivered = limit;
-        self
-    }
-
-    /// Frames that make no sense before the peer is given up. Default 100 000: some
-    /// servers log to their output. Each good message makes up for one.
-    pub fn nonsense_budget(&mut self, budget: u32) -> &mut Self {
-        self.nonsense_budget = budget;
-        self
+    /// What may grow, and how far.
+    pub fn limits(&mut self) -> &mut Limits {
+        &mut self.limits
     }
 }

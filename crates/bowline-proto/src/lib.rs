@@ -2,21 +2,47 @@
 //!
 //! This crate holds how the protocol behaves: codecs and state machines that know no
 //! socket, no clock, no task and no randomness. A driver moves the bytes and tells the time.
+//!
+//! - [`Connection`]: a client's connection, over a shared stream or a stream per request.
+//! - [`server`]: what a server does with a message, and its sessions.
+//! - [`codec`]: bytes to frames and back.
+//!
+//! `tracing` events are listed in docs/telemetry.md.
 
 pub mod codec;
 pub mod connection;
 pub mod server;
 
 mod calls;
+mod close;
+mod commands;
 mod config;
+mod endpoint;
+mod events;
+mod jitter;
+mod keepalive;
+mod limits;
 mod message;
 mod negotiation;
 mod outbox;
+mod outcome;
+mod payload;
+mod requests;
+mod stats;
 mod time;
+mod trace;
 
 pub use calls::{CallId, IdCounter, Timeouts};
+pub use close::{CloseReason, PeerFault};
+pub use commands::{CallError, CallRequest, NotifyError, RespondError};
 pub use config::{CancelDialect, Carrier, Config};
 pub use connection::Connection;
+pub use keepalive::Keepalive;
+pub use limits::Limits;
 pub use negotiation::{Agreement, NegotiationError};
-pub use outbox::{Transmit, TransmitKind};
+pub use outbox::{StreamId, Transmit, TransmitKind};
+pub use outcome::{Outcome, Sent};
+pub use payload::Payload;
+pub use requests::RequestKey;
+pub use stats::Stats;
 pub use time::Instant;

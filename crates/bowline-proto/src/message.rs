@@ -1,98 +1,167 @@
 //! Messages that we send: head, shared body, tail, in the framing of the peer.
 
-use bowline_types::{Encoder, ErrorObject, JsonRef, RequestId, envelope};
-use bytes::Bytes;
+use std::io::Write as _;
 
+use bowline_types::meta::{RequestMeta, keys};
+use bowline_types::{Encoder, ErrorObject, RequestId, envelope};
+use bytes::{Bytes, BytesMut};
+
+use crate::calls::CallId;
 use crate::codec::Framing;
 use crate::config::Carrier;
 use crate::outbox::{Transmit, TransmitKind};
+use crate::payload::Payload;
 
-/// The members of `params`, without the braces around them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Members {
-    /// Those of `_meta`, without its braces. Empty for no `_meta`.
-    pub(crate) meta: Vec<u8>,
-    /// The others.
-    pub(crate) body: Bytes,
+/// What heads are cut from at once. A head has some 100 bytes, with the `_meta` of the
+/// stateless era some 300; the memory is free again when the last of them has been sent.
+const ARENA: usize = 4096;
+
+/// The `_meta` of a request: the connection's entries, the call's, the user's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Meta<'a> {
+    /// Members that are already encoded, without braces.
+    pub(crate) fixed: &'a [u8],
+    pub(crate) progress: Option<CallId>,
+    pub(crate) user: Option<&'a RequestMeta>,
+}
+
+impl Meta<'_> {
+    fn is_empty(&self) -> bool {
+        let has_user = self.user.is_some_and(|user| !user.as_object().is_empty());
+        self.fixed.is_empty() && self.progress.is_none() && !has_user
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"_meta\":{");
+        out.extend_from_slice(self.fixed);
+        let mut encoder = Encoder::lossless(out);
+        if let Some(call) = self.progress {
+            encoder.key(keys::PROGRESS_TOKEN.name());
+            encoder.integer(i64::try_from(call.get()).unwrap_or(i64::MAX));
+        }
+        for (key, value) in self.user.into_iter().flat_map(RequestMeta::iter) {
+            if let Some(key) = key.unescape().filter(|key| !self.sets(key)) {
+                encoder.key(&key);
+                encoder.raw(value);
+            }
+        }
+        out.push(b'}');
+    }
+
+    /// Whether the connection sets an entry itself.
+    fn sets(&self, key: &str) -> bool {
+        let is_progress = key == keys::PROGRESS_TOKEN.name();
+        (is_progress && self.progress.is_some())
+            || [
+                keys::PROTOCOL_VERSION.name(),
+                keys::CLIENT_CAPABILITIES.name(),
+                keys::CLIENT_INFO.name(),
+            ]
+            .contains(&key)
+    }
 }
 
 /// Composes messages for a carrier and a framing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Composer {
-    pub(crate) carrier: Carrier,
-    pub(crate) framing: Framing,
+    carrier: Carrier,
+    framing: Framing,
+    /// Where a head is written before its length is known.
+    scratch: Vec<u8>,
+    /// Where heads are kept.
+    arena: BytesMut,
 }
 
 impl Composer {
-    /// A request or a notification.
+    pub(crate) fn new(carrier: Carrier, framing: Framing) -> Self {
+        Self {
+            carrier,
+            framing,
+            scratch: Vec::new(),
+            arena: BytesMut::new(),
+        }
+    }
+
+    /// A request, when it has an id, or a notification. `body` are the members of its
+    /// parameters without `_meta` and without braces.
     pub(crate) fn message(
-        &self,
+        &mut self,
         kind: TransmitKind,
-        id: Option<&RequestId>,
+        id: Option<CallId>,
         method: &str,
-        params: Members,
+        meta: Meta<'_>,
+        body: Bytes,
     ) -> Transmit {
-        let mut head = Vec::with_capacity(96 + params.meta.len());
+        let head = &mut self.scratch;
         head.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
         if let Some(id) = id {
-            head.extend_from_slice(b",\"id\":");
-            head.extend_from_slice(id.to_string().as_bytes());
+            write!(head, ",\"id\":{id}").expect("a vector takes every write");
         }
         head.extend_from_slice(b",\"method\":");
-        Encoder::lossless(&mut head).string(method);
-        if params.meta.is_empty() && params.body.is_empty() {
-            return self.framed(kind, head, Bytes::new(), "}", "}\n");
+        Encoder::lossless(head).string(method);
+        if meta.is_empty() && body.is_empty() {
+            return self.framed(kind, Bytes::new(), "}", "}\n");
         }
         head.extend_from_slice(b",\"params\":{");
-        if !params.meta.is_empty() {
-            head.extend_from_slice(b"\"_meta\":{");
-            head.extend_from_slice(&params.meta);
-            head.push(b'}');
-            if !params.body.is_empty() {
+        if !meta.is_empty() {
+            meta.write(head);
+            if !body.is_empty() {
                 head.push(b',');
             }
         }
-        self.framed(kind, head, params.body, "}}", "}}\n")
+        self.framed(kind, body, "}}", "}}\n")
     }
 
     /// The answer to a request of the peer, with a result.
-    pub(crate) fn result(&self, id: &RequestId, result: JsonRef<'_>) -> Transmit {
-        let mut head = Vec::new();
-        envelope::write_raw_result(&mut head, id, result);
-        self.framed(TransmitKind::Answer, head, Bytes::new(), "", "\n")
+    pub(crate) fn result(&mut self, id: &RequestId, result: Payload) -> Transmit {
+        let head = &mut self.scratch;
+        head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        write!(head, "{id},\"result\":").expect("a vector takes every write");
+        self.framed(TransmitKind::Answer, result.into_bytes(), "}", "}\n")
     }
 
     /// The answer to a request of the peer, with an error.
-    pub(crate) fn error(&self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
-        let mut head = Vec::new();
-        envelope::write_error(&mut head, id, error);
-        self.framed(TransmitKind::Answer, head, Bytes::new(), "", "\n")
+    pub(crate) fn error(&mut self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
+        envelope::write_error(&mut self.scratch, id, error);
+        self.framed(TransmitKind::Answer, Bytes::new(), "", "\n")
     }
 
+    /// Closes the frame whose head is in the scratch.
     fn framed(
-        &self,
+        &mut self,
         kind: TransmitKind,
-        head: Vec<u8>,
         body: Bytes,
         tail: &'static str,
         line_tail: &'static str,
     ) -> Transmit {
-        let (head, tail) = match (self.carrier, self.framing) {
-            (Carrier::StreamPerRequest, _) => (head, tail),
-            (Carrier::SharedStream, Framing::Line) => (head, line_tail),
+        let tail = match (self.carrier, self.framing) {
+            (Carrier::StreamPerRequest, _) => tail,
+            (Carrier::SharedStream, Framing::Line) => line_tail,
             (Carrier::SharedStream, Framing::ContentLength) => {
-                let mut framed = Vec::with_capacity(head.len() + 32);
-                let length = head.len() + body.len() + tail.len();
-                Framing::ContentLength.write_head(&mut framed, length);
-                framed.extend_from_slice(&head);
-                (framed, tail)
+                let length = self.scratch.len() + body.len() + tail.len();
+                let mut header = Vec::with_capacity(32);
+                Framing::ContentLength.write_head(&mut header, length);
+                self.scratch.splice(..0, header);
+                tail
             }
         };
         Transmit {
             kind,
-            head: head.into(),
+            stream: None,
+            head: self.take_head(),
             body,
             tail: Bytes::from_static(tail.as_bytes()),
         }
+    }
+
+    fn take_head(&mut self) -> Bytes {
+        if self.arena.capacity() < self.scratch.len() {
+            self.arena.reserve(ARENA.max(self.scratch.len()));
+        }
+        self.arena.extend_from_slice(&self.scratch);
+        self.scratch.clear();
+        // One large error must not be paid for ever after.
+        self.scratch.shrink_to(ARENA);
+        self.arena.split().freeze()
     }
 }

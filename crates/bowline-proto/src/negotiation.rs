@@ -134,6 +134,20 @@ impl Negotiation {
         (negotiation, step)
     }
 
+    /// Whether the handshake era alone is left to try, in which a `ping` may be sent.
+    pub(crate) fn is_initializing(&self) -> bool {
+        match self.state {
+            State::Initializing {
+                probe_is_open: false,
+            } => true,
+            State::Initializing {
+                probe_is_open: true,
+            }
+            | State::Probing(_)
+            | State::Done => false,
+        }
+    }
+
     /// The server answered the probe.
     pub(crate) fn on_discover(&mut self, result: DiscoverResult) -> Step {
         match self.state {

@@ -6,9 +6,26 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::calls::CallId;
+
+/// A stream of the driver's, on a carrier with a stream per request: the driver numbers
+/// them as it likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(u64);
+
+impl StreamId {
+    /// The stream of this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
 
 /// Something for the driver to send: head, shared body and tail, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +33,9 @@ use crate::calls::CallId;
 pub struct Transmit {
     /// What it is.
     pub kind: TransmitKind,
+    /// The stream that it belongs to: the one of the request that it answers or is about.
+    /// `None` on a shared stream, and for what is about nothing in particular.
+    pub stream: Option<StreamId>,
     /// What differs from one attempt to the next: the id, `_meta`.
     pub head: Bytes,
     /// What doesn't. Shared with the call that keeps it for another attempt.
@@ -38,6 +58,14 @@ impl Transmit {
     /// The message in one piece. Copies; a driver writes the parts instead.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&*self.head, &*self.body, &*self.tail].concat()
+    }
+
+    /// Appends the message: cheaper than three writes when it is small.
+    pub fn append_to(&self, out: &mut BytesMut) {
+        out.reserve(self.len());
+        for part in [&self.head, &self.body, &self.tail] {
+            out.extend_from_slice(part);
+        }
     }
 }
 
@@ -93,6 +121,11 @@ pub(crate) struct Outbox {
     messages: usize,
     bytes: usize,
     answers: usize,
+    answer_bytes: usize,
+    /// What the driver took last, which it may put back.
+    in_hand: Option<(Ticket, Account)>,
+    /// How often the message at the head of the queue was offered in vain.
+    attempts: (Ticket, u32),
 }
 
 impl Outbox {
@@ -104,6 +137,9 @@ impl Outbox {
             messages: 0,
             bytes: 0,
             answers: 0,
+            answer_bytes: 0,
+            in_hand: None,
+            attempts: (Ticket(0), 0),
         }
     }
 
@@ -124,6 +160,7 @@ impl Outbox {
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
         if transmit.kind == TransmitKind::Answer {
             self.answers += 1;
+            self.answer_bytes += transmit.len();
             return self.enqueue(Account::Answers, transmit);
         }
         self.enqueue(Account::Nothing, transmit)
@@ -138,14 +175,55 @@ impl Outbox {
 
     /// The next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
-        let (_, (account, transmit)) = self.queue.pop_first()?;
+        let (ticket, (account, transmit)) = self.queue.pop_first()?;
+        self.in_hand = Some((ticket, account));
         self.settle(account, &transmit);
         Some(transmit)
     }
 
+    /// The transport didn't take what was taken last. How often that was.
+    pub(crate) fn count_attempt(&mut self) -> u32 {
+        let Some((ticket, _)) = self.in_hand else {
+            return 0;
+        };
+        let before = match self.attempts {
+            (same, attempts) if same == ticket => attempts,
+            _ => 0,
+        };
+        self.attempts = (ticket, before.saturating_add(1));
+        self.attempts.1
+    }
+
+    /// Puts back what was taken last and could not be sent: it is the next one again.
+    pub(crate) fn put_back(&mut self, transmit: Transmit) -> Option<Ticket> {
+        let (ticket, account) = self.in_hand.take()?;
+        match account {
+            Account::Own => {
+                self.messages += 1;
+                self.bytes += transmit.len();
+            }
+            Account::Answers => {
+                self.answers += 1;
+                self.answer_bytes += transmit.len();
+            }
+            Account::Nothing => {}
+        }
+        self.queue.insert(ticket, (account, transmit));
+        Some(ticket)
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self {
+            // A ticket that somebody still holds must not fit a new message.
+            next: self.next,
+            ..Self::new(self.limits)
+        };
+    }
+
     /// Whether the answers that we owe leave room for more.
     pub(crate) fn takes_answers(&self) -> bool {
-        self.answers < self.limits.answers
+        self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
     }
 
     fn enqueue(&mut self, account: Account, transmit: Transmit) -> Ticket {
@@ -161,7 +239,10 @@ impl Outbox {
                 self.messages = self.messages.saturating_sub(1);
                 self.bytes = self.bytes.saturating_sub(transmit.len());
             }
-            Account::Answers => self.answers = self.answers.saturating_sub(1),
+            Account::Answers => {
+                self.answers = self.answers.saturating_sub(1);
+                self.answer_bytes = self.answer_bytes.saturating_sub(transmit.len());
+            }
             Account::Nothing => {}
         }
     }
@@ -174,6 +255,7 @@ mod tests {
     fn message(kind: TransmitKind, body: &'static str) -> Transmit {
         Transmit {
             kind,
+            stream: None,
             head: Bytes::new(),
             body: Bytes::from_static(body.as_bytes()),
             tail: Bytes::from_static(b"\n"),

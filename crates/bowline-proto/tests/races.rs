@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use bowline_proto::connection::{CallRequest, Event, Outcome};
-use bowline_proto::{CallId, Config, Connection, IdCounter, Instant, Timeouts};
+use bowline_proto::connection::Event;
+use bowline_proto::{
+    CallId, CallRequest, Config, Connection, IdCounter, Instant, Outcome, Timeouts,
+};
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Revisions};
 
@@ -134,7 +136,7 @@ fn a_call_that_has_not_left_is_never_on_the_wire() {
 #[test]
 fn cancelling_at_random_stays_within_bounds() {
     let mut connection = ready(|config| {
-        config.max_tombstones(100);
+        config.limits().max_tombstones(100);
     });
     let mut seed = 1_u64;
     let mut calls = Vec::new();
@@ -163,7 +165,7 @@ fn cancelling_at_random_stays_within_bounds() {
 #[test]
 fn reading_stops_for_answers_that_we_owe_and_not_for_calls() {
     let mut connection = ready(|config| {
-        config.max_peer_requests(2).max_pending(3);
+        config.limits().max_peer_requests(2).max_pending(3);
     });
     for _ in 0..3 {
         call(&mut connection, Instant::START);
@@ -184,7 +186,7 @@ fn reading_stops_for_answers_that_we_owe_and_not_for_calls() {
 #[test]
 fn reading_stops_for_payload_that_nobody_takes() {
     let mut connection = ready(|config| {
-        config.max_undelivered(100);
+        config.limits().max_undelivered(300);
     });
     let note = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"data":"{}"}}}}"#,

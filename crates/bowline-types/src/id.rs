@@ -21,6 +21,14 @@ macro_rules! exact_id {
                 }
             }
 
+            /// Bytes of memory that it holds beside itself: none for an integer of 64 bits.
+            pub fn text_len(&self) -> usize {
+                match &self.0 {
+                    Repr::Integer(_) => 0,
+                    Repr::LongInteger(text) | Repr::String(text) => text.len(),
+                }
+            }
+
             /// The string, when it is one.
             pub fn as_str(&self) -> Option<&str> {
                 match &self.0 {

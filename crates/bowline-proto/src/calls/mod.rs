@@ -89,6 +89,19 @@ impl IdCounter {
         self.next / (CallId::MAX.0 / 100)
     }
 
+    /// How much of the range is used up, in percent, when that has just become worth a
+    /// warning.
+    pub(crate) const fn threshold(&self) -> Option<u64> {
+        const PERCENT: u64 = CallId::MAX.0 / 100;
+        match self.next.checked_rem(PERCENT) {
+            Some(0) => match self.next / PERCENT {
+                percent @ (80 | 90 | 96) => Some(percent),
+                _ => None,
+            },
+            Some(_) | None => None,
+        }
+    }
+
     /// Whether `id` was given out.
     pub const fn has_issued(&self, id: CallId) -> bool {
         id.0 != 0 && id.0 < self.next
@@ -311,6 +324,12 @@ impl<T> Calls<T> {
         self.pending.get_mut(&id).map(|call| &mut call.tag)
     }
 
+    /// The oldest call that waits and is such a one.
+    pub(crate) fn first_that(&self, is_such: impl Fn(&T) -> bool) -> Option<CallId> {
+        let such = self.pending.iter().find(|(_, call)| is_such(&call.tag));
+        such.map(|(id, _)| *id)
+    }
+
     /// The oldest call that waits.
     pub(crate) fn first(&self) -> Option<CallId> {
         self.pending.keys().next().copied()
@@ -334,9 +353,9 @@ impl<T> Calls<T> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// When the next tombstone expires.
-    pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        self.tombstones.next_expiry()
+    /// When tombstones are to be swept.
+    pub(crate) fn next_sweep(&self) -> Option<Instant> {
+        self.tombstones.next_sweep()
     }
 
     /// Changes a call, and its place among the deadlines with it.

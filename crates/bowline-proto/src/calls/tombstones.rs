@@ -6,6 +6,9 @@ use std::time::Duration;
 use super::CallId;
 use crate::time::Instant;
 
+/// Expired ids wait for each other, so that an idle connection is woken once for many.
+const SWEEP: Duration = Duration::from_secs(60);
+
 /// The ids of calls that ended without an answer, for a while.
 ///
 /// All live equally long, so the order in which they came is the order in which they go.
@@ -61,9 +64,9 @@ impl Tombstones {
         self.order.len()
     }
 
-    /// When the next one expires.
-    pub(super) fn next_expiry(&self) -> Option<Instant> {
-        self.order.front().map(|(until, _)| *until)
+    /// When it is worth the while to sweep. An expired one is none in the meantime.
+    pub(super) fn next_sweep(&self) -> Option<Instant> {
+        self.order.front().map(|(until, _)| *until + SWEEP)
     }
 }
 
@@ -95,12 +98,12 @@ mod tests {
         let mut tombstones = Tombstones::new(10, 75 * SECOND);
         tombstones.insert(at(0), CallId(1));
         tombstones.insert(at(10), CallId(2));
-        assert_eq!(tombstones.next_expiry(), Some(at(75)));
+        assert_eq!(tombstones.next_sweep(), Some(at(135)));
         assert!(tombstones.contains(at(74), CallId(1)));
         assert!(!tombstones.contains(at(75), CallId(1)));
         assert!(tombstones.contains(at(75), CallId(2)));
         tombstones.sweep(at(85));
-        assert_eq!((tombstones.len(), tombstones.next_expiry()), (0, None));
+        assert_eq!((tombstones.len(), tombstones.next_sweep()), (0, None));
     }
 
     #[test]

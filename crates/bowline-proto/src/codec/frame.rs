@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write as _;
+use std::time::Duration;
 
 use bowline_types::RequestId;
 use bowline_types::envelope::About;
@@ -67,6 +68,9 @@ pub struct FrameLimits {
     /// Bytes of an oversized frame that are skipped before the peer is given up. Default
     /// 64 MiB; costs time, not memory.
     pub skipped: u64,
+    /// How long that may take. Default 30 s. The decoder knows no time: a connection looks
+    /// at it.
+    pub skip_timeout: Duration,
 }
 
 impl Default for FrameLimits {
@@ -75,6 +79,7 @@ impl Default for FrameLimits {
             frame: 16 * 1024 * 1024,
             oversize: Oversize::default(),
             skipped: 64 * 1024 * 1024,
+            skip_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The life of a connection: opening, agreeing, closing.
+//! The life of a connection: opening, agreeing, staying alive, closing.
 
 use std::time::Duration;
 
@@ -8,12 +8,15 @@ use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire};
 use bytes::Bytes;
 
-use super::{CloseReason, Connection, Event, Outcome, PeerFault, Phase, Sent, Tag};
+use super::{Connection, Event, Phase};
 use crate::calls::{CallId, Timeouts};
-use crate::message::Members;
+use crate::close::{CloseReason, PeerFault};
+use crate::endpoint::{Purpose, Tag};
+use crate::keepalive::{Silence, Verdict};
 use crate::negotiation::{Agreement, Negotiation, Step};
-use crate::outbox::TransmitKind;
+use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
+use crate::trace::{self, Side};
 
 /// Messages of the handshake have the handshake's time, not one of their own.
 const UNLIMITED: Timeouts = Timeouts::new(Duration::MAX, Duration::MAX);
@@ -23,11 +26,16 @@ impl Connection {
     pub fn open(&mut self, now: Instant) {
         let Phase::New = self.phase else { return };
         let (negotiation, step) = Negotiation::begin(self.config.revisions, self.config.known_era);
-        self.phase = Phase::Negotiating {
-            negotiation,
-            handshake: now + self.config.handshake_timeout,
-            probe: None,
-        };
+        let startup = self.config.startup_timeout;
+        self.change_phase(
+            Phase::Negotiating {
+                negotiation,
+                deadline: now + startup.unwrap_or(self.config.handshake_timeout),
+                is_talking: startup.is_none(),
+                probe: None,
+            },
+            "opened",
+        );
         self.advance(now, step);
     }
 
@@ -40,41 +48,32 @@ impl Connection {
         if self.is_closed() {
             return;
         }
-        self.phase = Phase::Closed;
-        while let Some(call) = self.calls.first() {
-            let Some(waiting) = self.calls.give_up(now, call) else {
-                break;
-            };
-            match waiting.tag {
-                Tag::User { ticket, .. } => {
-                    let sent = if ticket.is_some() {
-                        Sent::No
-                    } else {
-                        Sent::Maybe
-                    };
-                    self.end(call, outcome_of(&reason, sent));
-                }
-                Tag::Discover | Tag::Initialize => {}
-            }
-        }
-        while self.outbox.pop().is_some() {}
-        self.peer_requests.clear();
-        self.emit(Event::Closed(reason));
+        self.change_phase(Phase::Closed, reason.name());
+        self.silence = None;
+        self.end.end_all(now, |sent| outcome_of(&reason, sent));
+        self.end.requests.give_up_all();
+        self.end.tell(Event::Closed(reason));
+    }
+
+    fn change_phase(&mut self, phase: Phase, reason: &str) {
+        trace::transition(Side::Client, self.phase.name(), phase.name(), reason);
+        self.phase = phase;
     }
 
     pub(super) fn handle_handshake_timeout(&mut self, now: Instant) {
         let Phase::Negotiating {
             negotiation,
-            handshake,
+            deadline,
             probe,
+            ..
         } = &mut self.phase
         else {
             return;
         };
-        if *handshake <= now {
+        if *deadline <= now {
             return self.close_with(now, CloseReason::Peer(PeerFault::HandshakeTimeout));
         }
-        if probe.is_some_and(|deadline| deadline <= now) {
+        if probe.is_some_and(|at| at <= now) {
             *probe = None;
             let step = negotiation.on_probe_timeout();
             self.advance(now, step);
@@ -85,27 +84,28 @@ impl Connection {
     pub(super) fn handle_handshake_answer(
         &mut self,
         now: Instant,
-        tag: &Tag,
+        purpose: Purpose,
         answer: Result<JsonRef<'_>, Option<ErrorObject>>,
     ) {
         let Phase::Negotiating { negotiation, .. } = &mut self.phase else {
             return;
         };
-        let step = match (tag, answer) {
-            (Tag::Discover, Ok(result)) => match DiscoverResult::from_json(result.as_str()) {
+        let step = match (purpose, answer) {
+            (Purpose::Discover, Ok(result)) => match DiscoverResult::from_json(result.as_str()) {
                 Ok(result) => negotiation.on_discover(result),
                 Err(_) => negotiation.on_discover_error(None),
             },
-            (Tag::Discover, Err(error)) => negotiation.on_discover_error(error),
-            (Tag::Initialize, Ok(result)) => match InitializeResult::from_json(result.as_str()) {
+            (Purpose::Discover, Err(error)) => negotiation.on_discover_error(error),
+            (Purpose::Initialize, Ok(result)) => match InitializeResult::from_json(result.as_str())
+            {
                 Ok(result) => negotiation.on_initialize(result),
                 Err(error) => negotiation.on_invalid_initialize(error.to_string()),
             },
-            (Tag::Initialize, Err(Some(error))) => negotiation.on_initialize_error(error),
-            (Tag::Initialize, Err(None)) => {
+            (Purpose::Initialize, Err(Some(error))) => negotiation.on_initialize_error(error),
+            (Purpose::Initialize, Err(None)) => {
                 negotiation.on_invalid_initialize("the error can't be read".into())
             }
-            (Tag::User { .. }, _) => return,
+            (Purpose::User | Purpose::Keepalive, _) => return,
         };
         self.advance(now, step);
     }
@@ -115,25 +115,27 @@ impl Connection {
             Step::Wait => {}
             Step::Discover(revision) => {
                 self.stateless_meta = self.meta_of(revision);
-                let params = Members {
-                    meta: self.stateless_meta.to_vec(),
-                    body: Bytes::new(),
-                };
-                self.send_handshake(now, Method::Discover, Tag::Discover, params);
-                let deadline = now + self.config.probe_timeout;
+                let meta = self.stateless_meta.clone();
+                self.send_handshake(
+                    now,
+                    Purpose::Discover,
+                    Method::Discover,
+                    &meta,
+                    Bytes::new(),
+                );
+                let until = now + self.config.probe_timeout;
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
-                    *probe = Some(deadline);
+                    *probe = Some(until);
                 }
             }
             Step::Initialize(revision) => {
+                // What is asked from here on is asked in the handshake era.
+                self.stateless_meta = Bytes::new();
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
                     *probe = None;
                 }
-                let params = Members {
-                    meta: Vec::new(),
-                    body: self.initialize_body(revision),
-                };
-                self.send_handshake(now, Method::Initialize, Tag::Initialize, params);
+                let body = self.initialize_body(revision);
+                self.send_handshake(now, Purpose::Initialize, Method::Initialize, &[], body);
             }
             Step::Agreed(agreement) => self.become_ready(now, agreement),
             Step::Failed(error) => self.close_with(now, CloseReason::Negotiation(error)),
@@ -142,39 +144,70 @@ impl Connection {
 
     fn become_ready(&mut self, now: Instant, agreement: Box<Agreement>) {
         let revision = agreement.revision;
-        self.phase = Phase::Ready { revision };
+        self.change_phase(Phase::Ready { revision }, revision.as_str());
         // The loser of the two may still be answered.
-        while let Some(call) = self.calls.first() {
-            self.calls.give_up(now, call);
+        let is_handshake = |tag: &Tag| match tag.purpose {
+            Purpose::Discover | Purpose::Initialize => true,
+            Purpose::Keepalive | Purpose::User => false,
+        };
+        while let Some(call) = self.end.calls.first_that(is_handshake) {
+            self.end.calls.give_up(now, call);
         }
+        self.silence = self
+            .config
+            .keepalive
+            .map(|settings| Silence::begin(now, settings));
         match revision.era() {
             Era::Stateless => self.stateless_meta = self.meta_of(revision),
             Era::Handshake => {
                 self.stateless_meta = Bytes::new();
-                let method = Method::Initialized.as_str();
-                let done = self.composer.message(
-                    TransmitKind::Notification,
-                    None,
-                    method,
-                    Members::default(),
-                );
-                self.outbox.push_owed(done);
+                self.end.notify_owed(Method::Initialized, Bytes::new());
             }
         }
-        self.emit(Event::Ready(agreement));
+        self.end.tell(Event::Ready(agreement));
     }
 
-    fn send_handshake(&mut self, now: Instant, method: Method, tag: Tag, params: Members) {
-        let Some(call) = self.counter.issue() else {
-            let reason = "the ids are used up".to_owned();
-            return self.close_with(now, CloseReason::Transport(reason));
+    /// Asks a silent server for a sign of life, or gives it up.
+    pub(super) fn handle_silence(&mut self, now: Instant) {
+        let Some(silence) = &mut self.silence else {
+            return;
         };
-        let kind = TransmitKind::Call(call);
-        let message = self
-            .composer
-            .message(kind, Some(&call.into()), method.as_str(), params);
-        self.calls.insert(now, call, UNLIMITED, tag);
-        self.outbox.push_owed(message);
+        match silence.check(now) {
+            Verdict::Wait => {}
+            Verdict::Ask { asked } => {
+                trace::keepalive(Side::Client, asked);
+                // The one before has had its time.
+                let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;
+                if let Some(call) = self.end.calls.first_that(is_question) {
+                    self.end.calls.give_up(now, call);
+                }
+                let method = self.ping_method();
+                let meta = self.stateless_meta.clone();
+                let purpose = Purpose::Keepalive;
+                self.end
+                    .call_internally(now, purpose, method, &meta, Bytes::new(), UNLIMITED);
+            }
+            Verdict::Dead { missed } => {
+                let fault = PeerFault::Silent { missed };
+                self.close_with(now, CloseReason::Peer(fault));
+            }
+        }
+    }
+
+    fn send_handshake(
+        &mut self,
+        now: Instant,
+        purpose: Purpose,
+        method: Method,
+        meta: &[u8],
+        body: Bytes,
+    ) {
+        let sent = self
+            .end
+            .call_internally(now, purpose, method, meta, body, UNLIMITED);
+        if sent.is_none() {
+            self.close_with(now, CloseReason::IdsExhausted);
+        }
     }
 
     fn initialize_body(&self, revision: Revision) -> Bytes {
@@ -205,12 +238,10 @@ impl Connection {
         Bytes::copy_from_slice(members.as_bytes())
     }
 
-    /// Whether a call is one of the handshake.
-    pub(super) fn is_handshake(&self, call: CallId) -> bool {
-        match self.calls.get(call).map(|waiting| &waiting.tag) {
-            Some(Tag::Discover | Tag::Initialize) => true,
-            Some(Tag::User { .. }) | None => false,
-        }
+    /// Whether a call is one of the user's.
+    pub(super) fn is_users(&self, call: CallId) -> bool {
+        let purpose = self.end.calls.get(call).map(|waiting| waiting.tag.purpose);
+        purpose == Some(Purpose::User)
     }
 }
 
@@ -222,10 +253,15 @@ fn outcome_of(reason: &CloseReason, sent: Sent) -> Outcome {
         CloseReason::Peer(PeerFault::SessionReset) => Outcome::CancelledByServer,
         CloseReason::Peer(fault @ PeerFault::Initialize) => Outcome::Invalid(fault.to_string()),
         CloseReason::Peer(
-            PeerFault::HandshakeTimeout | PeerFault::Codec(_) | PeerFault::Nonsense,
+            PeerFault::HandshakeTimeout
+            | PeerFault::Codec(_)
+            | PeerFault::Nonsense
+            | PeerFault::Silent { .. },
         )
         | CloseReason::Negotiation(_)
-        | CloseReason::Transport(_) => Outcome::Lost {
+        | CloseReason::Transport(_)
+        | CloseReason::Stalled
+        | CloseReason::IdsExhausted => Outcome::Lost {
             reason: reason.to_string(),
             sent,
         },

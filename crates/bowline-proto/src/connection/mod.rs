@@ -10,41 +10,35 @@ mod commands;
 mod event;
 mod inbound;
 mod lifecycle;
+mod streams;
 
-use std::collections::{BTreeSet, VecDeque};
-
-use bowline_types::{RequestId, Revision};
+use bowline_types::{Era, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
-use crate::calls::{CallId, CallLimits, Calls, IdCounter};
-use crate::codec::{Decoded, FrameDecoder};
-use crate::config::Config;
-use crate::message::Composer;
+use crate::calls::IdCounter;
+use crate::close::{CloseReason, PeerFault};
+use crate::codec::{CodecFault, Decoded};
+use crate::config::{Carrier, Config};
+use crate::endpoint::{CancelForm, Endpoint, Setup, Stall};
+use crate::keepalive::Silence;
 use crate::negotiation::Negotiation;
-use crate::outbox::{Outbox, OutboxLimits, Ticket, Transmit, TransmitKind};
+use crate::outbox::Transmit;
+use crate::requests::RequestKey;
+use crate::stats::Stats;
 use crate::time::Instant;
+use crate::trace::Side;
 
-pub(crate) use commands::busy;
-pub use commands::{CallError, CallRequest, NotifyError, RespondError};
-pub use event::{CloseReason, Event, Outcome, Payload, PeerFault, Sent, Stats};
-pub use inbound::StreamEnd;
+pub use event::Event;
+pub use streams::StreamEnd;
 
 /// A client's connection. See the [module](self).
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
     phase: Phase,
-    counter: IdCounter,
-    calls: Calls<Tag>,
-    outbox: Outbox,
-    composer: Composer,
-    decoder: FrameDecoder,
-    /// Requests of the peer that are being handled.
-    peer_requests: BTreeSet<RequestId>,
-    events: VecDeque<Event>,
-    undelivered: usize,
-    nonsense: u32,
-    stats: Stats,
+    end: Endpoint<Event>,
+    /// How long the server has been silent, when that is looked at.
+    silence: Option<Silence>,
     /// The members of `_meta` that every request of the stateless era has.
     stateless_meta: Bytes,
 }
@@ -56,7 +50,9 @@ enum Phase {
     /// Era and revision are being agreed.
     Negotiating {
         negotiation: Negotiation,
-        handshake: Instant,
+        deadline: Instant,
+        /// The server has said something, so that its time counts.
+        is_talking: bool,
         probe: Option<Instant>,
     },
     /// Calls are served.
@@ -65,47 +61,32 @@ enum Phase {
     Closed,
 }
 
-/// What a call of ours is for.
-#[derive(Debug)]
-enum Tag {
-    Discover,
-    Initialize,
-    /// A call of the user. It has a ticket until it has left.
-    User {
-        ticket: Option<Ticket>,
-        wants_progress: bool,
-    },
+impl Phase {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Negotiating { .. } => "negotiating",
+            Self::Ready { .. } => "ready",
+            Self::Closed => "closed",
+        }
+    }
 }
 
 impl Connection {
     /// A connection that waits to be opened. `counter` goes on where the connection before
     /// it ended; take it back with [`into_counter`](Self::into_counter).
     pub fn new(config: Config, counter: IdCounter) -> Self {
-        let calls = Calls::new(CallLimits {
-            pending: config.max_pending,
-            tombstones: config.max_tombstones,
-            tombstone_lifetime: config.tombstone_lifetime,
-        });
-        let outbox = Outbox::new(OutboxLimits {
-            messages: config.max_queued,
-            bytes: config.max_queued_bytes,
-            answers: config.max_peer_requests,
-        });
+        let setup = Setup {
+            side: Side::Client,
+            carrier: config.carrier,
+            framing: config.framing,
+            limits: config.limits,
+            seed: config.seed,
+        };
         Self {
             phase: Phase::New,
-            counter,
-            calls,
-            outbox,
-            composer: Composer {
-                carrier: config.carrier,
-                framing: config.framing,
-            },
-            decoder: FrameDecoder::new(config.frames),
-            peer_requests: BTreeSet::new(),
-            events: VecDeque::new(),
-            undelivered: 0,
-            nonsense: config.nonsense_budget,
-            stats: Stats::default(),
+            end: Endpoint::new(setup, counter),
+            silence: None,
             stateless_meta: Bytes::new(),
             config,
         }
@@ -113,7 +94,7 @@ impl Connection {
 
     /// The counter of ids, for the next connection.
     pub fn into_counter(self) -> IdCounter {
-        self.counter
+        self.end.counter
     }
 
     // Looking.
@@ -141,39 +122,74 @@ impl Connection {
     /// Never because the application is slow to answer or calls wait: only while the
     /// answers that we owe have not left, or events with much payload have not been taken.
     pub fn wants_read(&self) -> bool {
-        !self.is_closed()
-            && self.outbox.takes_answers()
-            && self.undelivered <= self.config.max_undelivered
+        !self.is_closed() && self.end.wants_read()
     }
 
     /// Calls that wait for their answers.
     pub fn pending(&self) -> usize {
-        self.calls.len()
+        self.end.calls.len()
     }
 
     /// Calls that were given up and are still remembered.
     pub fn tombstones(&self) -> usize {
-        self.calls.tombstones()
+        self.end.calls.tombstones()
+    }
+
+    /// Requests of the server whose handlers are not done.
+    pub fn handled(&self) -> usize {
+        self.end.requests.len()
+    }
+
+    /// The server's id of a request that may be answered.
+    pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
+        self.end.requests.get(request).map(|request| &request.id)
     }
 
     /// What happened that has no other trace.
     pub fn stats(&self) -> Stats {
-        self.stats
+        self.end.stats
+    }
+
+    /// The beginning of the last frame that was no message, for whoever looks for the
+    /// reason. It is what the peer said: not for a log that others read.
+    pub fn malformed_sample(&self) -> Option<&str> {
+        self.end.sample.as_deref()
     }
 
     // The world did something.
 
     /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
     pub fn read_buffer(&mut self) -> &mut BytesMut {
-        self.decoder.buffer()
+        self.end.decoder.buffer()
     }
 
     /// Bytes were appended to the buffer.
     pub fn handle_read(&mut self, now: Instant) {
+        self.handle_activity(now);
+        self.end.note_read();
         while !self.is_closed()
-            && let Some(decoded) = self.decoder.poll()
+            && let Some(decoded) = self.end.decoder.poll()
         {
             self.handle_decoded(now, decoded);
+        }
+        self.end.note_flow(now);
+    }
+
+    /// Something came that is no message: a comment on the stream of a call, a header. It
+    /// shows that the server lives.
+    pub fn handle_activity(&mut self, now: Instant) {
+        if let Some(silence) = &mut self.silence {
+            silence.broken(now);
+        }
+        if let Phase::Negotiating {
+            deadline,
+            is_talking,
+            ..
+        } = &mut self.phase
+            && !*is_talking
+        {
+            *is_talking = true;
+            *deadline = (*deadline).min(now + self.config.handshake_timeout);
         }
     }
 
@@ -181,7 +197,7 @@ impl Connection {
     pub fn handle_eof(&mut self, now: Instant) {
         self.handle_read(now);
         if !self.is_closed()
-            && let Some(decoded) = self.decoder.finish()
+            && let Some(decoded) = self.end.decoder.finish()
         {
             self.handle_decoded(now, decoded);
         }
@@ -193,13 +209,28 @@ impl Connection {
         self.close_with(now, CloseReason::Transport(reason.into()));
     }
 
+    /// The transport was busy and did not take `transmit`, the last one that
+    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times.
+    pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
+        self.end.handle_busy(now, transmit);
+    }
+
     /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.handle_handshake_timeout(now);
-        while let Some(call) = self.calls.overdue(now) {
-            self.time_out(now, call);
+        if self.is_closed() {
+            return;
         }
-        self.calls.sweep(now);
+        self.end.time_out_calls(now, self.cancel_form());
+        self.handle_silence(now);
+        match self.end.check_flow(now) {
+            None => {}
+            Some(Stall::Reading) => self.close_with(now, CloseReason::Stalled),
+            Some(Stall::Skipping) => {
+                let fault = PeerFault::Codec(CodecFault::EndlessFrame);
+                self.close_with(now, CloseReason::Peer(fault));
+            }
+        }
     }
 
     // Draining.
@@ -207,39 +238,28 @@ impl Connection {
     /// The next message to send. Take it only when the one before is written: a call counts
     /// as sent from here on.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        let transmit = self.outbox.pop()?;
-        if let TransmitKind::Call(call) = transmit.kind
-            && let Some(Tag::User { ticket, .. }) = self.calls.get_mut(call)
-        {
-            *ticket = None;
-        }
-        Some(transmit)
+        self.end.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front()?;
-        self.undelivered = self.undelivered.saturating_sub(event.weight());
-        Some(event)
+        self.end.poll_event()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let (handshake, probe) = match self.phase {
             Phase::Negotiating {
-                handshake, probe, ..
-            } => (Some(handshake), probe),
-            Phase::New | Phase::Ready { .. } | Phase::Closed => (None, None),
+                deadline, probe, ..
+            } => (Some(deadline), probe),
+            Phase::New | Phase::Ready { .. } => (None, None),
+            Phase::Closed => return None,
         };
-        [
-            handshake,
-            probe,
-            self.calls.next_deadline(),
-            self.calls.next_expiry(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let silence = self.silence.as_ref().map(Silence::due);
+        [handshake, probe, silence, self.end.next_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn handle_decoded(&mut self, now: Instant, decoded: Decoded) {
@@ -252,12 +272,14 @@ impl Connection {
         }
     }
 
-    fn emit(&mut self, event: Event) {
-        self.undelivered += event.weight();
-        self.events.push_back(event);
-    }
-
-    fn end(&mut self, call: CallId, outcome: Outcome) {
-        self.emit(Event::Ended { call, outcome });
+    /// How the server is told that a call is no longer wanted.
+    fn cancel_form(&self) -> CancelForm {
+        let is_stateless = self.revision().map(Revision::era) == Some(Era::Stateless);
+        match self.config.carrier {
+            Carrier::StreamPerRequest if is_stateless => CancelForm::Reset,
+            Carrier::StreamPerRequest | Carrier::SharedStream => {
+                CancelForm::Message(self.config.cancel_dialect)
+            }
+        }
     }
 }

@@ -11,8 +11,5 @@ mod route;
 mod session;
 
 pub use headers::{Headers, RepeatedHeader};
-pub use session::{
-    AskError, ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionStats,
-};
-
-pub use route::{Refusal, Routed, RouterConfig, StatelessRequest, route};
+pub use route::{Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, route};
+pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};

@@ -39,7 +39,7 @@ impl RouterConfig {
 #[non_exhaustive]
 pub enum Routed<'a> {
     /// Serve it: it says all that is needed.
-    Stateless(Box<StatelessRequest<'a>>),
+    Stateless(StatelessRequest<'a>),
     /// Hand it to the session that it belongs to: all else that is a message.
     Session(Envelope<'a>),
     /// Refuse it.
@@ -56,6 +56,15 @@ pub struct StatelessRequest<'a> {
     pub method: Method,
     /// Its parameters.
     pub params: JsonRef<'a>,
+    /// What it says of its client and of itself.
+    pub context: Box<RequestContext>,
+}
+
+/// What a request of the stateless era says in its `_meta`: all that a server may know of
+/// its client.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RequestContext {
     /// The revision that it speaks.
     pub revision: Revision,
     /// What its client can do.
@@ -87,10 +96,18 @@ pub fn route<'a>(
     frame: &'a [u8],
     headers: Option<&Headers<'_>>,
 ) -> Routed<'a> {
-    let envelope = match Envelope::parse(frame) {
-        Ok(envelope) => envelope,
-        Err(error) => return Routed::Refused(Box::new(malformed(&error))),
-    };
+    match Envelope::parse(frame) {
+        Ok(envelope) => route_message(config, envelope, headers),
+        Err(error) => Routed::Refused(Box::new(malformed(&error))),
+    }
+}
+
+/// Says what is to be done with a message.
+pub(super) fn route_message<'a>(
+    config: &RouterConfig,
+    envelope: Envelope<'a>,
+    headers: Option<&Headers<'_>>,
+) -> Routed<'a> {
     let request = match envelope {
         Envelope::Request(request) => request,
         // Spec, basic/transports, 2026-07-28: a notification is only accepted or not.
@@ -136,16 +153,19 @@ impl Router<'_, '_> {
             return Err(refuse(ErrorKind::MethodNotFound, message.into()));
         };
         let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
-        Ok(Routed::Stateless(Box::new(StatelessRequest {
+        let context = RequestContext {
             client_info: meta.read(keys::CLIENT_INFO).map_err(optional)?,
             log_level: meta.read(keys::LOG_LEVEL).map_err(optional)?,
             progress_token: meta.read(keys::PROGRESS_TOKEN).map_err(optional)?,
-            method,
-            params: request.params.unwrap_or(JsonRef::EMPTY_OBJECT),
             revision,
             capabilities,
+        };
+        Ok(Routed::Stateless(StatelessRequest {
+            method,
+            params: request.params.unwrap_or(JsonRef::EMPTY_OBJECT),
+            context: Box::new(context),
             id: request.id,
-        })))
+        }))
     }
 
     /// Whether the message shows the stateless era: its `_meta`, a header that names such a

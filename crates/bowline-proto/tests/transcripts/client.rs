@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use bowline_proto::codec::{FrameLimits, Framing, Oversize};
-use bowline_proto::connection::{CallError, CallRequest, Event, Outcome, StreamEnd};
+use bowline_proto::connection::{Event, StreamEnd};
 use bowline_proto::{
-    CallId, CancelDialect, Carrier, Config, Connection, IdCounter, Instant, Timeouts, Transmit,
+    CallError, CallId, CallRequest, CancelDialect, Carrier, Config, Connection, IdCounter, Instant,
+    Keepalive, Payload, RequestKey, Timeouts, Transmit,
 };
 use bowline_types::common::Implementation;
-use bowline_types::{Era, ErrorObject, JsonRef, RequestId, Revision, Wire};
+use bowline_types::{Era, ErrorObject, JsonObject, Revision};
 use bytes::Bytes;
 
-use super::{Player, Script, counted, play, replay_all};
+use super::{Player, Script, counted, ending, play, replay_all, with_params};
 
 #[test]
 fn transcripts_of_clients_hold() {
@@ -21,15 +22,22 @@ fn transcripts_of_clients_hold() {
 
 fn replay(text: &str) -> String {
     let mut config = Config::new(Implementation::new("client", "1"));
+    let mut counter = IdCounter::new();
     for line in text.lines() {
-        if let Some(setting) = line.strip_prefix("% ") {
-            configure(&mut config, setting);
+        let Some(setting) = line.strip_prefix("% ") else {
+            continue;
+        };
+        match setting.strip_prefix("first-id ") {
+            Some(first) => counter = IdCounter::starting_at(first.parse().expect("an id")),
+            None => configure(&mut config, setting),
         }
     }
     let mut client = Client {
         is_shared: !text.contains("\n% carrier http"),
-        connection: Connection::new(config, IdCounter::new()),
+        connection: Connection::new(config, counter),
         calls: Vec::new(),
+        requests: Vec::new(),
+        last: None,
     };
     play(text, &mut client)
 }
@@ -37,7 +45,6 @@ fn replay(text: &str) -> String {
 fn configure(config: &mut Config, setting: &str) {
     let (name, value) = setting.split_once(' ').unwrap_or((setting, ""));
     let seconds = || Duration::from_secs(value.parse().expect("seconds"));
-    let number = || value.parse().expect("a number");
     match name {
         "revisions" => {
             let revisions = value
@@ -52,19 +59,45 @@ fn configure(config: &mut Config, setting: &str) {
         "cancel" => config.cancel_dialect(CancelDialect::CancelRequest),
         "handshake-timeout" => config.handshake_timeout(seconds()),
         "call-timeout" => config.call_timeouts(Timeouts::new(seconds(), Duration::from_secs(600))),
-        "max-pending" => config.max_pending(number()),
-        "max-queued" => config.max_queued(number()),
-        "max-peer-requests" => config.max_peer_requests(number()),
-        "max-batch" => config.max_batch(number()),
-        "nonsense" => config.nonsense_budget(value.parse().expect("a number")),
+        "startup-timeout" => config.startup_timeout(Some(seconds())),
+        "keepalive" => {
+            let (interval, missed) = value.split_once(' ').expect("an interval and a limit");
+            let interval = Duration::from_secs(interval.parse().expect("seconds"));
+            config.keepalive(Some(Keepalive::new(
+                interval,
+                missed.parse().expect("a limit"),
+            )))
+        }
+        other => {
+            limit(config, other, value);
+            config
+        }
+    };
+}
+
+fn limit(config: &mut Config, name: &str, value: &str) {
+    let number = || value.parse().expect("a number");
+    let limits = config.limits();
+    match name {
+        "max-pending" => limits.max_pending(number()),
+        "max-queued" => limits.max_queued(number()),
+        "max-queued-bytes" => limits.max_queued_bytes(number()),
+        "max-peer-requests" => limits.max_peer_requests(number()),
+        "max-peer-id-bytes" => limits.max_peer_id_bytes(number()),
+        "max-batch" => limits.max_batch(number()),
+        "max-undelivered" => limits.max_undelivered(number()),
+        "nonsense" => limits.nonsense_budget(value.parse().expect("a number")),
+        "stall-timeout" => {
+            limits.stall_timeout(Duration::from_secs(value.parse().expect("seconds")))
+        }
         "max-frame" => {
             let (frame, policy) = value.split_once(' ').unwrap_or((value, "stop"));
-            let mut limits = FrameLimits::default();
-            limits.frame = frame.parse().expect("a number");
+            let mut frames = FrameLimits::default();
+            frames.frame = frame.parse().expect("a number");
             if policy == "skip" {
-                limits.oversize = Oversize::Skip;
+                frames.oversize = Oversize::Skip;
             }
-            config.frames(limits)
+            limits.frames(frames)
         }
         other => panic!("unknown setting {other}"),
     };
@@ -74,6 +107,8 @@ struct Client {
     connection: Connection,
     is_shared: bool,
     calls: Vec<CallId>,
+    requests: Vec<RequestKey>,
+    last: Option<Transmit>,
 }
 
 impl Player for Client {
@@ -101,16 +136,50 @@ impl Player for Client {
                     .notify(method, Bytes::copy_from_slice(body.as_bytes()));
                 script.refusal(sent.err());
             }
+            "ping" => match self.connection.ping(now) {
+                Ok(call) => self.calls.push(call),
+                Err(error) => script.refusal(Some(error)),
+            },
             "respond" => {
-                let (id, result) = rest.split_once(' ').expect("an id and a result");
-                let id = RequestId::from_json(id).expect("an id");
-                let result = JsonRef::parse(result).expect("a result");
-                script.refusal(self.connection.respond(&id, result).err());
+                let (request, result) = rest.split_once(' ').expect("a request and a result");
+                let request = self.request_of(request);
+                let result = Payload::from(JsonObject::parse(result).expect("a result"));
+                script.refusal(self.connection.respond(now, request, result).err());
             }
             "respond-error" => {
-                let id = RequestId::from_json(rest).expect("an id");
+                let request = self.request_of(rest);
                 let error = ErrorObject::new(-1, "user rejected");
-                script.refusal(self.connection.respond_error(&id, &error).err());
+                script.refusal(self.connection.respond_error(now, request, &error).err());
+            }
+            "release" => {
+                let request = self.request_of(rest);
+                self.connection.release(now, request);
+            }
+            "waiting-for-us" => {
+                let (call, is_waiting) = rest.split_once(' ').expect("a call and a state");
+                let call = self.call_of(call);
+                let is_waiting = is_waiting == "yes";
+                self.connection.set_waiting_for_us(now, call, is_waiting);
+            }
+            "busy" => {
+                let transmit = self.last.take().expect("something was sent");
+                self.connection.handle_busy(now, transmit);
+            }
+            "activity" => self.connection.handle_activity(now),
+            "bytes" => {
+                let text = rest.replace("\\n", "\n");
+                self.connection
+                    .read_buffer()
+                    .extend_from_slice(text.as_bytes());
+                self.connection.handle_read(now);
+            }
+            "wants-read" => {
+                let wants = self.connection.wants_read();
+                script.event(&format!("wants to read: {wants}"));
+            }
+            "sample" => {
+                let sample = self.connection.malformed_sample().unwrap_or("none");
+                script.event(&format!("sample: {sample}"));
             }
             "close" => self.connection.close(now),
             "eof" => self.connection.handle_eof(now),
@@ -122,7 +191,8 @@ impl Player for Client {
                 let end = match how {
                     "complete" => StreamEnd::Complete,
                     "lost" => StreamEnd::Lost("reset".into()),
-                    _ => StreamEnd::NotSent("refused".into()),
+                    "not-sent" => StreamEnd::NotSent("refused".into()),
+                    status => StreamEnd::Refused(status.parse().expect("a status")),
                 };
                 self.connection.handle_stream_end(now, call, end);
             }
@@ -140,11 +210,19 @@ impl Player for Client {
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.connection.poll_transmit()
+        let transmit = self.connection.poll_transmit();
+        if transmit.is_some() {
+            self.last.clone_from(&transmit);
+        }
+        transmit
     }
 
     fn poll_event(&mut self) -> Option<String> {
-        self.connection.poll_event().map(|event| words(&event))
+        let event = self.connection.poll_event()?;
+        if let Event::Request { request, .. } = &event {
+            self.requests.push(*request);
+        }
+        Some(words(&event))
     }
 }
 
@@ -203,6 +281,11 @@ impl Client {
         self.calls[number.parse::<usize>().expect("a call") - 1]
     }
 
+    /// The requests of the server are numbered from 1.
+    fn request_of(&self, number: &str) -> RequestKey {
+        self.requests[number.parse::<usize>().expect("a request") - 1]
+    }
+
     fn stats(&self) -> String {
         let counted = counted(&format!("{:?}", self.connection.stats()));
         let (pending, tombstones) = (self.connection.pending(), self.connection.tombstones());
@@ -216,32 +299,16 @@ fn words(event: &Event) -> String {
         Event::Ready(agreement) => format!("ready {}", agreement.revision),
         Event::Ended { call, outcome } => format!("call {call} ended: {}", ending(outcome)),
         Event::Progress { call, params } => format!("call {call} progress {params:?}"),
-        Event::Request { id, method, params } => {
-            let params = params
-                .as_ref()
-                .map(|params| format!(" {params:?}"))
-                .unwrap_or_default();
-            format!("request {method}, id {id}{params}")
-        }
-        Event::RequestCancelled(id) => format!("request {id} cancelled"),
+        Event::Request {
+            request,
+            method,
+            params,
+        } => with_params(format!("request {request}: {method}"), params.as_ref()),
+        Event::RequestCancelled(request) => format!("request {request} cancelled"),
         Event::Notification { method, params } => {
-            let params = params
-                .as_ref()
-                .map(|params| format!(" {params:?}"))
-                .unwrap_or_default();
-            format!("notification {method}{params}")
+            with_params(format!("notification {method}"), params.as_ref())
         }
         Event::Closed(reason) => format!("closed: {reason}"),
         other => panic!("{other:?}"),
-    }
-}
-
-fn ending(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Result(payload) => format!("result {payload:?}"),
-        Outcome::Error(error) => format!("error {error}"),
-        Outcome::TimedOut { elapsed } => format!("timed out after {elapsed:?}"),
-        Outcome::Lost { reason, sent } => format!("lost, sent {sent:?}: {reason}"),
-        other => format!("{other:?}"),
     }
 }

@@ -9,7 +9,7 @@
 //! 0.010 * ready 2025-11-25     an event
 //! ```
 //!
-//! `!` and `<` are replayed; `>` and `*` are what follows, and must be what the file says.
+//! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and `*` are what follows, and must be what the file says.
 //! `BOWLINE_UPDATE_TRANSCRIPTS=1 cargo test -p bowline-proto --test transcripts` writes
 //! them anew. `#` begins a comment, `% name value` sets something up.
 
@@ -19,7 +19,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_proto::{Instant, Transmit, TransmitKind};
+use bowline_proto::{Instant, Outcome, Payload, Transmit, TransmitKind};
 
 /// Replays every transcript below `folder` and compares.
 fn replay_all(folder: &str, replay: impl Fn(&str) -> String) -> usize {
@@ -138,7 +138,9 @@ impl Script {
                 TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
                 _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
             };
-            self.write(&format!("> {text}"));
+            let stream = transmit.stream.map(|stream| stream.get());
+            let stream = stream.map_or(String::new(), |stream| format!("(on {stream}) "));
+            self.write(&format!("> {stream}{text}"));
         }
         while let Some(words) = player.poll_event() {
             self.event(&words);
@@ -168,6 +170,21 @@ fn counted(stats: &str) -> String {
     let fields = fields.trim_end_matches(" }").split(", ");
     let counted: Vec<_> = fields.filter(|field| !field.ends_with(": 0")).collect();
     counted.join(", ")
+}
+
+/// How a call ended, in words.
+fn ending(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Result(payload) => format!("result {payload:?}"),
+        Outcome::Error(error) => format!("error {error}"),
+        Outcome::TimedOut { elapsed } => format!("timed out after {elapsed:?}"),
+        Outcome::Lost { reason, sent } => format!("lost, sent {sent:?}: {reason}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn with_params(words: String, params: Option<&Payload>) -> String {
+    params.map_or_else(|| words.clone(), |params| format!("{words} {params:?}"))
 }
 
 /// A line of a transcript.

@@ -140,6 +140,32 @@ pub enum Fault {
     NestedBatch,
 }
 
+impl Fault {
+    /// The fault in a word or two, without anything of the frame: for telemetry.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::InvalidUtf8 => "utf-8",
+            Self::Syntax(_) => "syntax",
+            Self::TooDeep => "too deep",
+            Self::NotAMessage => "not a message",
+            Self::Duplicate(_) => "duplicate member",
+            Self::CaseVaried(_) => "case-varied member",
+            Self::WrongVersion => "wrong version",
+            Self::InvalidId => "invalid id",
+            Self::MissingId => "missing id",
+            Self::InvalidMethod => "invalid method",
+            Self::ParamsNotAnObject => "params not an object",
+            Self::ResultNotAnObject => "result not an object",
+            Self::ErrorNotAnObject => "error not an object",
+            Self::ResultAndError => "result and error",
+            Self::NothingSaid => "nothing said",
+            Self::MethodAndAnswer => "method and answer",
+            Self::EmptyBatch => "empty batch",
+            Self::NestedBatch => "nested batch",
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -78,6 +78,11 @@ impl Json {
         Self("null".into())
     }
 
+    /// The text, without copying it.
+    pub fn into_string(self) -> String {
+        self.0.into_string()
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

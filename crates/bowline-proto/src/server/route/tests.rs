@@ -259,9 +259,9 @@ fn a_request_brings_what_a_handler_needs() {
     else {
         panic!();
     };
-    assert!(request.capabilities.sampling.is_some());
-    assert_eq!(request.client_info.unwrap().name, "c");
-    assert_eq!(request.log_level, Some(LoggingLevel::Info));
-    assert_eq!(request.progress_token, Some(5.into()));
-    assert_eq!(request.revision, Revision::V2026_07_28);
+    assert!(request.context.capabilities.sampling.is_some());
+    assert_eq!(request.context.client_info.unwrap().name, "c");
+    assert_eq!(request.context.log_level, Some(LoggingLevel::Info));
+    assert_eq!(request.context.progress_token, Some(5.into()));
+    assert_eq!(request.context.revision, Revision::V2026_07_28);
 }

@@ -9,6 +9,7 @@ use bowline_types::{Era, Revisions};
 use crate::calls::Timeouts;
 use crate::codec::Framing;
 use crate::config::Carrier;
+use crate::limits::Limits;
 
 /// The configuration of a server's session.
 #[derive(Clone, Debug)]
@@ -21,12 +22,12 @@ pub struct SessionConfig {
     pub(super) framing: Framing,
     pub(super) handshake_timeout: Duration,
     pub(super) handshake_timeout_only_logs: bool,
+    pub(super) handler_timeout: Option<Duration>,
     pub(super) ask_timeouts: Timeouts,
-    pub(super) max_requests: usize,
     pub(super) max_watched: usize,
-    pub(super) max_batch: usize,
-    pub(super) max_queued: usize,
-    pub(super) max_queued_bytes: usize,
+    pub(super) max_watched_bytes: usize,
+    pub(super) seed: u64,
+    pub(super) limits: Limits,
 }
 
 impl SessionConfig {
@@ -36,17 +37,17 @@ impl SessionConfig {
             server_info,
             capabilities: ServerCapabilities::new(),
             instructions: None,
-            revisions: Era::Handshake.revisions(),
+            revisions: Revisions::ALL,
             carrier: Carrier::default(),
             framing: Framing::default(),
             handshake_timeout: Duration::from_secs(30),
             handshake_timeout_only_logs: false,
+            handler_timeout: None,
             ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
-            max_requests: 1024,
             max_watched: 1000,
-            max_batch: 1000,
-            max_queued: 1000,
-            max_queued_bytes: 64 * 1024 * 1024,
+            max_watched_bytes: 1024 * 1024,
+            seed: 0,
+            limits: Limits::server(),
         }
     }
 
@@ -62,9 +63,9 @@ impl SessionConfig {
         self
     }
 
-    /// The revisions that may be spoken; those of the handshake era count. Default: all.
+    /// The revisions that may be spoken. Default: all.
     pub fn revisions(&mut self, revisions: Revisions) -> &mut Self {
-        self.revisions = revisions.intersection(Era::Handshake.revisions());
+        self.revisions = revisions;
         self
     }
 
@@ -74,7 +75,8 @@ impl SessionConfig {
         self
     }
 
-    /// How frames that we write are told apart. Default: one a line.
+    /// How frames that we write are told apart. Default: one a line. What the client writes
+    /// is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
         self.framing = framing;
         self
@@ -88,6 +90,13 @@ impl SessionConfig {
         self
     }
 
+    /// How long a handler may take; then the client gets an error. Default: as long as it
+    /// likes, since a client has a timeout of its own and cancels.
+    pub fn handler_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        self.handler_timeout = timeout;
+        self
+    }
+
     /// How long the client may take to answer us. Default 5 min, 10 min altogether: people
     /// answer.
     pub fn ask_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
@@ -95,22 +104,27 @@ impl SessionConfig {
         self
     }
 
-    /// Requests of the client that are handled at once, and of ours that wait. Default 1024.
-    /// Beyond it a request is answered "busy".
-    pub fn max_requests(&mut self, limit: usize) -> &mut Self {
-        self.max_requests = limit;
+    /// Resources that the client may watch, and the bytes of their URIs. Default 1000 and
+    /// 1 MiB, which is also what they cost.
+    pub fn max_watched(&mut self, count: usize, bytes: usize) -> &mut Self {
+        self.max_watched = count;
+        self.max_watched_bytes = bytes;
         self
     }
 
-    /// Resources that the client may watch. Default 1000; a URI is what each costs.
-    pub fn max_watched(&mut self, limit: usize) -> &mut Self {
-        self.max_watched = limit;
+    /// What chance is drawn from, for pauses before something is tried again. Default 0.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.seed = seed;
         self
     }
 
-    /// Messages in a batch of 2025-03-26. Default 1000.
-    pub fn max_batch(&mut self, limit: usize) -> &mut Self {
-        self.max_batch = limit;
-        self
+    /// What may grow, and how far.
+    pub fn limits(&mut self) -> &mut Limits {
+        &mut self.limits
+    }
+
+    /// The revisions that a handshake may agree on.
+    pub(super) fn handshake_revisions(&self) -> Revisions {
+        self.revisions.intersection(Era::Handshake.revisions())
     }
 }

@@ -1,28 +1,38 @@
-//! A session of the handshake era, as the server has it.
+//! A client as a server has it: one client on one stream, or one session over HTTP.
 //!
 //! It holds what a client's `initialize` has settled, the requests that are being handled,
 //! our own requests to the client, the log level and the watched resources. Like the client's
-//! connection it is driven from outside: messages and time go in, messages and events come
-//! out. It reads what [`route`](super::route) hands on; it knows no bytes.
+//! connection it is driven from outside: bytes, messages and time go in, messages and events
+//! come out.
+//!
+//! On a shared stream it reads the bytes itself and serves both eras side by side. Over HTTP
+//! the driver asks [`route`](super::route) first: a request of the stateless era needs no
+//! session, and the rest comes here with the stream on which it came.
 
+mod commands;
 mod config;
+mod event;
 mod inbound;
+mod lifecycle;
+mod requests;
 
-use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 use bowline_types::logging::LoggingLevel;
-use bowline_types::{ErrorObject, JsonRef, RequestId, Revision};
-use bytes::Bytes;
+use bowline_types::{RequestId, Revision};
+use bytes::BytesMut;
 
-use crate::calls::{CallId, CallLimits, Calls, IdCounter};
-use crate::connection::{Outcome, Payload, RespondError, Sent};
-use crate::message::{Composer, Members};
-use crate::outbox::{Outbox, OutboxLimits, Transmit, TransmitKind};
+use crate::calls::IdCounter;
+use crate::endpoint::{Endpoint, Setup};
+use crate::outbox::Transmit;
+use crate::requests::RequestKey;
+use crate::server::route::RouterConfig;
+use crate::stats::Stats;
 use crate::time::Instant;
+use crate::trace::Side;
 
 pub use config::SessionConfig;
-pub use inbound::{ClientInfo, SessionEvent, SessionStats};
+pub use event::{ClientInfo, SessionEvent};
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,67 +63,40 @@ impl SessionPhase {
     }
 }
 
-/// A server's session of the handshake era: what the client's `initialize` has settled, the
-/// requests that are being handled, our own requests to the client, the log level and the
-/// watched resources. Messages and time go in, messages and events come out.
+/// A server's session. See the [module](self).
 #[derive(Debug)]
 pub struct Session {
     config: SessionConfig,
-    composer: Composer,
+    router: RouterConfig,
     phase: SessionPhase,
     revision: Option<Revision>,
     /// Until when the handshake must be finished.
     handshake: Option<Instant>,
-    counter: IdCounter,
-    calls: Calls<()>,
-    outbox: Outbox,
-    /// Requests of the client that are being handled.
-    open: BTreeSet<RequestId>,
+    end: Endpoint<SessionEvent>,
     watched: BTreeSet<String>,
+    watched_bytes: usize,
     log_level: Option<LoggingLevel>,
-    events: VecDeque<SessionEvent>,
-    stats: SessionStats,
-}
-
-/// Why a request to the client was not made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AskError {
-    /// There is no client yet, or no longer.
-    NotReady,
-    /// As many requests of ours wait as may, or as much waits to be sent.
-    Busy,
 }
 
 impl Session {
     /// A session that waits for its client.
     pub fn new(now: Instant, config: SessionConfig) -> Self {
-        let calls = Calls::new(CallLimits {
-            pending: config.max_requests,
-            tombstones: 4096,
-            tombstone_lifetime: Duration::from_secs(75),
-        });
-        let outbox = Outbox::new(OutboxLimits {
-            messages: config.max_queued,
-            bytes: config.max_queued_bytes,
-            answers: config.max_requests,
-        });
+        let setup = Setup {
+            side: Side::Server,
+            carrier: config.carrier,
+            framing: config.framing,
+            limits: config.limits,
+            seed: config.seed,
+        };
         Self {
-            composer: Composer {
-                carrier: config.carrier,
-                framing: config.framing,
-            },
+            router: RouterConfig::new(config.revisions),
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),
-            counter: IdCounter::new(),
-            calls,
-            outbox,
-            open: BTreeSet::new(),
+            end: Endpoint::new(setup, IdCounter::new()),
             watched: BTreeSet::new(),
+            watched_bytes: 0,
             log_level: None,
-            events: VecDeque::new(),
-            stats: SessionStats::default(),
             config,
         }
     }
@@ -130,9 +113,11 @@ impl Session {
         self.revision
     }
 
-    /// Whether the driver should read on.
+    /// Whether the driver should read on: one chunk for each time that this is true. Never
+    /// because handlers are slow: only while answers have not left, or events have not been
+    /// taken.
     pub fn wants_read(&self) -> bool {
-        self.phase != SessionPhase::Closed && self.outbox.takes_answers()
+        self.phase != SessionPhase::Closed && self.end.wants_read()
     }
 
     /// Whether the client watches a resource.
@@ -147,206 +132,63 @@ impl Session {
             .is_none_or(|least| level.is_at_least(least))
     }
 
-    /// Requests of the client that are being handled.
+    /// Requests of the client that may be answered.
     pub fn open_requests(&self) -> usize {
-        self.open.len()
+        self.end.requests.open()
+    }
+
+    /// Requests of the client whose handlers are not done: those that may be answered, and
+    /// those that were cancelled.
+    pub fn handled(&self) -> usize {
+        self.end.requests.len()
+    }
+
+    /// Requests of ours that wait for the client.
+    pub fn pending(&self) -> usize {
+        self.end.calls.len()
+    }
+
+    /// The client's id of a request that may be answered.
+    pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
+        self.end.requests.get(request).map(|request| &request.id)
     }
 
     /// What happened that has no other trace.
-    pub fn stats(&self) -> SessionStats {
-        self.stats
+    pub fn stats(&self) -> Stats {
+        self.end.stats
     }
 
-    // The world did something.
-
-    /// The peer made a stateless request beside the session: it needs no handshake, so none
-    /// is waited for.
-    pub fn handle_stateless(&mut self) {
-        self.handshake = None;
+    /// The beginning of the last frame that was no message, for whoever looks for the
+    /// reason. It is what the peer said: not for a log that others read.
+    pub fn malformed_sample(&self) -> Option<&str> {
+        self.end.sample.as_deref()
     }
 
-    /// Time has passed.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        if self.handshake.is_some_and(|deadline| deadline <= now) {
-            self.handshake = None;
-            self.emit(SessionEvent::HandshakeTimedOut);
-            if !self.config.handshake_timeout_only_logs {
-                self.close();
-            }
-        }
-        while let Some(call) = self.calls.overdue(now) {
-            let started = self.calls.get(call).map(|waiting| waiting.started);
-            self.calls.give_up(now, call);
-            self.tell_cancelled(call, "timed out");
-            let elapsed = started.map_or(Duration::ZERO, |started| now.since(started));
-            self.ended(call, Outcome::TimedOut { elapsed });
-        }
-        self.calls.sweep(now);
-    }
-
-    // The application wants something.
-
-    /// Answers a request of the client. A cancelled one has no answer.
-    pub fn respond(&mut self, id: &RequestId, result: JsonRef<'_>) -> Result<(), RespondError> {
-        if !self.open.remove(id) {
-            return Err(RespondError);
-        }
-        let message = self.composer.result(id, result);
-        self.outbox.push_owed(message);
-        Ok(())
-    }
-
-    /// Answers a request of the client with an error.
-    pub fn respond_error(
-        &mut self,
-        id: &RequestId,
-        error: &ErrorObject,
-    ) -> Result<(), RespondError> {
-        if !self.open.remove(id) {
-            return Err(RespondError);
-        }
-        let message = self.composer.error(Some(id), error);
-        self.outbox.push_owed(message);
-        Ok(())
-    }
-
-    /// Asks the client something: sampling, roots, elicitation, ping. `body` are the members
-    /// of the parameters without braces.
-    pub fn ask(
-        &mut self,
-        now: Instant,
-        method: &str,
-        body: impl Into<Bytes>,
-    ) -> Result<CallId, AskError> {
-        match self.phase {
-            SessionPhase::Initialized | SessionPhase::Ready => {}
-            SessionPhase::AwaitingInitialize
-            | SessionPhase::ShuttingDown
-            | SessionPhase::Closed => return Err(AskError::NotReady),
-        }
-        if !self.calls.has_room() {
-            return Err(AskError::Busy);
-        }
-        let call = self.counter.issue().ok_or(AskError::Busy)?;
-        let params = Members {
-            meta: Vec::new(),
-            body: body.into(),
-        };
-        let kind = TransmitKind::Call(call);
-        let message = self
-            .composer
-            .message(kind, Some(&call.into()), method, params);
-        self.outbox.push(message).map_err(|_| AskError::Busy)?;
-        self.calls.insert(now, call, self.config.ask_timeouts, ());
-        Ok(call)
-    }
-
-    /// Gives up a request to the client.
-    pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
-        if self.calls.give_up(now, call).is_none() {
-            return false;
-        }
-        self.tell_cancelled(call, reason);
-        self.ended(call, Outcome::Cancelled);
-        true
-    }
-
-    /// Sends a notification. Whether there was room for it.
-    pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> bool {
-        if self.phase == SessionPhase::Closed {
-            return false;
-        }
-        let params = Members {
-            meta: Vec::new(),
-            body: body.into(),
-        };
-        let message = self
-            .composer
-            .message(TransmitKind::Notification, None, method, params);
-        self.outbox.push(message).is_ok()
-    }
-
-    /// Begins nothing new; what is being handled may still be answered.
-    pub fn shut_down(&mut self) {
-        match self.phase {
-            SessionPhase::AwaitingInitialize | SessionPhase::Initialized | SessionPhase::Ready => {
-                self.phase = SessionPhase::ShuttingDown;
-                self.handshake = None;
-            }
-            SessionPhase::ShuttingDown | SessionPhase::Closed => {}
-        }
-    }
-
-    /// Ends the session and everything in it.
-    pub fn close(&mut self) {
-        if self.phase == SessionPhase::Closed {
-            return;
-        }
-        self.phase = SessionPhase::Closed;
-        self.handshake = None;
-        while let Some(call) = self.calls.first() {
-            self.calls.answer(call);
-            let lost = Outcome::Lost {
-                reason: "the session was closed".into(),
-                sent: Sent::Maybe,
-            };
-            self.ended(call, lost);
-        }
-        for id in std::mem::take(&mut self.open) {
-            self.emit(SessionEvent::RequestCancelled(id));
-        }
-        self.watched.clear();
-        while self.outbox.pop().is_some() {}
-        self.emit(SessionEvent::Closed);
+    /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
+    pub fn read_buffer(&mut self) -> &mut BytesMut {
+        self.end.decoder.buffer()
     }
 
     // Draining.
 
-    /// The next message to send.
+    /// The next message to send. Take it only when the one before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.outbox.pop()
+        self.end.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.events.pop_front()
+        self.end.poll_event()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [
-            self.handshake,
-            self.calls.next_deadline(),
-            self.calls.next_expiry(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    fn tell_cancelled(&mut self, call: CallId, reason: &str) {
-        let reason = bowline_types::Json::from(reason);
-        let body = format!("\"requestId\":{call},\"reason\":{reason}");
-        let params = Members {
-            meta: Vec::new(),
-            body: body.into(),
-        };
-        let method = bowline_types::Method::Cancelled.as_str();
-        let message = self
-            .composer
-            .message(TransmitKind::Notification, None, method, params);
-        self.outbox.push_owed(message);
-    }
-
-    fn ended(&mut self, call: CallId, outcome: Outcome) {
-        self.emit(SessionEvent::Ended { call, outcome });
-    }
-
-    fn emit(&mut self, event: SessionEvent) {
-        self.events.push_back(event);
-    }
-
-    fn payload(frame: &Bytes, part: JsonRef<'_>) -> Payload {
-        Payload(frame.slice_ref(part.as_str().as_bytes()))
+        if self.phase == SessionPhase::Closed {
+            return None;
+        }
+        [self.handshake, self.end.next_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }

@@ -1,0 +1,120 @@
+//! What an application asks of a connection, and why it may be refused.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bowline_types::meta::RequestMeta;
+use bytes::Bytes;
+
+use crate::calls::Timeouts;
+
+/// A call to be made.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) body: Bytes,
+    pub(crate) meta: Option<RequestMeta>,
+    pub(crate) timeouts: Option<Timeouts>,
+    pub(crate) wants_progress: bool,
+}
+
+impl CallRequest {
+    /// A call of `method`. `body` are the members of its parameters without `_meta` and
+    /// without braces; it is shared, never copied.
+    pub fn new(method: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
+        Self {
+            method: method.into(),
+            body: body.into(),
+            meta: None,
+            timeouts: None,
+            wants_progress: false,
+        }
+    }
+
+    /// Adds entries to `_meta`. Those that the protocol sets come from the connection.
+    #[must_use]
+    pub fn meta(mut self, meta: RequestMeta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// How long it may take. Default: as configured.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = Some(timeouts);
+        self
+    }
+
+    /// Asks the peer to report progress.
+    #[must_use]
+    pub fn wants_progress(mut self) -> Self {
+        self.wants_progress = true;
+        self
+    }
+}
+
+/// Why a call was not made. The peer has seen nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The handshake is not finished.
+    NotReady,
+    /// The connection is over, or about to be.
+    Closed,
+    /// As many calls wait as may.
+    TooManyPending,
+    /// As much waits to be sent as may.
+    QueueFull,
+    /// The message is larger than a frame may be.
+    TooLarge {
+        /// Its bytes.
+        size: usize,
+    },
+    /// The ids are used up: the connection has to be opened anew.
+    IdsExhausted,
+    /// The request that it is about was answered, cancelled, or never made.
+    RequestClosed,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotReady => f.write_str("the handshake is not finished"),
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::TooManyPending => f.write_str("too many calls wait for their answers"),
+            Self::QueueFull => f.write_str("too many messages wait to be sent"),
+            Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
+            Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
+            Self::RequestClosed => f.write_str("the request that it is about is no longer open"),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// Why a notification was not sent: the same reasons as for a call.
+pub type NotifyError = CallError;
+
+/// Why an answer was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RespondError {
+    /// There is no such request: it was answered, cancelled, or never made.
+    NotOpen,
+    /// The answer is larger than a frame may be. The peer was sent an error instead.
+    TooLarge {
+        /// Its bytes.
+        size: usize,
+    },
+}
+
+impl fmt::Display for RespondError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOpen => f.write_str("no such request is open"),
+            Self::TooLarge { size } => write!(f, "an answer of {size} bytes is too large"),
+        }
+    }
+}
+
+impl std::error::Error for RespondError {}

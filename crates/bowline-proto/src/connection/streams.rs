@@ -1,0 +1,86 @@
+//! What happens on the streams of calls, on a carrier with a stream per request.
+
+use bytes::Bytes;
+
+use super::Connection;
+use crate::calls::CallId;
+use crate::close::CloseReason;
+use crate::endpoint::Purpose;
+use crate::outcome::{Outcome, Sent};
+use crate::time::Instant;
+
+/// How the stream of a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamEnd {
+    /// It was never opened: the server has seen nothing.
+    NotSent(String),
+    /// It was refused with this HTTP status, and with a body that is no answer. A body that
+    /// is one goes to [`Connection::handle_message`] first.
+    Refused(u16),
+    /// It was cut off.
+    Lost(String),
+    /// It ended by itself.
+    Complete,
+}
+
+impl StreamEnd {
+    fn into_loss(self) -> (String, Sent) {
+        match self {
+            Self::NotSent(reason) => (reason, Sent::No),
+            Self::Refused(status) => (format!("refused with HTTP status {status}"), Sent::Maybe),
+            Self::Lost(reason) => (reason, Sent::Maybe),
+            Self::Complete => ("the stream ended without an answer".into(), Sent::Maybe),
+        }
+    }
+
+    /// Whether it shows a server that doesn't know `server/discover`. Spec, basic/versioning,
+    /// 2026-07-28: what concerns authorization, and what fails on the way or in the server,
+    /// says nothing about its era.
+    fn tells_era(&self) -> bool {
+        match self {
+            Self::NotSent(_) | Self::Lost(_) => false,
+            Self::Refused(status) => match status {
+                401 | 403 | 407 | 408 | 425 | 429 => false,
+                status => (400..500).contains(status),
+            },
+            Self::Complete => true,
+        }
+    }
+}
+
+impl Connection {
+    /// A message came on the stream of a call, on a carrier with a stream per request. Also
+    /// for the body of a refusal, which may be an answer.
+    pub fn handle_message(&mut self, now: Instant, frame: &Bytes) {
+        if self.is_closed() {
+            return;
+        }
+        self.handle_activity(now);
+        self.handle_frame(now, frame);
+        self.end.note_flow(now);
+    }
+
+    /// The stream of a call has ended. A call without its answer ends, too; the others
+    /// don't.
+    pub fn handle_stream_end(&mut self, now: Instant, call: CallId, end: StreamEnd) {
+        let Some(waiting) = self.end.calls.give_up(now, call) else {
+            return;
+        };
+        match waiting.tag.purpose {
+            Purpose::Discover if end.tells_era() => {
+                self.handle_handshake_answer(now, Purpose::Discover, Err(None));
+            }
+            Purpose::Discover | Purpose::Initialize => {
+                self.close_with(now, CloseReason::Transport(end.into_loss().0));
+            }
+            // The next question, or its absence, will tell.
+            Purpose::Keepalive => {}
+            Purpose::User => {
+                let (reason, sent) = end.into_loss();
+                let outcome = Outcome::Lost { reason, sent };
+                self.end.conclude(now, call, &waiting, outcome);
+            }
+        }
+    }
+}

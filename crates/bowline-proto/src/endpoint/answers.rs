@@ -1,0 +1,206 @@
+//! Requests of the peer: admitted, answered, refused, given up.
+
+use std::time::Duration;
+
+use bowline_types::envelope::About;
+use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, RequestId, Revision};
+
+use super::Endpoint;
+use crate::codec::TooLarge;
+use crate::commands::RespondError;
+use crate::events::Tell;
+use crate::outbox::StreamId;
+use crate::payload::Payload;
+use crate::requests::{Admission, RequestKey};
+use crate::time::Instant;
+use crate::trace::{self, Direction};
+
+/// The error of a request that is refused because of what the receiver is in.
+const INTERNAL_ERROR: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+
+impl<E: Tell> Endpoint<E> {
+    /// Lets a request in, or refuses it. Its key, when a handler shall see it.
+    pub(crate) fn admit(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+        method: &str,
+        stream: Option<StreamId>,
+        timeout: Option<Duration>,
+    ) -> Option<RequestKey> {
+        let error = match self.requests.admit(now, id.clone(), stream, timeout) {
+            Admission::Admitted(key) => {
+                trace::request_start(self.side, Direction::In, key.get(), method);
+                return Some(key);
+            }
+            Admission::Duplicate => {
+                self.count_violation("a request of an id that is open");
+                ErrorObject::new(INVALID_REQUEST, "a request of this id is open")
+            }
+            Admission::IdTooLong => ErrorObject::new(INVALID_REQUEST, "the id is too long"),
+            Admission::Busy => busy(),
+        };
+        self.stats.refused_requests += 1;
+        self.refuse_with(Some(id), stream, "not admitted", &error);
+        None
+    }
+
+    /// Answers a request of the peer with a result.
+    pub(crate) fn respond(
+        &mut self,
+        now: Instant,
+        key: RequestKey,
+        result: Payload,
+    ) -> Result<(), RespondError> {
+        let request = self.requests.finish(key).ok_or(RespondError::NotOpen)?;
+        let duration = now.since(request.started);
+        let mut message = self.composer.result(&request.id, result);
+        let size = message.len();
+        let mut answered = Ok(());
+        let mut code = None;
+        if self.check_size(&message).is_err() {
+            let error = ErrorObject::new(INTERNAL_ERROR, "the result is too large");
+            message = self.composer.error(Some(&request.id), &error);
+            answered = Err(RespondError::TooLarge { size });
+            code = Some(error.code);
+        }
+        message.stream = request.stream;
+        self.outbox.push_owed(message);
+        trace::request_stop(self.side, key.get(), duration, code);
+        answered
+    }
+
+    /// Answers a request of the peer with an error.
+    pub(crate) fn respond_error(
+        &mut self,
+        now: Instant,
+        key: RequestKey,
+        error: &ErrorObject,
+    ) -> Result<(), RespondError> {
+        let request = self.requests.finish(key).ok_or(RespondError::NotOpen)?;
+        let mut message = self.composer.error(Some(&request.id), error);
+        let size = message.len();
+        let mut answered = Ok(());
+        if self.check_size(&message).is_err() {
+            let error = ErrorObject::new(error.code, "the error is too large to be told");
+            message = self.composer.error(Some(&request.id), &error);
+            answered = Err(RespondError::TooLarge { size });
+        }
+        message.stream = request.stream;
+        self.outbox.push_owed(message);
+        let duration = now.since(request.started);
+        trace::request_stop(self.side, key.get(), duration, Some(error.code));
+        answered
+    }
+
+    /// The handler of a request is done and has no answer: the request was cancelled. One
+    /// that still wants an answer gets an error, since a request without one is a hang.
+    pub(crate) fn release(&mut self, now: Instant, key: RequestKey) {
+        if self.requests.get(key).is_some() {
+            let error = ErrorObject::new(INTERNAL_ERROR, "the request was not answered");
+            // It is open, and the error is small.
+            let _ = self.respond_error(now, key, &error);
+        } else {
+            self.requests.finish(key);
+        }
+    }
+
+    /// The peer no longer wants an answer to a request of its own.
+    pub(crate) fn cancelled_by_peer(&mut self, now: Instant, id: &RequestId) -> Option<RequestKey> {
+        let started = self.requests.find(id)?.started;
+        let key = self.requests.cancel(id)?;
+        trace::request_exception(self.side, key.get(), now.since(started), "cancelled");
+        Some(key)
+    }
+
+    /// Ends the requests whose handlers took too long: the peer gets an error, the handler
+    /// keeps its place until it is done. Their keys.
+    pub(crate) fn time_out_request(&mut self, now: Instant) -> Option<RequestKey> {
+        let key = self.requests.overdue(now)?;
+        let request = self.requests.get(key)?;
+        let (id, stream, started) = (request.id.clone(), request.stream, request.started);
+        self.requests.give_up(key);
+        let error =
+            ErrorObject::new(INTERNAL_ERROR, "the request took too long").data(reason("timeout"));
+        self.answer_with(Some(&id), stream, &error);
+        trace::request_exception(self.side, key.get(), now.since(started), "timed_out");
+        Some(key)
+    }
+
+    /// Answers at once with an empty result.
+    pub(crate) fn accept(&mut self, id: &RequestId, stream: Option<StreamId>) {
+        self.answer_at_once(id, stream, Payload::EMPTY);
+    }
+
+    /// Answers a request that no handler sees.
+    pub(crate) fn answer_at_once(
+        &mut self,
+        id: &RequestId,
+        stream: Option<StreamId>,
+        result: Payload,
+    ) {
+        let mut message = self.composer.result(id, result);
+        message.stream = stream;
+        self.outbox.push_owed(message);
+    }
+
+    /// Refuses a request, with the code of a kind in the words of a revision.
+    pub(crate) fn refuse(
+        &mut self,
+        id: Option<&RequestId>,
+        stream: Option<StreamId>,
+        (kind, revision): (ErrorKind, Revision),
+        message: &str,
+    ) {
+        if let Some(error) = ErrorObject::of(kind, revision, message) {
+            self.refuse_with(id, stream, kind.name(), &error);
+        }
+    }
+
+    pub(crate) fn refuse_with(
+        &mut self,
+        id: Option<&RequestId>,
+        stream: Option<StreamId>,
+        reason: &str,
+        error: &ErrorObject,
+    ) {
+        trace::request_refused(self.side, reason, error.code);
+        self.answer_with(id, stream, error);
+    }
+
+    /// A frame that was too large to be read. A request has its answer nevertheless.
+    pub(crate) fn refuse_too_large(&mut self, too_large: &TooLarge, may_answer: bool) {
+        let size = too_large.size;
+        self.count_malformed("too large", b"", size);
+        match (&too_large.id, too_large.about) {
+            (Some(id), About::Request) if may_answer => {
+                let words = format!("a request of {size} bytes is too large");
+                let error = ErrorObject::new(INVALID_REQUEST, words);
+                self.refuse_with(Some(id), None, "too large", &error);
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+
+    fn answer_with(
+        &mut self,
+        id: Option<&RequestId>,
+        stream: Option<StreamId>,
+        error: &ErrorObject,
+    ) {
+        let mut message = self.composer.error(id, error);
+        message.stream = stream;
+        self.outbox.push_owed(message);
+    }
+}
+
+/// The error with which a request is answered when too many are being handled.
+fn busy() -> ErrorObject {
+    ErrorObject::new(INTERNAL_ERROR, "too many requests are being handled").data(reason("busy"))
+}
+
+/// Data that say why, for a program.
+fn reason(word: &str) -> JsonObject {
+    [("reason", Json::from(word))].into_iter().collect()
+}

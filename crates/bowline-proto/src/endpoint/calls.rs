@@ -1,0 +1,252 @@
+//! Calls of our own: made, given up, ended.
+
+use bowline_types::progress::CancelledParams;
+use bowline_types::wire::Members as _;
+use bowline_types::{Encoder, JsonRef, Method, RequestId, Revision, Wire};
+use bytes::Bytes;
+
+use super::{Endpoint, Purpose, Tag, reset, said};
+use crate::calls::{Call, CallId, Found, Timeouts};
+use crate::commands::{CallError, CallRequest};
+use crate::config::CancelDialect;
+use crate::events::Tell;
+use crate::message::Meta;
+use crate::outbox::{StreamId, Transmit, TransmitKind};
+use crate::outcome::Outcome;
+use crate::time::Instant;
+use crate::trace::{self, Direction};
+
+/// How a peer is told that a call is no longer wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CancelForm {
+    /// With a message.
+    Message(CancelDialect),
+    /// By closing the call's stream.
+    Reset,
+}
+
+/// What a call needs to know of its connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallContext<'a> {
+    /// Entries of `_meta` that every request has.
+    pub(crate) meta: &'a [u8],
+    pub(crate) timeouts: Timeouts,
+    pub(crate) stream: Option<StreamId>,
+}
+
+impl<E: Tell> Endpoint<E> {
+    /// Makes a call of the user's.
+    pub(crate) fn call(
+        &mut self,
+        now: Instant,
+        request: CallRequest,
+        context: CallContext<'_>,
+    ) -> Result<CallId, CallError> {
+        if !self.calls.has_room() {
+            return Err(CallError::TooManyPending);
+        }
+        let call = self.issue().ok_or(CallError::IdsExhausted)?;
+        let meta = Meta {
+            fixed: context.meta,
+            progress: request.wants_progress.then_some(call),
+            user: request.meta.as_ref(),
+        };
+        let kind = TransmitKind::Call(call);
+        let mut message =
+            self.composer
+                .message(kind, Some(call), &request.method, meta, request.body);
+        message.stream = context.stream;
+        self.check_size(&message)?;
+        let ticket = self.outbox.push(message);
+        let tag = Tag {
+            purpose: Purpose::User,
+            ticket: Some(ticket.map_err(|_| CallError::QueueFull)?),
+            wants_progress: request.wants_progress,
+        };
+        let timeouts = request.timeouts.unwrap_or(context.timeouts);
+        self.calls.insert(now, call, timeouts, tag);
+        trace::request_start(self.side, Direction::Out, call.get(), &request.method);
+        Ok(call)
+    }
+
+    /// Makes a call of the protocol's own, beside the limits. `None` when the ids are used
+    /// up.
+    pub(crate) fn call_internally(
+        &mut self,
+        now: Instant,
+        purpose: Purpose,
+        method: Method,
+        meta: &[u8],
+        body: Bytes,
+        timeouts: Timeouts,
+    ) -> Option<CallId> {
+        let call = self.issue()?;
+        let meta = Meta {
+            fixed: meta,
+            ..Meta::default()
+        };
+        let kind = TransmitKind::Call(call);
+        let message = self
+            .composer
+            .message(kind, Some(call), method.as_str(), meta, body);
+        let ticket = self.outbox.push_owed(message);
+        let tag = Tag {
+            purpose,
+            ticket: Some(ticket),
+            wants_progress: false,
+        };
+        self.calls.insert(now, call, timeouts, tag);
+        trace::request_start(self.side, Direction::Out, call.get(), method.as_str());
+        Some(call)
+    }
+
+    /// Queues a notification.
+    pub(crate) fn notify(
+        &mut self,
+        method: &str,
+        body: Bytes,
+        stream: Option<StreamId>,
+    ) -> Result<(), CallError> {
+        let kind = TransmitKind::Notification;
+        let mut message = self
+            .composer
+            .message(kind, None, method, Meta::default(), body);
+        message.stream = stream;
+        self.check_size(&message)?;
+        if self.outbox.push(message).is_err() {
+            trace::notification_dropped(self.side, Direction::Out, "queue full");
+            return Err(CallError::QueueFull);
+        }
+        Ok(())
+    }
+
+    /// Queues a notification that the protocol itself needs.
+    pub(crate) fn notify_owed(&mut self, method: Method, body: Bytes) {
+        let kind = TransmitKind::Notification;
+        let meta = Meta::default();
+        let message = self
+            .composer
+            .message(kind, None, method.as_str(), meta, body);
+        self.outbox.push_owed(message);
+    }
+
+    /// Takes a call out of the table and back from the queue, or tells the peer.
+    pub(crate) fn abandon(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        form: CancelForm,
+        reason: &str,
+    ) -> Option<Call<Tag>> {
+        let waiting = self.calls.give_up(now, call)?;
+        let ticket = waiting.tag.ticket;
+        let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
+        // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor is a
+        // question of ours that the user knows nothing of.
+        if has_left && waiting.tag.purpose == Purpose::User {
+            let message = self.cancel_message(call, form, reason);
+            self.outbox.push_owed(message);
+        }
+        Some(waiting)
+    }
+
+    /// Gives up a call of the user's, because it is no longer wanted.
+    pub(crate) fn cancel(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        form: CancelForm,
+        reason: &str,
+    ) -> bool {
+        let purpose = self.calls.get(call).map(|waiting| waiting.tag.purpose);
+        if purpose != Some(Purpose::User) {
+            return false;
+        }
+        let Some(waiting) = self.abandon(now, call, form, reason) else {
+            return false;
+        };
+        self.conclude(now, call, &waiting, Outcome::Cancelled);
+        true
+    }
+
+    /// Ends the calls whose time is over.
+    pub(crate) fn time_out_calls(&mut self, now: Instant, form: CancelForm) {
+        while let Some(call) = self.calls.overdue(now) {
+            let Some(waiting) = self.abandon(now, call, form, "timed out") else {
+                break;
+            };
+            let elapsed = now.since(waiting.started);
+            self.conclude(now, call, &waiting, Outcome::TimedOut { elapsed });
+        }
+        self.calls.sweep(now);
+    }
+
+    /// Tells how a call has ended, when the user made it.
+    pub(crate) fn conclude(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        waiting: &Call<Tag>,
+        outcome: Outcome,
+    ) {
+        let duration = now.since(waiting.started);
+        trace::call_stop(self.side, call.get(), duration, &outcome);
+        match waiting.tag.purpose {
+            Purpose::User => self.events.push(E::ended(call, outcome)),
+            Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {}
+        }
+    }
+
+    /// The call of a progress token, when it waits and asked for progress.
+    pub(crate) fn progressing(&mut self, now: Instant, params: JsonRef<'_>) -> Option<CallId> {
+        let token = params.reader().peek_member("progressToken").ok()??;
+        let token = RequestId::from_json(token.as_str()).ok()?;
+        let Found::Pending(call) = self.calls.find(now, &token, &self.counter) else {
+            return None;
+        };
+        self.calls.get(call)?.tag.wants_progress.then_some(call)
+    }
+
+    fn issue(&mut self) -> Option<CallId> {
+        let call = self.counter.issue()?;
+        if let Some(percent) = self.counter.threshold() {
+            trace::ids_used(self.side, percent);
+        }
+        Some(call)
+    }
+
+    fn cancel_message(&mut self, call: CallId, form: CancelForm, reason: &str) -> Transmit {
+        let (method, body) = match form {
+            CancelForm::Reset => return reset(call),
+            CancelForm::Message(CancelDialect::Cancelled) => {
+                (Method::Cancelled.as_str(), cancelled(call, reason))
+            }
+            CancelForm::Message(CancelDialect::CancelRequest) => {
+                ("$/cancelRequest", said(format!("\"id\":{call}")))
+            }
+        };
+        let kind = TransmitKind::Notification;
+        self.composer
+            .message(kind, None, method, Meta::default(), body)
+    }
+
+    pub(super) fn check_size(&self, message: &Transmit) -> Result<(), CallError> {
+        let size = message.len();
+        if size > self.limits.frames.frame {
+            return Err(CallError::TooLarge { size });
+        }
+        Ok(())
+    }
+}
+
+/// The members of a cancellation's parameters.
+fn cancelled(call: CallId, reason: &str) -> Bytes {
+    let params = CancelledParams::new()
+        .request_id(RequestId::from(call))
+        .reason(reason);
+    let mut body = Vec::with_capacity(64);
+    params
+        .encode_members(&mut Encoder::new(&mut body, Revision::LATEST), false)
+        .expect("a cancellation with its id is sayable in every revision");
+    body.into()
+}

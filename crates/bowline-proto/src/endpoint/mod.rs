@@ -1,0 +1,230 @@
+//! What both ends of a connection have.
+//!
+//! Calls of our own, requests of the peer, the queue out, the events up, and the budgets and
+//! times between them. The client's connection and the server's session are built on it and
+//! add what is theirs: negotiation there, phases and routing here.
+
+mod answers;
+mod calls;
+mod flow;
+
+use std::borrow::Cow;
+
+use bowline_types::{RequestId, Revision};
+use bytes::Bytes;
+
+use crate::calls::{CallId, Calls, Found, IdCounter};
+use crate::codec::{FrameDecoder, Framing};
+use crate::config::Carrier;
+use crate::events::{Events, Tell};
+use crate::jitter::Jitter;
+use crate::limits::Limits;
+use crate::message::Composer;
+use crate::outbox::{Outbox, Ticket, Transmit};
+use crate::outcome::{Outcome, Sent};
+use crate::requests::Requests;
+use crate::stats::Stats;
+use crate::time::Instant;
+use crate::trace::{self, Side};
+
+pub(crate) use calls::{CallContext, CancelForm};
+pub(crate) use flow::Stall;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct Endpoint<E> {
+    pub(crate) side: Side,
+    pub(crate) limits: Limits,
+    pub(crate) counter: IdCounter,
+    pub(crate) calls: Calls<Tag>,
+    pub(crate) requests: Requests,
+    pub(crate) composer: Composer,
+    pub(crate) outbox: Outbox,
+    pub(crate) events: Events<E>,
+    pub(crate) decoder: FrameDecoder,
+    pub(crate) stats: Stats,
+    /// The beginning of the last frame that was no message.
+    pub(crate) sample: Option<Box<str>>,
+    nonsense: u32,
+    /// Bytes in the decoder that make no frame yet.
+    left_over: usize,
+    jitter: Jitter,
+    /// The transport was busy: nothing is sent before.
+    resend: Option<Instant>,
+    /// Since when nothing is read.
+    paused: Option<Instant>,
+    /// Since when a frame is being skipped.
+    skipping: Option<Instant>,
+}
+
+/// What a call of ours is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Discover,
+    Initialize,
+    Keepalive,
+    User,
+}
+
+/// What is known of a call of ours beside its deadlines.
+#[derive(Debug)]
+pub(crate) struct Tag {
+    pub(crate) purpose: Purpose,
+    /// Its place in the queue, until it has left.
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) wants_progress: bool,
+}
+
+/// How an endpoint is set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) side: Side,
+    pub(crate) carrier: Carrier,
+    pub(crate) framing: Framing,
+    pub(crate) limits: Limits,
+    pub(crate) seed: u64,
+}
+
+impl<E: Tell> Endpoint<E> {
+    pub(crate) fn new(setup: Setup, counter: IdCounter) -> Self {
+        let Setup {
+            side,
+            carrier,
+            framing,
+            limits,
+            seed,
+        } = setup;
+        Self {
+            side,
+            limits,
+            counter,
+            calls: Calls::new(limits.of_calls()),
+            requests: Requests::new(limits.of_requests()),
+            composer: Composer::new(carrier, framing),
+            outbox: Outbox::new(limits.of_outbox()),
+            events: Events::new(limits.max_undelivered),
+            decoder: FrameDecoder::new(limits.frames),
+            stats: Stats::default(),
+            sample: None,
+            nonsense: limits.nonsense_budget,
+            left_over: 0,
+            jitter: Jitter::new(seed),
+            resend: None,
+            paused: None,
+            skipping: None,
+        }
+    }
+
+    /// The call that an answer belongs to, if it waits. Other answers are counted; one for
+    /// nothing that we ever asked is nonsense.
+    pub(crate) fn answered(&mut self, now: Instant, id: &RequestId) -> Answered {
+        let (reason, count) = match self.calls.find(now, id, &self.counter) {
+            Found::Pending(call) => return Answered::Call(call),
+            Found::GivenUp => ("late", &mut self.stats.late_answers),
+            Found::Ended => ("stale", &mut self.stats.stale_answers),
+            Found::Unknown => ("unknown", &mut self.stats.unknown_answers),
+        };
+        *count += 1;
+        trace::response_dropped(self.side, reason);
+        match reason {
+            "unknown" => Answered::Nonsense,
+            _ => Answered::Nothing,
+        }
+    }
+
+    /// The peer did what it must not do here.
+    pub(crate) fn count_violation(&mut self, what: &'static str) {
+        self.stats.violations += 1;
+        trace::violation(self.side, what, self.stats.violations);
+    }
+
+    /// The peer notified of nothing that goes on.
+    pub(crate) fn count_pointless(&mut self, reason: &'static str) {
+        self.stats.pointless_notifications += 1;
+        trace::notification_dropped(self.side, trace::Direction::In, reason);
+    }
+
+    /// A frame was no message. Its beginning is kept for whoever looks for the reason.
+    pub(crate) fn count_malformed(&mut self, fault: &str, frame: &[u8], size: u64) {
+        self.stats.malformed_frames += 1;
+        trace::malformed(self.side, fault, size, self.stats.malformed_frames);
+        let beginning = frame.get(..SAMPLE).unwrap_or(frame);
+        if !beginning.is_empty() {
+            self.sample = Some(String::from_utf8_lossy(beginning).into());
+        }
+    }
+
+    /// Spends one of the frames that may make no sense. Whether there was one left.
+    #[must_use]
+    pub(crate) fn spend_nonsense(&mut self) -> bool {
+        let left = self.nonsense.checked_sub(1);
+        self.nonsense = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// A good message makes up for one that was none.
+    pub(crate) fn regain_nonsense(&mut self) {
+        let more = self.nonsense.saturating_add(1);
+        self.nonsense = more.min(self.limits.nonsense_budget);
+    }
+
+    pub(crate) fn tell(&mut self, event: E) {
+        self.events.push(event);
+    }
+
+    /// Ends what waits, and forgets what is queued. `outcome` says how a call ends, by
+    /// whether it may have been seen.
+    pub(crate) fn end_all(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
+        while let Some(call) = self.calls.first() {
+            let Some(waiting) = self.calls.give_up(now, call) else {
+                break;
+            };
+            let sent = match waiting.tag.ticket {
+                Some(_) => Sent::No,
+                None => Sent::Maybe,
+            };
+            self.conclude(now, call, &waiting, outcome(sent));
+        }
+        self.outbox.clear();
+        self.resend = None;
+        self.paused = None;
+        self.skipping = None;
+    }
+}
+
+/// Bytes of a frame that is no message that are kept.
+const SAMPLE: usize = 120;
+
+/// What the id of an answer is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Call(CallId),
+    /// An answer that comes too late or again.
+    Nothing,
+    /// An answer to nothing that we ever asked.
+    Nonsense,
+}
+
+/// What is said in a message of the protocol itself, which every revision can say.
+pub(crate) fn said(members: impl Into<Cow<'static, str>>) -> Bytes {
+    match members.into() {
+        Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
+        Cow::Owned(text) => Bytes::from(text),
+    }
+}
+
+/// The revision in whose words we speak before one is agreed.
+pub(crate) fn or_newest(revision: Option<Revision>) -> Revision {
+    revision.unwrap_or(Revision::LATEST_HANDSHAKE)
+}
+
+/// A message that has no bytes: the stream of a call is reset.
+pub(crate) fn reset(call: CallId) -> Transmit {
+    Transmit {
+        kind: crate::outbox::TransmitKind::Reset(call),
+        stream: None,
+        head: Bytes::new(),
+        body: Bytes::new(),
+        tail: Bytes::new(),
+    }
+}

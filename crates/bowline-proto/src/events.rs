@@ -1,0 +1,53 @@
+//! What waits to be told to the driver, and how much that may be.
+
+use std::collections::VecDeque;
+
+use crate::calls::CallId;
+use crate::outcome::Outcome;
+
+/// What an event costs beside its payload.
+const EVENT: usize = 128;
+
+/// An event of one of the two sides.
+pub(crate) trait Tell {
+    /// A call of ours has ended.
+    fn ended(call: CallId, outcome: Outcome) -> Self;
+
+    /// Bytes of payload that it holds.
+    fn payload(&self) -> usize;
+}
+
+/// Events in their order, and their weight.
+#[derive(Debug)]
+pub(crate) struct Events<E> {
+    queue: VecDeque<E>,
+    weight: usize,
+    limit: usize,
+}
+
+impl<E: Tell> Events<E> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            weight: 0,
+            limit,
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: E) {
+        self.weight += EVENT + event.payload();
+        self.queue.push_back(event);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<E> {
+        let event = self.queue.pop_front()?;
+        self.weight = self.weight.saturating_sub(EVENT + event.payload());
+        Some(event)
+    }
+
+    /// Whether more may be read. Outcomes are bounded by the calls that wait, and the rest
+    /// by this.
+    pub(crate) fn has_room(&self) -> bool {
+        self.weight <= self.limit
+    }
+}

@@ -1,0 +1,182 @@
+//! Every limit of a connection, with its default, its reason and what it costs.
+
+use std::time::Duration;
+
+use crate::calls::CallLimits;
+use crate::codec::{FrameLimits, Oversize};
+use crate::outbox::OutboxLimits;
+use crate::requests::RequestLimits;
+
+/// What a peer and a user may make grow, on either side of a connection.
+///
+/// ```
+/// use bowline_proto::Limits;
+///
+/// let mut limits = Limits::client();
+/// limits.max_pending(10).max_batch(1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub(crate) frames: FrameLimits,
+    pub(crate) max_pending: usize,
+    pub(crate) max_tombstones: usize,
+    pub(crate) tombstone_lifetime: Duration,
+    pub(crate) max_queued: usize,
+    pub(crate) max_queued_bytes: usize,
+    pub(crate) max_peer_requests: usize,
+    pub(crate) max_peer_id_bytes: usize,
+    pub(crate) max_batch: usize,
+    pub(crate) max_undelivered: usize,
+    pub(crate) stall_timeout: Duration,
+    pub(crate) nonsense_budget: u32,
+    pub(crate) send_attempts: u32,
+    pub(crate) send_pause: Duration,
+}
+
+impl Limits {
+    /// The defaults of a client.
+    pub fn client() -> Self {
+        Self {
+            frames: FrameLimits::default(),
+            max_pending: 1000,
+            max_tombstones: 4096,
+            tombstone_lifetime: Duration::from_secs(75),
+            max_queued: 1000,
+            max_queued_bytes: 64 * 1024 * 1024,
+            max_peer_requests: 1024,
+            max_peer_id_bytes: 1024 * 1024,
+            max_batch: 1000,
+            max_undelivered: 64 * 1024 * 1024,
+            stall_timeout: Duration::from_secs(30),
+            nonsense_budget: 100_000,
+            send_attempts: 3,
+            send_pause: Duration::from_millis(10),
+        }
+    }
+
+    /// The defaults of a server: it answers a frame that is too large with an error and
+    /// goes on, where a client gives the connection up.
+    pub fn server() -> Self {
+        let mut limits = Self::client();
+        limits.frames.oversize = Oversize::Skip;
+        limits
+    }
+
+    /// What the peer's frames may be, and ours. Default: 16 MiB, see [`FrameLimits`].
+    pub fn frames(&mut self, limits: FrameLimits) -> &mut Self {
+        self.frames = limits;
+        self
+    }
+
+    /// Calls of ours that may wait for answers at once; the next one is refused. Default
+    /// 1000: far above what one agent does. A waiting call costs some 200 bytes and its
+    /// message.
+    pub fn max_pending(&mut self, limit: usize) -> &mut Self {
+        self.max_pending = limit;
+        self
+    }
+
+    /// Calls that were given up and whose late answers are still known. Default 4096, at
+    /// some 50 bytes each; beyond it the oldest are forgotten.
+    pub fn max_tombstones(&mut self, limit: usize) -> &mut Self {
+        self.max_tombstones = limit;
+        self
+    }
+
+    /// How long a call that was given up is remembered. Default 75 s: the call's timeout,
+    /// the handshake's, the longest pause between two attempts, and five seconds more.
+    pub fn tombstone_lifetime(&mut self, lifetime: Duration) -> &mut Self {
+        self.tombstone_lifetime = lifetime;
+        self
+    }
+
+    /// Messages of ours that may wait to be sent. Default 1000; the next one is refused.
+    pub fn max_queued(&mut self, limit: usize) -> &mut Self {
+        self.max_queued = limit;
+        self
+    }
+
+    /// Bytes that may wait to be sent: of our messages, and once more of the answers that
+    /// we owe. Default 64 MiB each, which is also what they cost. A message beyond it is
+    /// refused unless it has the queue to itself; while the answers are beyond it nothing
+    /// is read.
+    pub fn max_queued_bytes(&mut self, limit: usize) -> &mut Self {
+        self.max_queued_bytes = limit;
+        self
+    }
+
+    /// Requests of the peer that may be handled at once, and answers that may wait to be
+    /// sent. Default 1024, at some 300 bytes each and what the handler needs. Beyond the
+    /// first a request is answered "busy", beyond the second nothing is read.
+    pub fn max_peer_requests(&mut self, limit: usize) -> &mut Self {
+        self.max_peer_requests = limit;
+        self
+    }
+
+    /// Bytes of the ids of requests that are being handled, which a peer chooses. Default
+    /// 1 MiB: a thousand ids of a kilobyte. They are held twice. Beyond it a request is
+    /// answered "busy", and one whose id alone is larger is refused for good.
+    pub fn max_peer_id_bytes(&mut self, limit: usize) -> &mut Self {
+        self.max_peer_id_bytes = limit;
+        self
+    }
+
+    /// Messages in a batch of 2025-03-26. Default 1000; a larger one is refused as a whole.
+    pub fn max_batch(&mut self, limit: usize) -> &mut Self {
+        self.max_batch = limit;
+        self
+    }
+
+    /// Bytes of events that the driver has not taken: their payloads, and 128 for each
+    /// event. Default 64 MiB; beyond it nothing is read.
+    pub fn max_undelivered(&mut self, limit: usize) -> &mut Self {
+        self.max_undelivered = limit;
+        self
+    }
+
+    /// How long nothing may be read because answers don't leave or events are not taken.
+    /// Default 30 s; then the connection is given up, since neither side would notice.
+    pub fn stall_timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.stall_timeout = timeout;
+        self
+    }
+
+    /// Frames that make no sense before the peer is given up. Default 100 000: some
+    /// servers log to their output. Each good message makes up for one.
+    pub fn nonsense_budget(&mut self, budget: u32) -> &mut Self {
+        self.nonsense_budget = budget;
+        self
+    }
+
+    /// How often a message is offered to a transport that is busy, and the pause before
+    /// the next time. Default 3 times, 10 ms apart, where each pause is drawn from half to
+    /// one and a half of it: long enough for a pipe to drain, short enough not to be seen.
+    pub fn send_attempts(&mut self, attempts: u32, pause: Duration) -> &mut Self {
+        self.send_attempts = attempts;
+        self.send_pause = pause;
+        self
+    }
+
+    pub(crate) fn of_calls(&self) -> CallLimits {
+        CallLimits {
+            pending: self.max_pending,
+            tombstones: self.max_tombstones,
+            tombstone_lifetime: self.tombstone_lifetime,
+        }
+    }
+
+    pub(crate) fn of_outbox(&self) -> OutboxLimits {
+        OutboxLimits {
+            messages: self.max_queued,
+            bytes: self.max_queued_bytes,
+            answers: self.max_peer_requests,
+        }
+    }
+
+    pub(crate) fn of_requests(&self) -> RequestLimits {
+        RequestLimits {
+            count: self.max_peer_requests,
+            id_bytes: self.max_peer_id_bytes,
+        }
+    }
+}

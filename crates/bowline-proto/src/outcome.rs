@@ -1,0 +1,96 @@
+//! How a call of ours ends.
+
+use std::time::Duration;
+
+use bowline_types::ErrorObject;
+
+use crate::payload::Payload;
+
+/// How a call ends.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// With a result.
+    Result(Payload),
+    /// With an error of the peer.
+    Error(ErrorObject),
+    /// Without an answer in time.
+    TimedOut {
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// Because it was no longer wanted.
+    Cancelled,
+    /// Because the server ended the session.
+    CancelledByServer,
+    /// Because its answer makes no sense.
+    Invalid(String),
+    /// Because its answer is too large.
+    TooLarge {
+        /// Its bytes, as far as they are known.
+        size: u64,
+    },
+    /// Because the transport was busy each time that it was to be sent. The peer has seen
+    /// nothing of it.
+    Backpressure {
+        /// How often that was.
+        attempts: u32,
+    },
+    /// Because what it travelled on was lost.
+    Lost {
+        /// Why.
+        reason: String,
+        /// Whether the peer may have seen it.
+        sent: Sent,
+    },
+    /// Because the connection was closed by us.
+    Shutdown,
+}
+
+impl Outcome {
+    /// The outcome in a word, as telemetry has it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Result(_) => "result",
+            Self::Error(_) => "error",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::CancelledByServer => "cancelled_by_server",
+            Self::Invalid(_) => "invalid",
+            Self::TooLarge { .. } => "too_large",
+            Self::Backpressure { .. } => "backpressure",
+            Self::Lost { .. } => "lost",
+            Self::Shutdown => "shutdown",
+        }
+    }
+
+    /// Bytes of payload that it holds.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Result(payload) => payload.len(),
+            Self::Error(error) => {
+                error.message.len() + error.data.as_ref().map_or(0, |data| data.as_str().len())
+            }
+            Self::Invalid(reason) | Self::Lost { reason, .. } => reason.len(),
+            Self::TimedOut { .. }
+            | Self::Cancelled
+            | Self::CancelledByServer
+            | Self::TooLarge { .. }
+            | Self::Backpressure { .. }
+            | Self::Shutdown => 0,
+        }
+    }
+}
+
+/// Whether a peer may have seen a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "there is nothing between certain and possible"
+)]
+pub enum Sent {
+    /// Certainly not: it can be made again.
+    No,
+    /// Perhaps, and it may have had its effect.
+    Maybe,
+}

@@ -1,0 +1,80 @@
+//! JSON objects that nobody has decoded yet, and those that are already encoded.
+
+use std::fmt;
+
+use bowline_types::{DecodeError, Encoder, Json, JsonObject, JsonRef, Revision, Unsayable, Wire};
+use bytes::Bytes;
+
+/// A JSON object as text: a slice of the frame that it came in, or what was encoded to be
+/// sent. Cloning it copies nothing.
+///
+/// ```
+/// use bowline_proto::Payload;
+/// use bowline_types::tools::CallToolResult;
+/// use bowline_types::Revision;
+///
+/// let payload = Payload::encode(&CallToolResult::text("hi"), Revision::V2025_06_18)?;
+/// assert_eq!(payload.as_str(), r#"{"content":[{"type":"text","text":"hi"}]}"#);
+/// # Ok::<(), bowline_types::Unsayable>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload(Bytes);
+
+impl Payload {
+    /// `{}`
+    pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
+
+    /// Encodes a value in the words of a revision. What is not an object there will not be
+    /// understood as a result.
+    ///
+    /// # Errors
+    ///
+    /// When the revision can't say it.
+    pub fn encode<T: Wire>(value: &T, revision: Revision) -> Result<Self, Unsayable> {
+        let mut text = Vec::with_capacity(256);
+        value.encode(&mut Encoder::new(&mut text, revision))?;
+        Ok(Self(Bytes::from(text)))
+    }
+
+    /// A part of a frame, without copying it.
+    pub(crate) fn part(frame: &Bytes, part: JsonRef<'_>) -> Self {
+        Self(frame.slice_ref(part.as_str().as_bytes()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // The envelope pass or the encoder has checked it.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// The bytes, without copying them.
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+
+    /// Bytes of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Decodes it.
+    ///
+    /// # Errors
+    ///
+    /// When it is no `T`.
+    pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
+        T::from_json(self.as_str())
+    }
+}
+
+impl From<JsonObject> for Payload {
+    fn from(object: JsonObject) -> Self {
+        Self(Bytes::from(Json::from(object).into_string()))
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,292 @@
+//! The table of the peer's requests: which are being handled, and which may be answered.
+//!
+//! A handler names a request by its key, not by the peer's id: the peer may use an id again
+//! as soon as it has cancelled, and a handler that is late must not answer the wrong one.
+//! A request that was cancelled or took too long can't be answered any more, but keeps its
+//! place until its handler is done, so that the limit is one of handlers that run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use bowline_types::RequestId;
+
+use crate::outbox::StreamId;
+use crate::time::Instant;
+
+/// A request of the peer that is being handled. Keys are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey(u64);
+
+impl RequestKey {
+    /// The key as a number, as telemetry has it.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for RequestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a table of requests allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLimits {
+    /// Handlers that run.
+    pub(crate) count: usize,
+    /// Bytes of their requests' ids.
+    pub(crate) id_bytes: usize,
+}
+
+/// A request of the peer.
+#[derive(Debug)]
+pub(crate) struct PeerRequest {
+    pub(crate) id: RequestId,
+    /// Where it came from and its answer goes to.
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) started: Instant,
+    deadline: Option<Instant>,
+    may_be_answered: bool,
+}
+
+/// Whether a request is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    Admitted(RequestKey),
+    /// One of the same id may still be answered.
+    Duplicate,
+    /// As many are being handled as may.
+    Busy,
+    /// Its id alone is more than all may be.
+    IdTooLong,
+}
+
+#[derive(Debug)]
+pub(crate) struct Requests {
+    limits: RequestLimits,
+    handled: BTreeMap<RequestKey, PeerRequest>,
+    /// Those that may be answered.
+    open: BTreeMap<RequestId, RequestKey>,
+    deadlines: BTreeSet<(Instant, RequestKey)>,
+    next: u64,
+    id_bytes: usize,
+}
+
+impl Requests {
+    pub(crate) fn new(limits: RequestLimits) -> Self {
+        Self {
+            limits,
+            handled: BTreeMap::new(),
+            open: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            next: 1,
+            id_bytes: 0,
+        }
+    }
+
+    /// Lets a request in, if there is room for it.
+    pub(crate) fn admit(
+        &mut self,
+        now: Instant,
+        id: RequestId,
+        stream: Option<StreamId>,
+        timeout: Option<Duration>,
+    ) -> Admission {
+        let size = size_of_id(&id);
+        if self.open.contains_key(&id) {
+            return Admission::Duplicate;
+        }
+        if size > self.limits.id_bytes {
+            return Admission::IdTooLong;
+        }
+        let has_room =
+            self.handled.len() < self.limits.count && self.id_bytes + size <= self.limits.id_bytes;
+        if !has_room {
+            return Admission::Busy;
+        }
+        let key = RequestKey(self.next);
+        self.next += 1;
+        self.id_bytes += size;
+        let deadline = timeout.map(|timeout| now + timeout);
+        self.deadlines
+            .extend(deadline.map(|deadline| (deadline, key)));
+        self.open.insert(id.clone(), key);
+        let request = PeerRequest {
+            id,
+            stream,
+            started: now,
+            deadline,
+            may_be_answered: true,
+        };
+        self.handled.insert(key, request);
+        Admission::Admitted(key)
+    }
+
+    /// The handler is done. The request, when it may be answered.
+    pub(crate) fn finish(&mut self, key: RequestKey) -> Option<PeerRequest> {
+        let request = self.handled.remove(&key)?;
+        self.id_bytes -= size_of_id(&request.id);
+        self.close(key, &request);
+        request.may_be_answered.then_some(request)
+    }
+
+    /// A request that may be answered.
+    pub(crate) fn get(&self, key: RequestKey) -> Option<&PeerRequest> {
+        self.handled
+            .get(&key)
+            .filter(|request| request.may_be_answered)
+    }
+
+    /// The request of this id that may be answered.
+    pub(crate) fn find(&self, id: &RequestId) -> Option<&PeerRequest> {
+        self.get(*self.open.get(id)?)
+    }
+
+    /// The peer no longer wants an answer to the request of this id.
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
+        let key = *self.open.get(id)?;
+        self.give_up(key);
+        Some(key)
+    }
+
+    /// No answer may follow. The request stays until its handler is done.
+    pub(crate) fn give_up(&mut self, key: RequestKey) {
+        let Some(mut request) = self.handled.remove(&key) else {
+            return;
+        };
+        self.close(key, &request);
+        request.may_be_answered = false;
+        self.handled.insert(key, request);
+    }
+
+    /// A request whose handler has taken too long.
+    pub(crate) fn overdue(&self, now: Instant) -> Option<RequestKey> {
+        let &(deadline, key) = self.deadlines.first()?;
+        (deadline <= now).then_some(key)
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// None may be answered any more. Those that could, oldest first.
+    pub(crate) fn give_up_all(&mut self) -> Vec<RequestKey> {
+        self.open.clear();
+        self.deadlines.clear();
+        let open = self.handled.iter_mut().filter_map(|(key, request)| {
+            std::mem::take(&mut request.may_be_answered).then_some(*key)
+        });
+        open.collect()
+    }
+
+    /// Requests that may be answered.
+    pub(crate) fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Requests whose handlers are not done.
+    pub(crate) fn len(&self) -> usize {
+        self.handled.len()
+    }
+
+    /// Takes a request out of what may be answered and of the deadlines.
+    fn close(&mut self, key: RequestKey, request: &PeerRequest) {
+        if request.may_be_answered {
+            self.open.remove(&request.id);
+        }
+        if let Some(deadline) = request.deadline {
+            self.deadlines.remove(&(deadline, key));
+        }
+    }
+}
+
+/// Bytes that an id holds beside its entry.
+fn size_of_id(id: &RequestId) -> usize {
+    id.text_len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn requests() -> Requests {
+        Requests::new(RequestLimits {
+            count: 2,
+            id_bytes: 8,
+        })
+    }
+
+    fn admit(requests: &mut Requests, id: impl Into<RequestId>) -> Admission {
+        requests.admit(Instant::START, id.into(), None, None)
+    }
+
+    fn key(admission: Admission) -> RequestKey {
+        match admission {
+            Admission::Admitted(key) => key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn at_the_limits_and_one_past_them() {
+        let mut by_count = requests();
+        let first = key(admit(&mut by_count, 1));
+        key(admit(&mut by_count, 2));
+        assert_eq!(admit(&mut by_count, 3), Admission::Busy);
+        assert!(by_count.finish(first).is_some());
+        key(admit(&mut by_count, 3));
+
+        let mut by_bytes = requests();
+        assert_eq!(admit(&mut by_bytes, "123456789"), Admission::IdTooLong);
+        let first = key(admit(&mut by_bytes, "12345678"));
+        assert_eq!(admit(&mut by_bytes, "1"), Admission::Busy);
+        by_bytes.finish(first);
+        key(admit(&mut by_bytes, "1"));
+    }
+
+    // proves: F-CA-07
+    #[test]
+    fn a_cancelled_request_has_no_answer_and_keeps_its_place() {
+        let mut requests = requests();
+        let cancelled = key(admit(&mut requests, 1));
+        assert_eq!(requests.cancel(&1.into()), Some(cancelled));
+        assert_eq!(requests.cancel(&1.into()), None);
+        assert!(requests.get(cancelled).is_none());
+        assert_eq!((requests.open(), requests.len()), (0, 1));
+        // The id is free again, the place is not.
+        let again = key(admit(&mut requests, 1));
+        assert_eq!(admit(&mut requests, 2), Admission::Busy);
+        assert!(requests.finish(cancelled).is_none());
+        key(admit(&mut requests, 2));
+        // The late handler did nothing to the one that came after it.
+        assert!(requests.finish(again).is_some());
+        assert!(requests.finish(again).is_none());
+    }
+
+    #[test]
+    fn one_id_is_one_request() {
+        let mut requests = requests();
+        key(admit(&mut requests, 1));
+        assert_eq!(admit(&mut requests, 1), Admission::Duplicate);
+        key(admit(&mut requests, "1"));
+    }
+
+    #[test]
+    fn deadlines_come_in_their_order() {
+        let mut requests = requests();
+        let late = requests.admit(Instant::START, 1.into(), None, Some(2 * SECOND));
+        let soon = requests.admit(Instant::START, 2.into(), None, Some(SECOND));
+        let (late, soon) = (key(late), key(soon));
+        assert_eq!(requests.next_deadline(), Some(Instant::START + SECOND));
+        assert_eq!(requests.overdue(Instant::START), None);
+        assert_eq!(requests.overdue(Instant::START + 3 * SECOND), Some(soon));
+        requests.give_up(soon);
+        assert_eq!(requests.overdue(Instant::START + 3 * SECOND), Some(late));
+        assert!(requests.finish(late).is_some());
+        assert_eq!(requests.next_deadline(), None);
+    }
+}

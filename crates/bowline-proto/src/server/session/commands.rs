@@ -1,0 +1,127 @@
+//! What the application wants: answers, requests to the client, notifications.
+
+use bowline_types::{ErrorObject, Method};
+use bytes::Bytes;
+
+use super::lifecycle::CANCEL;
+use super::{Session, SessionPhase};
+use crate::calls::CallId;
+use crate::commands::{CallError, CallRequest, NotifyError, RespondError};
+use crate::endpoint::CallContext;
+use crate::outbox::StreamId;
+use crate::payload::Payload;
+use crate::requests::RequestKey;
+use crate::time::Instant;
+
+impl Session {
+    /// Answers a request of the client.
+    ///
+    /// # Errors
+    ///
+    /// When it was answered or cancelled, or the answer is too large, which the client is
+    /// told.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        request: RequestKey,
+        result: Payload,
+    ) -> Result<(), RespondError> {
+        let responded = self.end.respond(now, request, result);
+        self.end.note_flow(now);
+        responded
+    }
+
+    /// Answers a request of the client with an error.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn respond_error(
+        &mut self,
+        now: Instant,
+        request: RequestKey,
+        error: &ErrorObject,
+    ) -> Result<(), RespondError> {
+        let responded = self.end.respond_error(now, request, error);
+        self.end.note_flow(now);
+        responded
+    }
+
+    /// The handler of a request is done and has no answer, since the request was cancelled.
+    /// Its place is free for another one.
+    pub fn release(&mut self, now: Instant, request: RequestKey) {
+        self.end.release(now, request);
+        self.end.note_flow(now);
+    }
+
+    /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.
+    /// `about` is the request of the client for which it is asked, on whose stream it goes.
+    ///
+    /// Before the client is ready only `ping` may be asked, and what a request of its own
+    /// needs.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be asked now. The client has seen nothing of it.
+    pub fn ask(
+        &mut self,
+        now: Instant,
+        about: Option<RequestKey>,
+        request: CallRequest,
+    ) -> Result<CallId, CallError> {
+        let stream = self.stream_of(about)?;
+        let may_ask_early = about.is_some() || request.method == Method::Ping.as_str();
+        match self.phase {
+            SessionPhase::Ready => {}
+            SessionPhase::Initialized if may_ask_early => {}
+            SessionPhase::AwaitingInitialize | SessionPhase::Initialized => {
+                return Err(CallError::NotReady);
+            }
+            // What is being handled may need to ask.
+            SessionPhase::ShuttingDown if about.is_some() => {}
+            SessionPhase::ShuttingDown | SessionPhase::Closed => return Err(CallError::Closed),
+        }
+        let context = CallContext {
+            meta: &[],
+            timeouts: self.config.ask_timeouts,
+            stream,
+        };
+        self.end.call(now, request, context)
+    }
+
+    /// Gives up a request to the client. Whether it was still waiting.
+    pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
+        self.end.cancel(now, call, CANCEL, reason)
+    }
+
+    /// Sends a notification. `about` is the request of the client that it belongs to, as
+    /// progress does: when that was answered or cancelled, nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be sent now.
+    pub fn notify(
+        &mut self,
+        about: Option<RequestKey>,
+        method: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<(), NotifyError> {
+        if self.phase == SessionPhase::Closed {
+            return Err(CallError::Closed);
+        }
+        let stream = self.stream_of(about)?;
+        self.end.notify(method, body.into(), stream)
+    }
+
+    /// The stream of a request, which must be open.
+    fn stream_of(&self, about: Option<RequestKey>) -> Result<Option<StreamId>, CallError> {
+        match about {
+            None => Ok(None),
+            Some(request) => match self.end.requests.get(request) {
+                Some(request) => Ok(request.stream),
+                // Spec, basic/utilities/progress: none after the answer.
+                None => Err(CallError::RequestClosed),
+            },
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The life of a session: the handshake, time, shutting down, closing.
+
+use bowline_types::lifecycle::{InitializeParams, InitializeResult};
+use bowline_types::{ErrorKind, JsonRef, RequestId, Revision, Wire};
+
+use super::{ClientInfo, Session, SessionEvent, SessionPhase};
+use crate::close::{CloseReason, PeerFault};
+use crate::codec::CodecFault;
+use crate::config::CancelDialect;
+use crate::endpoint::{CancelForm, Stall};
+use crate::outbox::{StreamId, Transmit};
+use crate::outcome::Outcome;
+use crate::payload::Payload;
+use crate::time::Instant;
+use crate::trace::{self, Side};
+
+/// A client is told with the message of the protocol.
+pub(super) const CANCEL: CancelForm = CancelForm::Message(CancelDialect::Cancelled);
+
+impl Session {
+    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.phase == SessionPhase::Closed {
+            return;
+        }
+        if self.handshake.is_some_and(|deadline| deadline <= now) {
+            self.handshake = None;
+            self.end.tell(SessionEvent::HandshakeTimedOut);
+            if !self.config.handshake_timeout_only_logs {
+                let fault = PeerFault::HandshakeTimeout;
+                return self.close_with(now, CloseReason::Peer(fault));
+            }
+        }
+        self.end.time_out_calls(now, CANCEL);
+        while let Some(request) = self.end.time_out_request(now) {
+            self.end.tell(SessionEvent::RequestTimedOut(request));
+        }
+        match self.end.check_flow(now) {
+            None => {}
+            Some(Stall::Reading) => self.close_with(now, CloseReason::Stalled),
+            Some(Stall::Skipping) => {
+                let fault = PeerFault::Codec(CodecFault::EndlessFrame);
+                self.close_with(now, CloseReason::Peer(fault));
+            }
+        }
+    }
+
+    /// The transport was busy and did not take `transmit`, the last one that
+    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times.
+    pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
+        self.end.handle_busy(now, transmit);
+    }
+
+    /// The transport was lost.
+    pub fn handle_lost(&mut self, now: Instant, reason: &str) {
+        self.close_with(now, CloseReason::Transport(reason.into()));
+    }
+
+    /// Begins nothing new; what is being handled may still be answered.
+    pub fn shut_down(&mut self) {
+        match self.phase {
+            SessionPhase::AwaitingInitialize | SessionPhase::Initialized | SessionPhase::Ready => {
+                self.change_phase(SessionPhase::ShuttingDown, "asked to");
+                self.handshake = None;
+            }
+            SessionPhase::ShuttingDown | SessionPhase::Closed => {}
+        }
+    }
+
+    /// Ends the session and everything in it.
+    pub fn close(&mut self, now: Instant) {
+        self.close_with(now, CloseReason::Local);
+    }
+
+    pub(super) fn close_with(&mut self, now: Instant, reason: CloseReason) {
+        if self.phase == SessionPhase::Closed {
+            return;
+        }
+        self.change_phase(SessionPhase::Closed, reason.name());
+        self.handshake = None;
+        self.end.end_all(now, |sent| match &reason {
+            CloseReason::Local => Outcome::Shutdown,
+            other => Outcome::Lost {
+                reason: other.to_string(),
+                sent,
+            },
+        });
+        for request in self.end.requests.give_up_all() {
+            self.end.tell(SessionEvent::RequestCancelled(request));
+        }
+        self.watched.clear();
+        self.watched_bytes = 0;
+        self.end.tell(SessionEvent::Closed(reason));
+    }
+
+    pub(super) fn change_phase(&mut self, phase: SessionPhase, reason: &str) {
+        trace::transition(Side::Server, self.phase.as_str(), phase.as_str(), reason);
+        self.phase = phase;
+    }
+
+    /// The client introduces itself.
+    pub(super) fn initialize(
+        &mut self,
+        id: &RequestId,
+        stream: Option<StreamId>,
+        params: Option<JsonRef<'_>>,
+    ) {
+        let text = params.map_or("{}", JsonRef::as_str);
+        let params = match InitializeParams::from_json(text) {
+            Ok(params) => params,
+            Err(error) => {
+                let message = error.under_key("params").to_string();
+                return self.refuse(Some(id), stream, ErrorKind::InvalidParams, &message);
+            }
+        };
+        let ours = self.config.handshake_revisions();
+        // Spec, basic/lifecycle: the revision that was asked for, or the newest of ours.
+        let asked = params.protocol_version.parse::<Revision>().ok();
+        let asked = asked.filter(|revision| ours.contains(*revision));
+        let Some(revision) = asked.or(ours.newest()) else {
+            let message = "no handshake is offered here";
+            return self.refuse(Some(id), stream, ErrorKind::InvalidParams, message);
+        };
+        let Some(result) = self.introduction(revision) else {
+            let message = "the capabilities can't be said";
+            return self.refuse(Some(id), stream, ErrorKind::InternalError, message);
+        };
+        self.end.answer_at_once(id, stream, result);
+        self.revision = Some(revision);
+        self.change_phase(SessionPhase::Initialized, revision.as_str());
+        self.end
+            .tell(SessionEvent::Initialized(Box::new(ClientInfo {
+                info: params.client_info,
+                capabilities: params.capabilities,
+                revision,
+            })));
+    }
+
+    fn introduction(&self, revision: Revision) -> Option<Payload> {
+        let mut result = InitializeResult::new(
+            revision,
+            self.config.capabilities.clone(),
+            self.config.server_info.clone(),
+        );
+        result.instructions.clone_from(&self.config.instructions);
+        Payload::encode(&result, revision).ok()
+    }
+}
