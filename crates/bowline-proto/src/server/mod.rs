@@ -10,7 +10,7 @@ mod headers;
 mod route;
 mod session;
 
-pub use headers::{Headers, RepeatedHeader};
+pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
 pub use session::{
     AskError, ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionStats,
 };

@@ -17,7 +17,7 @@ use bowline_types::{
     Revisions, Wire,
 };
 
-use super::headers::{Headers, meaning};
+use super::headers::{Headers, RepeatedHeader, meaning};
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +163,12 @@ impl Router<'_, '_> {
         let Some(headers) = self.headers else {
             return Ok(());
         };
-        if let Some(repeated) = headers.repeated {
+        // A session's id is not looked at in this era.
+        if let Some(repeated) = headers.repeated.first_of(&[
+            RepeatedHeader::ProtocolVersion,
+            RepeatedHeader::Method,
+            RepeatedHeader::Name,
+        ]) {
             return Err(format!("{} is there more than once", repeated.name()).into());
         }
         match headers.protocol_version {

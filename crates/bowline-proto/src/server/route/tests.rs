@@ -12,7 +12,7 @@ fn over_http(headers: &str, frame: &str) -> String {
         protocol_version: field(),
         method: field(),
         name: field(),
-        repeated: None,
+        ..Headers::new()
     };
     words(&route(
         &RouterConfig::new(Revisions::ALL),
@@ -168,6 +168,7 @@ fn headers_repeat_the_message() {
         "2026-07-28|tools/call|-",
         "2026-07-28|tools/call|sub",
         "2026-07-28|tools/call|=?base64?SGVsbG8?=",
+        "2026-07-28|tools/call|add\u{7f}",
     ] {
         assert_eq!(over_http(headers, &call), "400 -32020 id 7", "{headers}");
     }
@@ -192,6 +193,29 @@ fn headers_repeat_the_message() {
         Some(&twice),
     );
     assert_eq!(words(&routed), "400 -32020 id 7");
+    // What a header can't carry must be encoded, even when both sides agree.
+    let plain = request("tools/call", NEW, r#""name":"世界""#);
+    assert_eq!(
+        over_http("2026-07-28|tools/call|世界", &plain),
+        "400 -32020 id 7"
+    );
+    assert_eq!(
+        over_http("2026-07-28|tools/call|=?base64?5LiW55WM?=", &plain),
+        "serve tools/call id 7"
+    );
+}
+
+#[test]
+fn sessions_are_not_looked_at_in_the_new_era() {
+    let list = request("tools/list", NEW, "");
+    for ids in [&["known"][..], &["a", "b"], &["not allowed"]] {
+        let standard = [("mcp-protocol-version", NEW), ("mcp-method", "tools/list")];
+        let ids = ids.iter().map(|id| ("mcp-session-id", *id));
+        let headers = Headers::collect(standard.into_iter().chain(ids));
+        let config = RouterConfig::new(Revisions::ALL);
+        let routed = route(&config, list.as_bytes(), Some(&headers));
+        assert_eq!(words(&routed), "serve tools/list id 7");
+    }
 }
 
 // proves: F-JR-13
