@@ -7,10 +7,12 @@
 
 mod base64;
 mod headers;
+mod params;
 mod route;
 mod session;
 
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
+pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
 pub use session::{
     AskError, ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionStats,
 };

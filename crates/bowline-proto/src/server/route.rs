@@ -293,7 +293,7 @@ fn malformed(error: &EnvelopeError) -> Refusal {
 }
 
 /// The status and the code of a refusal, by its kind.
-fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
+pub(super) fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
     let status = match kind {
         ErrorKind::MethodNotFound => 404,
         _ => 400,
@@ -307,7 +307,7 @@ fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refus
 }
 
 /// What a client chose, as far as an answer repeats it.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
