@@ -8,11 +8,13 @@
 mod base64;
 mod headers;
 mod params;
+mod refusal;
 mod route;
 mod session;
 
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
 pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
+pub use refusal::error_status;
 pub use session::{
     AskError, ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionStats,
 };
