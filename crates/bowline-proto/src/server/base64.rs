@@ -1,5 +1,24 @@
 //! Base64 with the standard alphabet and padding, decoded strictly.
 
+/// The text that stands for `bytes`.
+pub(super) fn encode(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let octet = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = octet(0) << 16 | octet(1) << 8 | octet(2);
+        for place in 0..4 {
+            // One byte fills two digits, two fill three; the rest is padding.
+            let is_filled = place <= chunk.len();
+            out.push(if is_filled {
+                digit(bits >> (18 - 6 * place))
+            } else {
+                '='
+            });
+        }
+    }
+    out
+}
+
 /// The bytes that `text` stands for. `None` for a character outside the alphabet, wrong
 /// padding, or bits that stand for nothing.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
@@ -25,6 +44,13 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     // What is left over must be zero, or two texts would stand for the same bytes.
     let is_exact = bits & ((1 << count) - 1) == 0;
     is_exact.then_some(out)
+}
+
+/// The digit of the lowest six bits.
+fn digit(bits: u32) -> char {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let at = usize::try_from(bits & 0x3f).unwrap_or(0);
+    DIGITS.get(at).copied().map_or('=', char::from)
 }
 
 fn value(digit: u8) -> Option<u8> {
@@ -58,6 +84,24 @@ mod tests {
             ("SG=sbG8=", None),
         ] {
             assert_eq!(decode(text).as_deref(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_decodes_to_itself() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"\xfb\xff\xfe", "+//+"),
+        ] {
+            assert_eq!(encode(bytes), text);
+        }
+        let all: Vec<u8> = (0..=255).collect();
+        for length in 0..=all.len() {
+            let bytes = &all[..length];
+            assert_eq!(decode(&encode(bytes)).as_deref(), Some(bytes));
         }
     }
 }

@@ -15,8 +15,10 @@ pub struct Headers<'a> {
     pub method: Option<&'a str>,
     /// `Mcp-Name`
     pub name: Option<&'a str>,
-    /// One of them is there more than once, so that nobody knows which one counts.
-    pub repeated: Option<RepeatedHeader>,
+    /// `Mcp-Session-Id`
+    pub session_id: Option<&'a str>,
+    /// Those that are there more than once, so that nobody knows which value counts.
+    pub repeated: RepeatedHeaders,
 }
 
 /// A header that is there more than once.
@@ -29,6 +31,8 @@ pub enum RepeatedHeader {
     Method,
     /// `Mcp-Name`
     Name,
+    /// `Mcp-Session-Id`
+    SessionId,
 }
 
 impl RepeatedHeader {
@@ -37,7 +41,41 @@ impl RepeatedHeader {
             Self::ProtocolVersion => "MCP-Protocol-Version",
             Self::Method => "Mcp-Method",
             Self::Name => "Mcp-Name",
+            Self::SessionId => "Mcp-Session-Id",
         }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// Which headers are there more than once. Each era looks at headers that the other one
+/// ignores, so all of them are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RepeatedHeaders(u8);
+
+impl RepeatedHeaders {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
+    /// These and one more.
+    #[must_use]
+    pub const fn with(self, header: RepeatedHeader) -> Self {
+        Self(self.0 | header.bit())
+    }
+
+    /// Whether it is one of them.
+    pub const fn contains(self, header: RepeatedHeader) -> bool {
+        self.0 & header.bit() != 0
+    }
+
+    /// The first of `headers` that is one of them.
+    pub(super) fn first_of(self, headers: &[RepeatedHeader]) -> Option<RepeatedHeader> {
+        headers
+            .iter()
+            .copied()
+            .find(|header| self.contains(*header))
     }
 }
 
@@ -48,7 +86,8 @@ impl<'a> Headers<'a> {
             protocol_version: None,
             method: None,
             name: None,
-            repeated: None,
+            session_id: None,
+            repeated: RepeatedHeaders::NONE,
         }
     }
 
@@ -67,23 +106,56 @@ impl<'a> Headers<'a> {
                 name if name.eq_ignore_ascii_case("mcp-name") => {
                     (&mut headers.name, RepeatedHeader::Name)
                 }
+                name if name.eq_ignore_ascii_case("mcp-session-id") => {
+                    (&mut headers.session_id, RepeatedHeader::SessionId)
+                }
                 _ => continue,
             };
             if slot.replace(trim(value)).is_some() {
-                headers.repeated = Some(which);
+                headers.repeated = headers.repeated.with(which);
             }
         }
         headers
     }
 }
 
+/// How a client says `value` in `Mcp-Name` and `Mcp-Param-…`: as it is where a header can
+/// carry it, else as `=?base64?…?=`.
+///
+/// ```
+/// use bowline_proto::server::encode_value;
+///
+/// assert_eq!(encode_value("us west 1"), "us west 1");
+/// assert_eq!(encode_value(" us-west1"), "=?base64?IHVzLXdlc3Qx?=");
+/// ```
+pub fn encode_value(value: &str) -> Cow<'_, str> {
+    // 2026-07-28, basic/transports/streamable-http, value encoding: a plain value that looks
+    // encoded would be decoded, and blanks at the ends would be trimmed.
+    let looks_encoded = value.starts_with(PREFIX) && value.ends_with(SUFFIX);
+    let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && !looks_encoded && trim(value) == value {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(format!(
+        "{PREFIX}{}{SUFFIX}",
+        base64::encode(value.as_bytes())
+    ))
+}
+
 /// The value that is meant: white space around it is not part of it, and
-/// `=?base64?…?=` stands for what can't stand in a header. `None` when it can't be read.
+/// `=?base64?…?=` stands for what can't stand in a header. `None` when it can't be read, or
+/// has characters that no header may have.
 pub(super) fn meaning(value: &str) -> Option<Cow<'_, str>> {
     let value = trim(value);
+    if !value
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
+    {
+        return None;
+    }
     let encoded = value
-        .strip_prefix("=?base64?")
-        .and_then(|rest| rest.strip_suffix("?="));
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.strip_suffix(SUFFIX));
     match encoded {
         // 2026-07-28, basic/transports: the markers are exact; anything else is literal.
         Some(encoded) => String::from_utf8(base64::decode(encoded)?)
@@ -97,6 +169,10 @@ pub(super) fn meaning(value: &str) -> Option<Cow<'_, str>> {
 fn trim(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
+
+/// Around a value that is encoded. The markers are exact, in lower case.
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
 
 #[cfg(test)]
 mod tests {
@@ -117,9 +193,38 @@ mod tests {
             ("=?base64?IHVz", Some("=?base64?IHVz")),
             ("=?base64?SGVsbG8?=", None),
             ("=?base64?/w==?=", None),
+            ("=?base64?=", Some("=?base64?=")),
+            ("=?base64??=", Some("")),
             ("", Some("")),
+            ("a\tb", Some("a\tb")),
+            ("a\nb", None),
+            ("a\u{7f}", None),
+            ("世界", None),
         ] {
             assert_eq!(meaning(value).as_deref(), meaning_of, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_means_itself() {
+        for (value, encoded) in [
+            ("us-west1", "us-west1"),
+            (" us-west1", "=?base64?IHVzLXdlc3Qx?="),
+            ("us-west1 ", "=?base64?dXMtd2VzdDEg?="),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("a\tb", "=?base64?YQli?="),
+            ("a\u{7f}", "=?base64?YX8=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("=?base64?=", "=?base64?PT9iYXNlNjQ/PQ==?="),
+            ("=?BASE64?literal?=", "=?BASE64?literal?="),
+            ("=?base64?open", "=?base64?open"),
+            ("us west 1", "us west 1"),
+            (" ", "=?base64?IA==?="),
+            ("", ""),
+        ] {
+            assert_eq!(encode_value(value), encoded, "{value:?}");
+            assert_eq!(meaning(encoded).as_deref(), Some(value), "{encoded}");
         }
     }
 
@@ -128,9 +233,18 @@ mod tests {
         let once = Headers::collect([("MCP-METHOD", " a "), ("x", "y"), ("mcp-name", "n")]);
         assert_eq!(
             (once.method, once.name, once.repeated),
-            (Some("a"), Some("n"), None)
+            (Some("a"), Some("n"), RepeatedHeaders::NONE)
         );
         let twice = Headers::collect([("Mcp-Name", "a"), ("mcp-name", "a")]);
-        assert_eq!(twice.repeated, Some(RepeatedHeader::Name));
+        let names = RepeatedHeaders::NONE.with(RepeatedHeader::Name);
+        assert_eq!(twice.repeated, names);
+        let more = Headers::collect([
+            ("Mcp-Session-Id", "a"),
+            ("mcp-session-id", "b"),
+            ("mcp-name", "a"),
+            ("mcp-name", "a"),
+        ]);
+        assert_eq!(more.repeated, names.with(RepeatedHeader::SessionId));
+        assert!(!more.repeated.contains(RepeatedHeader::ProtocolVersion));
     }
 }

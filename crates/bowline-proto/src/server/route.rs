@@ -17,7 +17,7 @@ use bowline_types::{
     Revisions, Wire,
 };
 
-use super::headers::{Headers, meaning};
+use super::headers::{Headers, RepeatedHeader, meaning};
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,11 @@ impl RouterConfig {
     pub const fn new(revisions: Revisions) -> Self {
         Self { revisions }
     }
+
+    fn has_handshake(&self) -> bool {
+        let dated = self.revisions.intersection(Era::Handshake.revisions());
+        !dated.is_empty()
+    }
 }
 
 /// What is to be done with a message.
@@ -40,7 +45,9 @@ impl RouterConfig {
 pub enum Routed<'a> {
     /// Serve it: it says all that is needed.
     Stateless(StatelessRequest<'a>),
-    /// Hand it to the session that it belongs to: all else that is a message.
+    /// Hand it to the session that it belongs to: all else that is a message. Where no
+    /// revision of the handshake era is served it is a notification or an answer, which is
+    /// dropped; over HTTP [`dated`](super::dated()) has the status.
     Session(Envelope<'a>),
     /// Refuse it.
     Refused(Box<Refusal>),
@@ -110,6 +117,10 @@ pub(super) fn route_message<'a>(
 ) -> Routed<'a> {
     let request = match envelope {
         Envelope::Request(request) => request,
+        Envelope::Batch(_) if !config.has_handshake() => {
+            let refusal = Refusal::dated(400, None, "no revision that is served has batches");
+            return Routed::Refused(Box::new(refusal));
+        }
         // Spec, basic/transports, 2026-07-28: a notification is only accepted or not.
         other => return Routed::Session(other),
     };
@@ -129,13 +140,14 @@ impl Router<'_, '_> {
             .map_err(|error| refuse(ErrorKind::InvalidParams, in_meta(error).into()))?;
         let version = meta.get(keys::PROTOCOL_VERSION.name());
         if !self.is_stateless(&request, version.is_some()) {
-            return Ok(Routed::Session(Envelope::Request(request)));
+            return match self.config.has_handshake() {
+                true => Ok(Routed::Session(Envelope::Request(request))),
+                false => Err(self.out_of_era(&request)),
+            };
         }
         let version = version.and_then(|version| version.reader().string().ok());
         let Some(version) = version else {
-            let name = keys::PROTOCOL_VERSION.name();
-            let message = format!("params._meta must have a string {name}");
-            return Err(refuse(ErrorKind::InvalidParams, message.into()));
+            return Err(missing_version(&request.id));
         };
         self.version_header(&version)
             .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
@@ -183,7 +195,12 @@ impl Router<'_, '_> {
         let Some(headers) = self.headers else {
             return Ok(());
         };
-        if let Some(repeated) = headers.repeated {
+        // A session's id is not looked at in this era.
+        if let Some(repeated) = headers.repeated.first_of(&[
+            RepeatedHeader::ProtocolVersion,
+            RepeatedHeader::Method,
+            RepeatedHeader::Name,
+        ]) {
             return Err(format!("{} is there more than once", repeated.name()).into());
         }
         match headers.protocol_version {
@@ -232,6 +249,27 @@ impl Router<'_, '_> {
         stateless.contains(revision).then_some(revision)
     }
 
+    /// The refusal of a request that shows no era, where the handshake is not served.
+    fn out_of_era(&self, request: &Request<'_>) -> Refusal {
+        let is_initialize = request.method == Method::Initialize.as_str();
+        if self.headers.is_none() && !is_initialize {
+            return missing_version(&request.id);
+        }
+        let asked = request
+            .params
+            .and_then(|params| params.reader().peek_tag("protocolVersion").ok()?);
+        // 2026-07-28, basic/versioning: any error to an `initialize` names what is supported.
+        let mut refused = self.unsupported(&request.id, &asked.unwrap_or_default());
+        if self.headers.is_some() {
+            // Basic/transports: over HTTP it lacks headers that this era demands.
+            let message = format!("headers are missing that {} demands", Revision::LATEST);
+            let mismatch = refusal(&request.id, ErrorKind::HeaderMismatch, message.into());
+            refused.error.code = mismatch.error.code;
+            refused.error.message = mismatch.error.message;
+        }
+        refused
+    }
+
     fn unsupported(&self, id: &RequestId, version: &str) -> Refusal {
         let supported: Vec<String> = self
             .config
@@ -248,6 +286,13 @@ impl Router<'_, '_> {
         refusal.error.data = data.to_json(Revision::LATEST).ok();
         refusal
     }
+}
+
+/// The refusal of a request whose `_meta` names no revision.
+fn missing_version(id: &RequestId) -> Refusal {
+    let name = keys::PROTOCOL_VERSION.name();
+    let message = format!("params._meta must have a string {name}");
+    refusal(id, ErrorKind::InvalidParams, message.into())
 }
 
 /// The capabilities, which every stateless request must have.
@@ -308,7 +353,7 @@ fn malformed(error: &EnvelopeError) -> Refusal {
 }
 
 /// The status and the code of a refusal, by its kind.
-fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
+pub(super) fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
     let status = match kind {
         ErrorKind::MethodNotFound => 404,
         _ => 400,
@@ -322,7 +367,7 @@ fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refus
 }
 
 /// What a client chose, as far as an answer repeats it.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 

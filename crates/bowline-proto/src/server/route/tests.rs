@@ -12,7 +12,7 @@ fn over_http(headers: &str, frame: &str) -> String {
         protocol_version: field(),
         method: field(),
         name: field(),
-        repeated: None,
+        ..Headers::new()
     };
     words(&route(
         &RouterConfig::new(Revisions::ALL),
@@ -27,6 +27,12 @@ fn on_stdio(frame: &str) -> String {
         frame.as_bytes(),
         None,
     ))
+}
+
+/// Routes on a server that serves no handshake, over HTTP when there are headers.
+fn without_handshake(headers: Option<&Headers<'_>>, frame: &str) -> String {
+    let config = RouterConfig::new(Revisions::only(Revision::V2026_07_28));
+    words(&route(&config, frame.as_bytes(), headers))
 }
 
 fn words(routed: &Routed<'_>) -> String {
@@ -168,6 +174,7 @@ fn headers_repeat_the_message() {
         "2026-07-28|tools/call|-",
         "2026-07-28|tools/call|sub",
         "2026-07-28|tools/call|=?base64?SGVsbG8?=",
+        "2026-07-28|tools/call|add\u{7f}",
     ] {
         assert_eq!(over_http(headers, &call), "400 -32020 id 7", "{headers}");
     }
@@ -192,6 +199,29 @@ fn headers_repeat_the_message() {
         Some(&twice),
     );
     assert_eq!(words(&routed), "400 -32020 id 7");
+    // What a header can't carry must be encoded, even when both sides agree.
+    let plain = request("tools/call", NEW, r#""name":"世界""#);
+    assert_eq!(
+        over_http("2026-07-28|tools/call|世界", &plain),
+        "400 -32020 id 7"
+    );
+    assert_eq!(
+        over_http("2026-07-28|tools/call|=?base64?5LiW55WM?=", &plain),
+        "serve tools/call id 7"
+    );
+}
+
+#[test]
+fn sessions_are_not_looked_at_in_the_new_era() {
+    let list = request("tools/list", NEW, "");
+    for ids in [&["known"][..], &["a", "b"], &["not allowed"]] {
+        let standard = [("mcp-protocol-version", NEW), ("mcp-method", "tools/list")];
+        let ids = ids.iter().map(|id| ("mcp-session-id", *id));
+        let headers = Headers::collect(standard.into_iter().chain(ids));
+        let config = RouterConfig::new(Revisions::ALL);
+        let routed = route(&config, list.as_bytes(), Some(&headers));
+        assert_eq!(words(&routed), "serve tools/list id 7");
+    }
 }
 
 // proves: F-JR-13
@@ -264,4 +294,58 @@ fn a_request_brings_what_a_handler_needs() {
     assert_eq!(request.context.log_level, Some(LoggingLevel::Info));
     assert_eq!(request.context.progress_token, Some(5.into()));
     assert_eq!(request.context.revision, Revision::V2026_07_28);
+}
+
+#[test]
+fn a_server_without_the_handshake_refuses_it_itself() {
+    const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"0"}}}"#;
+    const PLAIN: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+    const BARE: &str = r#"{"jsonrpc":"2.0","id":7,"method":"initialize"}"#;
+    for frame in [INITIALIZE, PLAIN, BARE] {
+        for version in [None, Some("2025-11-25"), Some("v999.0.0")] {
+            let headers = Headers {
+                protocol_version: version,
+                session_id: Some("s"),
+                ..Headers::new()
+            };
+            let routed = without_handshake(Some(&headers), frame);
+            assert_eq!(routed, "400 -32020 id 7", "{version:?} {frame}");
+        }
+    }
+    assert_eq!(without_handshake(None, INITIALIZE), "400 -32022 id 7");
+    assert_eq!(without_handshake(None, BARE), "400 -32022 id 7");
+    // Any other request lacks what its `_meta` must have.
+    assert_eq!(without_handshake(None, PLAIN), "400 -32602 id 7");
+
+    for headers in [None, Some(Headers::new())] {
+        let config = RouterConfig::new(Revisions::only(Revision::V2026_07_28));
+        let routed = route(&config, INITIALIZE.as_bytes(), headers.as_ref());
+        let Routed::Refused(refusal) = routed else {
+            panic!();
+        };
+        let data: UnsupportedVersionData = refusal.error.data_as().unwrap().unwrap();
+        assert_eq!(data.supported, ["2026-07-28"]);
+        assert_eq!(data.requested, "2025-11-25");
+        let batch = format!("[{PLAIN}]");
+        assert_eq!(without_handshake(headers.as_ref(), &batch), "400 -32600");
+        // There is nothing to refuse about what wants no answer.
+        for frame in [
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        ] {
+            assert_eq!(without_handshake(headers.as_ref(), frame), "session");
+        }
+    }
+    // What is of its own era it serves and refuses as ever.
+    let headers = Headers::collect([("mcp-protocol-version", NEW), ("mcp-method", "initialize")]);
+    let gone = request("initialize", NEW, "");
+    assert_eq!(without_handshake(Some(&headers), &gone), "404 -32601 id 7");
+    let list = request("tools/list", NEW, "");
+    assert_eq!(without_handshake(None, &list), "serve tools/list id 7");
+}
+
+#[test]
+fn an_unknown_version_in_the_header_alone_shows_no_era() {
+    let plain = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(over_http("v999.0.0|tools/list|-", plain), "session");
 }

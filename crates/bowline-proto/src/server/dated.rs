@@ -1,0 +1,285 @@
+//! What an HTTP request of the handshake era is to a server, from its method, its headers
+//! and its message alone.
+//!
+//! [`route`](super::route) hands on what belongs to a session. Over a byte stream there is
+//! one; over HTTP the request says which, and [`dated`] finds out, or says with which status
+//! the request is refused. Whether the session exists is for the driver to know
+//! ([`Refusal::unknown_session`]). Revisions are those with Streamable HTTP, 2025-03-26 to
+//! 2025-11-25; a session may have settled on 2024-11-05 all the same.
+
+use bowline_types::envelope::Envelope;
+use bowline_types::{Era, ErrorKind, Method, RequestId, Revision, Revisions};
+
+use super::headers::{Headers, RepeatedHeader};
+use super::route::{Refusal, shown};
+use super::session_id::SessionId;
+
+/// What a server of the handshake era offers over HTTP.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct DatedConfig {
+    /// All revisions that the server serves, of either era.
+    pub revisions: Revisions,
+    /// Whether `initialize` opens a session with an id. Without them no request needs an id
+    /// and none is looked at.
+    pub has_sessions: bool,
+}
+
+impl DatedConfig {
+    /// A server of these revisions that has sessions.
+    pub const fn new(revisions: Revisions) -> Self {
+        Self {
+            revisions,
+            has_sessions: true,
+        }
+    }
+
+    /// The same server without sessions.
+    #[must_use]
+    pub const fn without_sessions(self) -> Self {
+        Self {
+            has_sessions: false,
+            ..self
+        }
+    }
+}
+
+/// An HTTP request, by its method. Any other method is answered with 405.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DatedRequest<'m, 'a> {
+    /// `POST`, with the message that [`route`](super::route()) hands on.
+    Post(&'m Envelope<'a>),
+    /// `GET`
+    Get,
+    /// `DELETE`
+    Delete,
+}
+
+/// What is to be done with a request of the handshake era.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dated {
+    /// Open a session, and hand it the message: it is `initialize`. The HTTP response with
+    /// the result carries the id of the new session.
+    Open,
+    /// Hand the message to the session, and answer with what it says: JSON or a stream.
+    Ask(InSession),
+    /// Hand the message to the session, and answer 202 without a body: it wants no answer.
+    Tell(InSession),
+    /// Answer with a stream of what the server says on its own, or 405 where it says nothing.
+    Listen(InSession),
+    /// End the session.
+    End(SessionId),
+    /// Answer 202 without a body, and do nothing: a notification of the stateless era, which
+    /// gives it no meaning over HTTP.
+    Ignore,
+}
+
+/// The session that a request belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InSession {
+    /// Its id. `None` where the server has no sessions.
+    pub id: Option<SessionId>,
+    /// The revision that the header names, or else 2025-03-26. It may differ from the one
+    /// that the session has settled on, which is the one to speak.
+    pub revision: Revision,
+}
+
+/// Says what is to be done with a request of the handshake era.
+///
+/// # Errors
+///
+/// How the request is refused: a header that is missing, repeated or wrong, a batch with
+/// `initialize` in it, or a method that this server doesn't offer.
+pub fn dated(
+    config: &DatedConfig,
+    request: DatedRequest<'_, '_>,
+    headers: &Headers<'_>,
+) -> Result<Dated, Refusal> {
+    let visitor = Visitor {
+        config,
+        headers,
+        id: own_id(request),
+    };
+    if visitor.is_stateless() {
+        return visitor.stateless(request);
+    }
+    if is_initialize(request) {
+        visitor.proposed_version()?;
+        return Ok(Dated::Open);
+    }
+    if has_initialize(request) {
+        // 2025-03-26, basic/lifecycle: `initialize` must not be part of a batch.
+        return Err(visitor.refuse("initialize can't be part of a batch"));
+    }
+    let revision = visitor.version()?;
+    let id = match config.has_sessions {
+        true => Some(visitor.session()?),
+        false => None,
+    };
+    match (request, id) {
+        (DatedRequest::Post(message), id) => {
+            let session = InSession { id, revision };
+            Ok(match wants_answer(message) {
+                true => Dated::Ask(session),
+                false => Dated::Tell(session),
+            })
+        }
+        (DatedRequest::Get, id) => Ok(Dated::Listen(InSession { id, revision })),
+        (DatedRequest::Delete, Some(id)) => Ok(Dated::End(id)),
+        (DatedRequest::Delete, None) => Err(visitor.not_offered("there are no sessions to end")),
+    }
+}
+
+/// A request that is looked at.
+struct Visitor<'c, 'h> {
+    config: &'c DatedConfig,
+    headers: &'h Headers<'h>,
+    /// The id of the message, where it is a request.
+    id: Option<RequestId>,
+}
+
+impl Visitor<'_, '_> {
+    /// Whether the request is none of the handshake era: the server doesn't have that, or the
+    /// header names a revision of the other one that is served.
+    fn is_stateless(&self) -> bool {
+        let served = self.config.revisions;
+        let named = self.named_version().ok().flatten().and_then(revision);
+        served.intersection(Era::Handshake.revisions()).is_empty()
+            || named.is_some_and(|named| named.era() == Era::Stateless && served.contains(named))
+    }
+
+    /// What is left of the stateless era when its requests are served: it has neither streams
+    /// to `GET` nor sessions to `DELETE`, and no answers of clients.
+    fn stateless(&self, request: DatedRequest<'_, '_>) -> Result<Dated, Refusal> {
+        match request {
+            DatedRequest::Post(Envelope::Notification(_)) => Ok(Dated::Ignore),
+            DatedRequest::Post(_) => Err(self.refuse("only requests and notifications are taken")),
+            DatedRequest::Get | DatedRequest::Delete => {
+                Err(self.not_offered("only POST is offered"))
+            }
+        }
+    }
+
+    /// The header of an `initialize`. It need not be there, and the message says what is
+    /// proposed; but what it names must be a revision that opens with a handshake.
+    fn proposed_version(&self) -> Result<(), Refusal> {
+        match self.named_version()? {
+            None => Ok(()),
+            Some(name) => match revision(name) {
+                Some(revision) if revision.era() == Era::Handshake => Ok(()),
+                Some(_) | None => Err(self.unsupported(name)),
+            },
+        }
+    }
+
+    /// The revision of any other request.
+    fn version(&self) -> Result<Revision, Refusal> {
+        let served = self
+            .config
+            .revisions
+            .intersection(Era::Handshake.revisions());
+        let Some(name) = self.named_version()? else {
+            // 2025-06-18, basic/transports: without the header it is 2025-03-26, which had
+            // none. 2026-07-28 lets only servers assume so that serve such clients.
+            let assumed = Revision::V2025_03_26;
+            return match served.contains(assumed) {
+                true => Ok(assumed),
+                false => Err(self.missing_version()),
+            };
+        };
+        // It need not be the one that was agreed on: clients are known to send another.
+        revision(name)
+            .filter(|revision| served.contains(*revision))
+            .ok_or_else(|| self.unsupported(name))
+    }
+
+    fn named_version(&self) -> Result<Option<&str>, Refusal> {
+        self.once(RepeatedHeader::ProtocolVersion)?;
+        Ok(self.headers.protocol_version)
+    }
+
+    fn session(&self) -> Result<SessionId, Refusal> {
+        self.once(RepeatedHeader::SessionId)?;
+        let Some(text) = self.headers.session_id else {
+            return Err(self.refuse("Mcp-Session-Id is missing"));
+        };
+        // The id is a secret, or wants to be one: what is wrong is said without it.
+        SessionId::new(text).map_err(|bad| self.refuse(format!("Mcp-Session-Id {bad}")))
+    }
+
+    fn once(&self, header: RepeatedHeader) -> Result<(), Refusal> {
+        match self.headers.repeated.contains(header) {
+            true => Err(self.refuse(format!("{} is there more than once", header.name()))),
+            false => Ok(()),
+        }
+    }
+
+    fn unsupported(&self, name: &str) -> Refusal {
+        let served = self.config.revisions;
+        self.refuse(format!(
+            "MCP-Protocol-Version {:?} is not supported, only {served}",
+            shown(name)
+        ))
+    }
+
+    fn missing_version(&self) -> Refusal {
+        let mut refusal = self.refuse("MCP-Protocol-Version is missing");
+        let code = ErrorKind::HeaderMismatch.code(Revision::LATEST);
+        refusal.error.code = code.unwrap_or(refusal.error.code);
+        refusal
+    }
+
+    fn refuse(&self, message: impl Into<String>) -> Refusal {
+        Refusal::dated(400, self.id.clone(), message)
+    }
+
+    fn not_offered(&self, message: &str) -> Refusal {
+        Refusal::dated(405, None, message)
+    }
+}
+
+/// The id that an answer repeats. That of an answer is our own.
+fn own_id(request: DatedRequest<'_, '_>) -> Option<RequestId> {
+    match request {
+        DatedRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
+        DatedRequest::Post(_) | DatedRequest::Get | DatedRequest::Delete => None,
+    }
+}
+
+fn is_initialize(request: DatedRequest<'_, '_>) -> bool {
+    matches!(
+        request,
+        DatedRequest::Post(Envelope::Request(request)) if request.method == Method::Initialize.as_str()
+    )
+}
+
+fn has_initialize(request: DatedRequest<'_, '_>) -> bool {
+    let DatedRequest::Post(Envelope::Batch(batch)) = request else {
+        return false;
+    };
+    batch.parts().any(|part| match part {
+        Ok(Envelope::Request(request)) => request.method == Method::Initialize.as_str(),
+        Ok(_) | Err(_) => false,
+    })
+}
+
+/// Whether a message, or one of a batch, is answered. So is a part that is no message.
+fn wants_answer(message: &Envelope<'_>) -> bool {
+    match message {
+        Envelope::Request(_) => true,
+        Envelope::Notification(_) | Envelope::Success(_) | Envelope::Failure(_) => false,
+        Envelope::Batch(batch) => batch
+            .parts()
+            .any(|part| matches!(part, Ok(Envelope::Request(_)) | Err(_))),
+    }
+}
+
+fn revision(name: &str) -> Option<Revision> {
+    name.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! `x-mcp-header`: arguments of a tool that an HTTP request repeats as `Mcp-Param-…`.
+//!
+//! A server marks properties of a tool's input schema. The client sends the values of the
+//! marked arguments as headers beside the message, so that what stands between the two can
+//! route by them; the server refuses a call whose headers and arguments disagree. Since
+//! 2026-07-28, and on HTTP only. Finding the marks is the matter of [`annotations`]; how a
+//! value is written in a header that of [`headers`](super::headers).
+
+mod annotations;
+mod tokens;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use bowline_types::json::Kind;
+use bowline_types::{ErrorKind, JsonRef, RequestId};
+
+use super::headers::{encode_value, meaning};
+use super::route::{Refusal, refusal};
+
+pub use annotations::{AnnotationFault, BadAnnotation};
+
+/// The headers that a call of one tool has, as its input schema says.
+///
+/// ```
+/// use bowline_proto::server::ParamHeaders;
+/// use bowline_types::JsonRef;
+///
+/// let schema = r#"{"type":"object","properties":{
+///     "region":{"type":"string","x-mcp-header":"Region"},
+///     "query":{"type":"string"}}}"#;
+/// let headers = ParamHeaders::from_schema(JsonRef::parse(schema)?)?;
+///
+/// let arguments = JsonRef::parse(r#"{"region":"us-west1","query":"x"}"#)?;
+/// let sent: Vec<_> = headers.values(arguments).collect();
+/// assert_eq!(sent, [("Mcp-Param-Region", "us-west1".into())]);
+///
+/// assert!(headers.check(arguments, [("mcp-param-region", "us-west1")]).is_ok());
+/// assert!(headers.check(arguments, [("mcp-param-region", "us-east1")]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParamHeaders {
+    params: Vec<Param>,
+}
+
+/// An argument that is repeated in a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Param {
+    /// The name of the header.
+    header: String,
+    /// The names of the properties from the arguments to the value.
+    path: Vec<String>,
+}
+
+impl ParamHeaders {
+    /// As many properties of one tool may be annotated. HTTP servers take about a hundred
+    /// headers in all, so a tool with more could not be called.
+    pub const MAX: usize = 64;
+
+    /// Finds the annotations of a tool's `inputSchema`.
+    ///
+    /// Goes over the text once, whatever its size, with memory for its depth only.
+    ///
+    /// # Errors
+    ///
+    /// An annotation that the specification forbids. A client must not offer a tool that has
+    /// one; the error says which and why.
+    pub fn from_schema(input_schema: JsonRef<'_>) -> Result<Self, BadAnnotation> {
+        let params = annotations::find(input_schema.as_str())?;
+        Ok(Self { params })
+    }
+
+    /// Whether no property is annotated.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// The names of the headers, `Mcp-Param-…`.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|param| param.header.as_str())
+    }
+
+    /// What a client sends with a call: the headers of the arguments that are present and
+    /// not `null`, values encoded.
+    ///
+    /// Left out is also what no header can say: objects, arrays, and numbers that are no
+    /// integer of 53 bits. The arguments are wrong then, and the server says so.
+    pub fn values<'a>(
+        &'a self,
+        arguments: JsonRef<'a>,
+    ) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+        self.params.iter().filter_map(move |param| {
+            let value = match argument(arguments, &param.path) {
+                Argument::Text(text) => match encode_value(&text) {
+                    Cow::Borrowed(_) => text,
+                    Cow::Owned(encoded) => encoded.into(),
+                },
+                Argument::Integer(integer) => integer.to_string().into(),
+                Argument::Absent | Argument::Unsayable | Argument::Twice => return None,
+            };
+            Some((param.header.as_str(), value))
+        })
+    }
+
+    /// What a server does before it serves a call: compares the headers with the arguments.
+    /// `headers` are all those of the request, as pairs of name and value; other headers are
+    /// passed over.
+    ///
+    /// # Errors
+    ///
+    /// An argument without its header or with a wrong, repeated or unreadable one; also a
+    /// header without its argument, since whoever routed by it was misled.
+    pub fn check<'h>(
+        &self,
+        arguments: JsonRef<'_>,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    ) -> Result<(), ParamMismatch> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let mut found: Vec<(&Param, Option<&str>)> =
+            self.params.iter().map(|param| (param, None)).collect();
+        for (name, value) in headers {
+            let slot = found
+                .iter_mut()
+                .find(|(param, _)| param.header.eq_ignore_ascii_case(name));
+            if let Some((param, slot)) = slot
+                && slot.replace(value).is_some()
+            {
+                return Err(param.mismatch(ParamProblem::Repeated));
+            }
+        }
+        found.into_iter().try_for_each(|(param, header)| {
+            let outcome = compare(argument(arguments, &param.path), header);
+            outcome.map_err(|problem| param.mismatch(problem))
+        })
+    }
+}
+
+impl Param {
+    fn mismatch(&self, problem: ParamProblem) -> ParamMismatch {
+        ParamMismatch {
+            header: self.header.clone(),
+            problem,
+        }
+    }
+}
+
+/// Why a call is refused before it is served: a header and an argument disagree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamMismatch {
+    header: String,
+    problem: ParamProblem,
+}
+
+impl ParamMismatch {
+    /// The header, `Mcp-Param-…`.
+    pub fn header(&self) -> &str {
+        &self.header
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> ParamProblem {
+        self.problem
+    }
+
+    /// The refusal of the request with that id: 400 and −32020.
+    pub fn refusal(&self, id: &RequestId) -> Refusal {
+        refusal(id, ErrorKind::HeaderMismatch, self.to_string().into())
+    }
+}
+
+impl fmt::Display for ParamMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.header, self.problem)
+    }
+}
+
+impl std::error::Error for ParamMismatch {}
+
+/// What can be wrong with the header of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParamProblem {
+    /// The argument is there and the header isn't.
+    Missing,
+    /// The header is there more than once.
+    Repeated,
+    /// It has characters that no header may have, or Base64 that is none.
+    Unreadable,
+    /// It has another value than the argument.
+    Different,
+    /// It is there and the argument isn't, or is nothing that a header can say.
+    Unexpected,
+    /// The argument is there more than once.
+    Ambiguous,
+}
+
+impl fmt::Display for ParamProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::Repeated => "is there more than once",
+            Self::Unreadable => "can't be decoded",
+            Self::Different => "and its argument differ",
+            Self::Unexpected => "has no argument that it could repeat",
+            Self::Ambiguous => "repeats an argument that is there more than once",
+        })
+    }
+}
+
+/// An argument, as far as a header can say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Argument<'a> {
+    /// Not there, or `null`.
+    Absent,
+    /// A string, or a boolean in words.
+    Text(Cow<'a, str>),
+    Integer(i64),
+    /// Something that no header says.
+    Unsayable,
+    /// It is there more than once, and nobody knows which one a handler takes.
+    Twice,
+}
+
+/// The integers that a header carries: those that a double can tell from their neighbours.
+const SAYABLE: RangeInclusive<i64> = 1 - (1 << 53)..=(1 << 53) - 1;
+
+fn argument<'a>(arguments: JsonRef<'a>, path: &[String]) -> Argument<'a> {
+    let mut value = arguments;
+    for name in path {
+        let mut members = members(value, name).into_iter().flatten();
+        value = match (members.next(), members.next()) {
+            (Some(member), None) => member,
+            (Some(_), Some(_)) => return Argument::Twice,
+            (None, _) => return Argument::Absent,
+        };
+    }
+    match value.kind() {
+        Kind::Null => Argument::Absent,
+        Kind::String => match value.reader().string() {
+            Ok(text) => Argument::Text(text),
+            // Half of a surrogate pair is no text.
+            Err(_) => Argument::Unsayable,
+        },
+        Kind::Boolean => Argument::Text(value.as_str().into()),
+        // 42.0 is an integer to JSON Schema, and so it is to a header.
+        Kind::Number => match value.reader().integer() {
+            Ok(integer) if SAYABLE.contains(&integer) => Argument::Integer(integer),
+            Ok(_) | Err(_) => Argument::Unsayable,
+        },
+        Kind::Object | Kind::Array => Argument::Unsayable,
+    }
+}
+
+/// The first two members of that name; none when `object` isn't one.
+fn members<'a>(object: JsonRef<'a>, name: &str) -> [Option<JsonRef<'a>>; 2] {
+    let mut found = [None; 2];
+    // What was read before an error is of no use: the text is JSON, so there is none but
+    // that of a value which is no object.
+    let _ = object.reader().object(|reader, key| {
+        let value = reader.raw()?;
+        if key == name
+            && let Some(slot) = found.iter_mut().find(|slot| slot.is_none())
+        {
+            *slot = Some(value);
+        }
+        Ok(())
+    });
+    found
+}
+
+fn compare(argument: Argument<'_>, header: Option<&str>) -> Result<(), ParamProblem> {
+    let Some(header) = header else {
+        return match argument {
+            // 2026-07-28, basic/transports/streamable-http: a server must not expect the
+            // header of an argument that is null or absent.
+            Argument::Absent | Argument::Unsayable => Ok(()),
+            Argument::Text(_) | Argument::Integer(_) => Err(ParamProblem::Missing),
+            Argument::Twice => Err(ParamProblem::Ambiguous),
+        };
+    };
+    let header = meaning(header).ok_or(ParamProblem::Unreadable)?;
+    let is_equal = match argument {
+        Argument::Absent | Argument::Unsayable => return Err(ParamProblem::Unexpected),
+        Argument::Twice => return Err(ParamProblem::Ambiguous),
+        Argument::Text(text) => header == text,
+        Argument::Integer(integer) => {
+            let number = JsonRef::parse(&header).ok();
+            number.and_then(|number| number.reader().integer().ok()) == Some(integer)
+        }
+    };
+    is_equal.then_some(()).ok_or(ParamProblem::Different)
+}
+
+#[cfg(test)]
+mod tests;

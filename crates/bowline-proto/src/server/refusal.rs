@@ -1,0 +1,119 @@
+//! What a server refuses once it knows more than the message: a capability that the client
+//! lacks, a session that isn't there; and the HTTP status of a handler's error.
+
+use bowline_types::capabilities::{ClientCapabilities, ElicitationCapability, SamplingCapability};
+use bowline_types::error::MissingCapabilityData;
+use bowline_types::{ErrorKind, ErrorObject, JsonObject, RequestId, Revision, Wire};
+
+use super::route::{Refusal, StatelessRequest, refusal};
+
+impl Refusal {
+    /// The client lacks something that the request needs: 400 and −32021. `required` is all
+    /// that it needs.
+    pub fn missing_capability(id: &RequestId, required: ClientCapabilities) -> Self {
+        let kind = ErrorKind::MissingRequiredClientCapability;
+        let message = "the client lacks a capability that the request needs";
+        let mut refusal = refusal(id, kind, message.into());
+        // In the words of the revision, so that it can be repeated in a request of it.
+        let data = MissingCapabilityData::new(required).to_json(Revision::LATEST);
+        refusal.error.data = data.ok();
+        refusal
+    }
+
+    /// There is no such session, or no longer: 404, on which a client begins a new one.
+    /// `id` is that of the request, where the message is one.
+    pub fn unknown_session(id: Option<RequestId>) -> Self {
+        Self::dated(404, id, "there is no such session, or no longer")
+    }
+
+    /// A refusal in the handshake era, which has no code for it but that of JSON-RPC. A code
+    /// of the stateless era would tell a client of both that this era is spoken.
+    pub(super) fn dated(status: u16, id: Option<RequestId>, message: impl Into<String>) -> Self {
+        let code = ErrorKind::InvalidRequest.code(Revision::LATEST_HANDSHAKE);
+        Self {
+            status,
+            id,
+            error: ErrorObject::new(code.unwrap_or(-32600), message),
+        }
+    }
+}
+
+impl StatelessRequest<'_> {
+    /// Checks that the client has what is needed to serve the request.
+    ///
+    /// Extensions and experimental features count by their names; the settings in them are
+    /// the matter of whoever knows them.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::missing_capability`], when something isn't declared on this very request.
+    pub fn require(&self, required: &ClientCapabilities) -> Result<(), Refusal> {
+        if covers(&self.context.capabilities, required) {
+            return Ok(());
+        }
+        Err(Refusal::missing_capability(&self.id, required.clone()))
+    }
+}
+
+/// The HTTP status of an answer with a handler's error, in the stateless era.
+///
+/// An error is as good an answer as a result, so it is 200; but a capability that the client
+/// lacks (−32021) is 400, and a method that isn't there (−32601) 404, whoever finds out. What
+/// is refused before a handler sees it has its status in [`Refusal::status`].
+pub fn error_status(error: &ErrorObject) -> u16 {
+    match error.kind(Revision::LATEST) {
+        Some(ErrorKind::MissingRequiredClientCapability) => 400,
+        Some(ErrorKind::MethodNotFound) => 404,
+        _ => 200,
+    }
+}
+
+/// Whether a client that declares `declared` has all of `required`.
+fn covers(declared: &ClientCapabilities, required: &ClientCapabilities) -> bool {
+    let named = |declared: &Option<JsonObject>, required: &Option<JsonObject>| {
+        let none = JsonObject::new();
+        has_names(
+            declared.as_ref().unwrap_or(&none),
+            required.as_ref().unwrap_or(&none),
+        )
+    };
+    has_names(&declared.extras, &required.extras)
+        && named(&declared.experimental, &required.experimental)
+        && named(&declared.extensions, &required.extensions)
+        && has(&declared.roots, &required.roots, |_, _| true)
+        && has(&declared.sampling, &required.sampling, samples)
+        && has(&declared.elicitation, &required.elicitation, elicits)
+        && has(&declared.tasks, &required.tasks, |_, _| true)
+}
+
+/// What isn't required need not be there.
+fn has<T>(declared: &Option<T>, required: &Option<T>, covers: impl Fn(&T, &T) -> bool) -> bool {
+    match (declared, required) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(declared), Some(required)) => covers(declared, required),
+    }
+}
+
+fn samples(declared: &SamplingCapability, required: &SamplingCapability) -> bool {
+    has(&declared.context, &required.context, |_, _| true)
+        && has(&declared.tools, &required.tools, |_, _| true)
+        && has_names(&declared.extras, &required.extras)
+}
+
+/// Elicitation without a mode means forms, on both sides.
+fn elicits(declared: &ElicitationCapability, required: &ElicitationCapability) -> bool {
+    (declared.has_form() || !required.has_form())
+        && (declared.has_url() || !required.has_url())
+        && has_names(&declared.extras, &required.extras)
+}
+
+fn has_names(declared: &JsonObject, required: &JsonObject) -> bool {
+    required.iter().all(|(name, _)| {
+        name.unescape()
+            .is_some_and(|name| declared.contains_key(&name))
+    })
+}
+
+#[cfg(test)]
+mod tests;
