@@ -4,20 +4,18 @@
 //! both eras and prints the answers. It shows how little a driver has to do, and that the
 //! core needs no runtime; it is no library.
 
-use std::error::Error;
+mod tool;
+
 use std::io::{Read, Write, stdin, stdout};
 use std::process::{Child, Command, Stdio};
 
 use bowline_proto::connection::Event;
-use bowline_proto::server::{Session, SessionConfig, SessionEvent};
-use bowline_proto::{CallRequest, Config, Connection, IdCounter, Instant, Outcome, Payload};
-use bowline_types::capabilities::{ServerCapabilities, ToolsCapability};
+use bowline_proto::server::{Session, SessionConfig};
+use bowline_proto::{CallRequest, Config, Connection, IdCounter, Instant, Outcome};
 use bowline_types::common::Implementation;
-use bowline_types::lifecycle::DiscoverResult;
-use bowline_types::tools::{CallToolParams, CallToolResult};
-use bowline_types::{Era, Method, Revision, Revisions, Wire};
+use bowline_types::{Era, Revisions};
 
-type Outcomes<T> = Result<T, Box<dyn Error>>;
+use tool::{Outcomes, answer_all, capabilities, said};
 
 fn main() -> Outcomes<()> {
     if std::env::args().nth(1).as_deref() == Some("server") {
@@ -47,11 +45,7 @@ fn call_over_pipes(revisions: Revisions) -> Outcomes<String> {
     drop(child.stdin.take());
     child.wait()?;
     match outcome? {
-        Outcome::Result(payload) => {
-            let result: CallToolResult = payload.decode()?;
-            let text = result.content.first().and_then(|block| block.as_text());
-            Ok(text.unwrap_or("nothing").to_owned())
-        }
+        Outcome::Result(payload) => said(&payload),
         other => Err(format!("{other:?}").into()),
     }
 }
@@ -101,39 +95,10 @@ fn serve() -> Outcomes<()> {
             length => session.read_buffer().extend_from_slice(&chunk[..length]),
         }
         session.handle_read(Instant::START);
-        while let Some(event) = session.poll_event() {
-            if let SessionEvent::Request {
-                request,
-                method,
-                params,
-                context,
-            } = event
-            {
-                let agreed = session.revision().unwrap_or(Revision::LATEST_HANDSHAKE);
-                let revision = context.map_or(agreed, |context| context.revision);
-                let params = params.as_ref().map_or("{}", Payload::as_str);
-                let result = answer(method, params, revision)?;
-                session.respond(Instant::START, request, result)?;
-            }
-        }
+        answer_all(&mut session)?;
         while let Some(transmit) = session.poll_transmit() {
             output.write_all(&transmit.to_bytes())?;
         }
         output.flush()?;
     }
-}
-
-fn answer(method: Method, params: &str, revision: Revision) -> Outcomes<Payload> {
-    if method == Method::Discover {
-        let versions: Vec<String> = Revisions::ALL.iter().map(String::from).collect();
-        let result = DiscoverResult::new(versions, capabilities());
-        return Ok(Payload::encode(&result, revision)?);
-    }
-    let call = CallToolParams::from_json(params)?;
-    let text = format!("{} was called in {revision}", call.name);
-    Ok(Payload::encode(&CallToolResult::text(text), revision)?)
-}
-
-fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::new().tools(ToolsCapability::new())
 }

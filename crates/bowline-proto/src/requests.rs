@@ -171,12 +171,13 @@ impl Requests {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// None may be answered any more. Those that could, oldest first.
-    pub(crate) fn give_up_all(&mut self) -> Vec<RequestKey> {
+    /// None may be answered any more. Those that could, oldest first, and since when.
+    pub(crate) fn give_up_all(&mut self) -> Vec<(RequestKey, Instant)> {
         self.open.clear();
         self.deadlines.clear();
         let open = self.handled.iter_mut().filter_map(|(key, request)| {
-            std::mem::take(&mut request.may_be_answered).then_some(*key)
+            let was_open = std::mem::take(&mut request.may_be_answered);
+            was_open.then_some((*key, request.started))
         });
         open.collect()
     }

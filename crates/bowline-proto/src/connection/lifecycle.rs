@@ -50,8 +50,8 @@ impl Connection {
         }
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
+        // The driver stops all handlers when it hears of the end.
         self.end.end_all(now, |sent| outcome_of(&reason, sent));
-        self.end.requests.give_up_all();
         self.end.tell(Event::Closed(reason));
     }
 

@@ -8,6 +8,7 @@
 
 mod commands;
 mod event;
+mod headers;
 mod inbound;
 mod lifecycle;
 mod streams;
@@ -29,6 +30,7 @@ use crate::time::Instant;
 use crate::trace::Side;
 
 pub use event::Event;
+pub use headers::MessageHeaders;
 pub use streams::StreamEnd;
 
 /// A client's connection. See the [module](self).

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::message::Composer;
 use crate::outbox::{Outbox, Ticket, Transmit};
 use crate::outcome::{Outcome, Sent};
-use crate::requests::Requests;
+use crate::requests::{RequestKey, Requests};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{self, Side};
@@ -173,8 +173,12 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// Ends what waits, and forgets what is queued. `outcome` says how a call ends, by
-    /// whether it may have been seen.
-    pub(crate) fn end_all(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
+    /// whether it may have been seen. The requests of the peer that have no answer now.
+    pub(crate) fn end_all(
+        &mut self,
+        now: Instant,
+        outcome: impl Fn(Sent) -> Outcome,
+    ) -> Vec<RequestKey> {
         while let Some(call) = self.calls.first() {
             let Some(waiting) = self.calls.give_up(now, call) else {
                 break;
@@ -189,6 +193,12 @@ impl<E: Tell> Endpoint<E> {
         self.resend = None;
         self.paused = None;
         self.skipping = None;
+        let open = self.requests.give_up_all().into_iter();
+        let open = open.inspect(|(request, started)| {
+            let duration = now.since(*started);
+            trace::request_exception(self.side, request.get(), duration, "closed");
+        });
+        open.map(|(request, _)| request).collect()
     }
 }
 

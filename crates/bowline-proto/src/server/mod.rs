@@ -19,6 +19,22 @@ pub use dated::{Dated, DatedConfig, DatedRequest, InSession, dated};
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
 pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
 pub use refusal::error_status;
+pub(crate) use route::named_by;
 pub use route::{Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, route};
 pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};
 pub use session_id::{BadSessionId, SessionId};
+
+use bowline_types::RequestId;
+
+use crate::payload::Payload;
+
+/// Appends the answer to a request that no session knows: one of the stateless era, over
+/// HTTP. An error is written with [`envelope::write_error`](bowline_types::envelope::write_error).
+pub fn write_answer(out: &mut Vec<u8>, id: &RequestId, result: &Payload) {
+    out.reserve(result.as_str().len() + 64);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.to_string().as_bytes());
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(result.as_str().as_bytes());
+    out.push(b'}');
+}

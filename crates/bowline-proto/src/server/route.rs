@@ -328,7 +328,7 @@ fn in_meta(error: DecodeError) -> String {
 }
 
 /// The member of the parameters that `Mcp-Name` repeats.
-fn named_by(method: &str) -> Option<&'static str> {
+pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     match method.parse().ok()? {
         Method::CallTool | Method::GetPrompt => Some("name"),
         Method::ReadResource => Some("uri"),

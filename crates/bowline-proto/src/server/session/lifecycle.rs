@@ -78,14 +78,14 @@ impl Session {
         }
         self.change_phase(SessionPhase::Closed, reason.name());
         self.handshake = None;
-        self.end.end_all(now, |sent| match &reason {
+        let open = self.end.end_all(now, |sent| match &reason {
             CloseReason::Local => Outcome::Shutdown,
             other => Outcome::Lost {
                 reason: other.to_string(),
                 sent,
             },
         });
-        for request in self.end.requests.give_up_all() {
+        for request in open {
             self.end.tell(SessionEvent::RequestCancelled(request));
         }
         self.watched.clear();
