@@ -74,8 +74,7 @@ impl Subscriber for Collected {
 fn collect(run: impl FnOnce()) -> Vec<Row> {
     let collected = Collected::default();
     tracing::subscriber::with_default(collected.clone(), run);
-    let rows = collected.rows().clone();
-    rows
+    collected.rows().clone()
 }
 
 fn at(seconds: u64) -> Instant {
