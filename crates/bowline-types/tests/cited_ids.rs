@@ -42,11 +42,6 @@ fn every_cited_id_is_defined() {
 
 /// Rows of the core that are not proven yet, and what they wait for.
 const NOT_YET: &[(&str, &str)] = &[
-    (
-        "F-FR-23",
-        "a benchmark of the codecs: a ratio of times is no test",
-    ),
-    ("F-JR-18", "a benchmark: linear time is no test"),
     ("F-TO-06", "keepalive of the connection"),
     ("F-TO-10", "deadlines of handlers, in the server"),
     ("F-CA-04", "dropped futures, in the client"),
