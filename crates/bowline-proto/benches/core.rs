@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
-use bowline_proto::connection::Outcome;
+use bowline_proto::Outcome;
 use bowline_types::{Era, ErrorKind, ErrorObject, Revision, Revisions};
 
 use both_sides::{Answer, BothSides, Offers, body, result};
@@ -47,7 +47,7 @@ fn calls(table: &mut Table) {
             let (body, result) = (body(size), result(size));
             let mut sides = BothSides::ready(era);
             let mut call = || {
-                let outcome = sides.call(&body, Answer::Result(result.as_ref()));
+                let outcome = sides.call(&body, Answer::Result(&result));
                 assert!(matches!(outcome, Outcome::Result(_)), "{outcome:?}");
             };
             let times = repeated(if size > 100_000 { 3 } else { 300 }, &mut call);
@@ -89,7 +89,7 @@ fn waiting(table: &mut Table) {
             for (_, sides, best) in &mut all {
                 let start = Instant::now();
                 for _ in 0..200 {
-                    sides.call(&body, Answer::Result(result.as_ref()));
+                    sides.call(&body, Answer::Result(&result));
                 }
                 *best = best.min(nanos(start.elapsed()) / 200.0);
             }

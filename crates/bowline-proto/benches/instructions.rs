@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
 use std::{env, fs};
 
-use bowline_proto::connection::Outcome;
+use bowline_proto::Outcome;
 use bowline_types::{Era, ErrorObject};
 use bytes::Bytes;
 
@@ -84,7 +84,7 @@ fn call(era: Era, rounds: usize, size: usize, others: usize) {
     let mut sides = BothSides::ready(era);
     sides.hold(others);
     for _ in 0..rounds {
-        let outcome = sides.call(&body, Answer::Result(result.as_ref()));
+        let outcome = sides.call(&body, Answer::Result(&result));
         assert!(matches!(outcome, Outcome::Result(_)), "{outcome:?}");
     }
 }

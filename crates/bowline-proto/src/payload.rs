@@ -5,6 +5,9 @@ use std::fmt;
 use bowline_types::{DecodeError, Encoder, Json, JsonObject, JsonRef, Revision, Unsayable, Wire};
 use bytes::Bytes;
 
+/// A frame that is larger is not kept for the sake of a small part.
+const WASTE: usize = 4096;
+
 /// A JSON object as text: a slice of the frame that it came in, or what was encoded to be
 /// sent. Cloning it copies nothing.
 ///
@@ -36,9 +39,15 @@ impl Payload {
         Ok(Self(Bytes::from(text)))
     }
 
-    /// A part of a frame, without copying it.
+    /// A part of a frame, without copying it, unless it would keep alive a large frame of
+    /// which it is a small part.
     pub(crate) fn part(frame: &Bytes, part: JsonRef<'_>) -> Self {
-        Self(frame.slice_ref(part.as_str().as_bytes()))
+        let part = part.as_str().as_bytes();
+        let is_wasteful = frame.len() > WASTE && part.len() < frame.len() / 4;
+        Self(match is_wasteful {
+            true => Bytes::copy_from_slice(part),
+            false => frame.slice_ref(part),
+        })
     }
 
     /// The text.

@@ -2,12 +2,12 @@
 //!
 //! The only place where the hostile cases reach the state machines.
 
-use bowline_proto::codec::{Decoded, FrameDecoder, FrameLimits, Framing};
+use bowline_proto::codec::{FrameLimits, Framing};
 use bowline_proto::connection::Event;
-use bowline_proto::server::{Routed, RouterConfig, Session, SessionConfig, SessionEvent, route};
+use bowline_proto::server::{Session, SessionConfig, SessionEvent};
 use bowline_proto::{Config, Connection, IdCounter, Instant};
+use bowline_types::Era;
 use bowline_types::common::Implementation;
-use bowline_types::{Era, Revisions};
 
 /// A client that is ready, in the handshake era, with a peer that frames like this.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn ready(limits: FrameLimits, peer: Framing) -> Self {
         let mut config = Config::new(Implementation::new("client", "1.0"));
-        config.revisions(Era::Handshake.revisions()).frames(limits);
+        config.revisions(Era::Handshake.revisions());
+        config.limits().frames(limits);
         let mut connection = Connection::new(config, IdCounter::new());
         connection.open(NOW);
         let mut client = Self { connection };
@@ -57,8 +58,6 @@ impl Client {
 /// A server with a session that is ready.
 #[derive(Debug)]
 pub(crate) struct Server {
-    decoder: FrameDecoder,
-    router: RouterConfig,
     session: Session,
 }
 
@@ -66,8 +65,6 @@ impl Server {
     pub(crate) fn ready() -> Self {
         let config = SessionConfig::new(Implementation::new("server", "1.0"));
         let mut server = Self {
-            decoder: FrameDecoder::new(FrameLimits::default()),
-            router: RouterConfig::new(Revisions::ALL),
             session: Session::new(NOW, config),
         };
         server.reads(INITIALIZE.as_bytes());
@@ -77,16 +74,8 @@ impl Server {
     }
 
     pub(crate) fn reads(&mut self, bytes: &[u8]) {
-        self.decoder.push(bytes);
-        while let Some(decoded) = self.decoder.poll() {
-            let Decoded::Frame(frame) = decoded else {
-                panic!("no frame: {decoded:?}");
-            };
-            match route(&self.router, &frame, None) {
-                Routed::Session(message) => self.session.handle_message(NOW, &frame, message),
-                other => panic!("routed to {other:?}"),
-            }
-        }
+        self.session.read_buffer().extend_from_slice(bytes);
+        self.session.handle_read(NOW);
     }
 
     pub(crate) fn wants_read(&self) -> bool {

@@ -5,21 +5,22 @@
 
 #![allow(dead_code, reason = "each user takes what it needs")]
 
-use bowline_proto::codec::{Decoded, FrameDecoder, FrameLimits};
-use bowline_proto::connection::{CallRequest, Event, Outcome};
-use bowline_proto::server::{Routed, RouterConfig, Session, SessionConfig, SessionEvent, route};
-use bowline_proto::{CallId, Config, Connection, IdCounter, Instant, Transmit};
+use bowline_proto::connection::Event;
+use bowline_proto::server::{Session, SessionConfig, SessionEvent};
+use bowline_proto::{
+    CallId, CallRequest, Config, Connection, IdCounter, Instant, Outcome, Payload, RequestKey,
+};
 use bowline_types::capabilities::{ClientCapabilities, ServerCapabilities};
 use bowline_types::common::Implementation;
 use bowline_types::lifecycle::DiscoverResult;
-use bowline_types::{Era, ErrorObject, Json, JsonRef, Method, RequestId, Revisions, Wire};
-use bowline_types::{envelope, envelope::Envelope};
-use bytes::{Bytes, BytesMut};
+use bowline_types::{Era, ErrorObject, JsonObject, Method, Revision, Revisions, Wire};
+use bytes::Bytes;
 
 /// What the handler of the server says to every call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer<'a> {
-    Result(JsonRef<'a>),
+    /// A result that is already encoded, as the parameters of the call are.
+    Result(&'a Payload),
     Error(&'a ErrorObject),
     /// It is still at work.
     Nothing,
@@ -38,9 +39,8 @@ impl BothSides {
         let mut client = Config::new(Implementation::new("client", "1.0"));
         client
             .revisions(offers.client)
-            .capabilities(offers.client_capabilities())
-            .max_pending(MANY)
-            .max_queued(MANY);
+            .capabilities(offers.client_capabilities());
+        client.limits().max_pending(MANY).max_queued(MANY);
         Self {
             client: Connection::new(client, IdCounter::new()),
             server: Server::new(offers),
@@ -115,7 +115,10 @@ impl BothSides {
     /// The server notifies the client, which is told.
     pub(crate) fn notify(&mut self, body: &Bytes) {
         let method = Method::ResourceUpdated.as_str();
-        assert!(self.server.session.notify(method, body.clone()));
+        self.server
+            .session
+            .notify(None, method, body.clone())
+            .expect("there is room");
         self.carry(Answer::Nothing);
         self.notified();
     }
@@ -144,7 +147,7 @@ impl BothSides {
     fn carry_to_server(&mut self) -> bool {
         let mut has_sent = false;
         while let Some(transmit) = self.client.poll_transmit() {
-            write(&transmit, self.server.decoder.buffer());
+            transmit.append_to(self.server.session.read_buffer());
             has_sent = true;
         }
         has_sent
@@ -153,21 +156,11 @@ impl BothSides {
     fn carry_to_client(&mut self) {
         let buffer = self.client.read_buffer();
         while let Some(transmit) = self.server.session.poll_transmit() {
-            write(&transmit, buffer);
+            transmit.append_to(buffer);
         }
-        buffer.extend_from_slice(&self.server.answers);
-        self.server.answers.clear();
         if !buffer.is_empty() {
             self.client.handle_read(NOW);
         }
-    }
-}
-
-/// The copy of the transport: from the parts of a message into the buffer of the other side.
-fn write(transmit: &Transmit, buffer: &mut BytesMut) {
-    buffer.reserve(transmit.len());
-    for part in [&transmit.head, &transmit.body, &transmit.tail] {
-        buffer.extend_from_slice(part);
     }
 }
 
@@ -205,11 +198,7 @@ impl Offers {
 #[derive(Debug)]
 struct Server {
     offers: Offers,
-    router: RouterConfig,
-    decoder: FrameDecoder,
     session: Session,
-    /// Answers of the stateless era, which no session writes.
-    answers: Vec<u8>,
 }
 
 impl Server {
@@ -217,71 +206,44 @@ impl Server {
         let mut config = SessionConfig::new(Implementation::new("server", "1.0"));
         config
             .revisions(offers.server)
-            .capabilities(offers.server_capabilities())
-            .max_requests(MANY);
+            .capabilities(offers.server_capabilities());
+        config.limits().max_peer_requests(MANY);
         Self {
             offers,
-            router: RouterConfig::new(offers.server),
-            decoder: FrameDecoder::new(FrameLimits::default()),
             session: Session::new(NOW, config),
-            answers: Vec::new(),
         }
     }
 
     /// Reads what has come and answers it.
     fn work(&mut self, answer: Answer<'_>) {
-        while let Some(decoded) = self.decoder.poll() {
-            match decoded {
-                Decoded::Frame(frame) => self.frame(&frame, answer),
-                other => panic!("no frame: {other:?}"),
-            }
-        }
+        self.session.handle_read(NOW);
         while let Some(event) = self.session.poll_event() {
-            if let SessionEvent::Request { id, .. } = event {
-                self.respond(&id, answer);
+            match event {
+                SessionEvent::Request {
+                    request,
+                    method: Method::Discover,
+                    ..
+                } => self.discover(request),
+                SessionEvent::Request { request, .. } => self.respond(request, answer),
+                _ => {}
             }
         }
     }
 
-    fn frame(&mut self, frame: &Bytes, answer: Answer<'_>) {
-        match route(&self.router, frame, None) {
-            Routed::Session(message) => self.hand_on(frame, message),
-            Routed::Stateless(request) if request.method == Method::Discover => {
-                let versions: Vec<String> = self.offers.server.iter().map(String::from).collect();
-                let result = DiscoverResult::new(versions, self.offers.server_capabilities());
-                envelope::write_result(&mut self.answers, &request.id, &result, request.revision)
-                    .expect("a result that this revision has");
-                self.answers.push(b'\n');
-            }
-            Routed::Stateless(request) => self.answer_stateless(&request.id, answer),
-            Routed::Refused(refusal) => {
-                envelope::write_error(&mut self.answers, refusal.id.as_ref(), &refusal.error);
-                self.answers.push(b'\n');
-            }
-            other => panic!("routed to {other:?}"),
-        }
+    fn discover(&mut self, request: RequestKey) {
+        let versions: Vec<String> = self.offers.server.iter().map(String::from).collect();
+        let result = DiscoverResult::new(versions, self.offers.server_capabilities());
+        let result = Payload::encode(&result, Revision::LATEST).expect("this revision has it");
+        self.respond(request, Answer::Result(&result));
     }
 
-    fn hand_on(&mut self, frame: &Bytes, message: Envelope<'_>) {
-        self.session.handle_message(NOW, frame, message);
-    }
-
-    fn respond(&mut self, id: &RequestId, answer: Answer<'_>) {
+    fn respond(&mut self, request: RequestKey, answer: Answer<'_>) {
         match answer {
-            Answer::Result(result) => self.session.respond(id, result),
-            Answer::Error(error) => self.session.respond_error(id, error),
+            Answer::Result(result) => self.session.respond(NOW, request, result.clone()),
+            Answer::Error(error) => self.session.respond_error(NOW, request, error),
             Answer::Nothing => Ok(()),
         }
         .expect("the request is open");
-    }
-
-    fn answer_stateless(&mut self, id: &RequestId, answer: Answer<'_>) {
-        match answer {
-            Answer::Result(result) => envelope::write_raw_result(&mut self.answers, id, result),
-            Answer::Error(error) => envelope::write_error(&mut self.answers, Some(id), error),
-            Answer::Nothing => return,
-        }
-        self.answers.push(b'\n');
     }
 }
 
@@ -295,12 +257,10 @@ pub(crate) fn body(bytes: usize) -> Bytes {
 }
 
 /// The result of a `tools/call`, about `bytes` long.
-pub(crate) fn result(bytes: usize) -> Json {
+pub(crate) fn result(bytes: usize) -> Payload {
     let text = text(bytes.saturating_sub(42));
-    Json::parse(&format!(
-        r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#
-    ))
-    .expect("JSON")
+    let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+    JsonObject::parse(&result).expect("an object").into()
 }
 
 /// Prose with an escape in every 64 bytes or so, and not only ASCII.

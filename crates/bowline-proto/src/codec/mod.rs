@@ -24,9 +24,10 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A buffer that is larger than this and empty is given back.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-/// Gives back what a large frame left behind.
+/// Gives back what a large frame left behind. A buffer without room may be the end of a
+/// large one, which it would keep alive.
 fn shrink(buffer: &mut BytesMut) {
-    if buffer.is_empty() && buffer.capacity() > KEPT_CAPACITY {
+    if buffer.is_empty() && (buffer.capacity() > KEPT_CAPACITY || buffer.capacity() == 0) {
         *buffer = BytesMut::new();
     }
 }

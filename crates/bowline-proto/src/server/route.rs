@@ -4,6 +4,8 @@
 //! `_meta` must have, revision, headers against the message, method. What a handler needs
 //! to know (capabilities, parameters) is checked behind it.
 
+mod meta;
+
 use std::borrow::Cow;
 
 use bowline_types::capabilities::ClientCapabilities;
@@ -11,11 +13,13 @@ use bowline_types::common::Implementation;
 use bowline_types::envelope::{About, Envelope, EnvelopeError, Request};
 use bowline_types::error::UnsupportedVersionData;
 use bowline_types::logging::LoggingLevel;
-use bowline_types::meta::{RequestMeta, keys};
+use bowline_types::meta::keys;
 use bowline_types::{
     DecodeError, Era, ErrorKind, ErrorObject, JsonRef, Method, ProgressToken, RequestId, Revision,
     Revisions, Wire,
 };
+
+use meta::{MetaEntries, decoded};
 
 use super::headers::{Headers, RepeatedHeader, meaning};
 
@@ -136,16 +140,17 @@ struct Router<'c, 'h> {
 impl Router<'_, '_> {
     fn request<'a>(&self, request: Request<'a>) -> Result<Routed<'a>, Refusal> {
         let refuse = |kind, message: Cow<'static, str>| refusal(&request.id, kind, message);
-        let meta = meta_of(&request)
+        let meta = MetaEntries::of(&request)
             .map_err(|error| refuse(ErrorKind::InvalidParams, in_meta(error).into()))?;
-        let version = meta.get(keys::PROTOCOL_VERSION.name());
-        if !self.is_stateless(&request, version.is_some()) {
+        if !self.is_stateless(&request, meta.version.is_some()) {
             return match self.config.has_handshake() {
                 true => Ok(Routed::Session(Envelope::Request(request))),
                 false => Err(self.out_of_era(&request)),
             };
         }
-        let version = version.and_then(|version| version.reader().string().ok());
+        let version = meta
+            .version
+            .and_then(|version| version.reader().string().ok());
         let Some(version) = version else {
             return Err(missing_version(&request.id));
         };
@@ -166,9 +171,9 @@ impl Router<'_, '_> {
         };
         let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
         let context = RequestContext {
-            client_info: meta.read(keys::CLIENT_INFO).map_err(optional)?,
-            log_level: meta.read(keys::LOG_LEVEL).map_err(optional)?,
-            progress_token: meta.read(keys::PROGRESS_TOKEN).map_err(optional)?,
+            client_info: decoded(keys::CLIENT_INFO, meta.client_info).map_err(optional)?,
+            log_level: decoded(keys::LOG_LEVEL, meta.log_level).map_err(optional)?,
+            progress_token: decoded(keys::PROGRESS_TOKEN, meta.progress_token).map_err(optional)?,
             revision,
             capabilities,
         };
@@ -296,9 +301,9 @@ fn missing_version(id: &RequestId) -> Refusal {
 }
 
 /// The capabilities, which every stateless request must have.
-fn required(meta: &RequestMeta, id: &RequestId) -> Result<ClientCapabilities, Refusal> {
+fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities, Refusal> {
     let name = keys::CLIENT_CAPABILITIES.name();
-    match meta.read(keys::CLIENT_CAPABILITIES) {
+    match decoded(keys::CLIENT_CAPABILITIES, meta.capabilities) {
         Ok(Some(capabilities)) => Ok(capabilities),
         Ok(None) => {
             let message = format!("params._meta must have {name}");
@@ -308,17 +313,6 @@ fn required(meta: &RequestMeta, id: &RequestId) -> Result<ClientCapabilities, Re
             let message = in_meta(error);
             Err(refusal(id, ErrorKind::InvalidParams, message.into()))
         }
-    }
-}
-
-fn meta_of(request: &Request<'_>) -> Result<RequestMeta, DecodeError> {
-    let meta = match request.params {
-        Some(params) => params.reader().peek_member("_meta")?,
-        None => None,
-    };
-    match meta {
-        Some(meta) => RequestMeta::from_json(meta.as_str()),
-        None => Ok(RequestMeta::new()),
     }
 }
 
