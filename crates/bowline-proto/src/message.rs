@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use bowline_types::meta::{RequestMeta, keys};
+use bowline_types::wire::Encode as _;
 use bowline_types::{Encoder, ErrorObject, RequestId, envelope};
 use bytes::{Bytes, BytesMut};
 
@@ -116,7 +117,9 @@ impl Composer {
     pub(crate) fn result(&mut self, id: &RequestId, result: Payload) -> Transmit {
         let head = &mut self.scratch;
         head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        write!(head, "{id},\"result\":").expect("a vector takes every write");
+        let said = id.encode(&mut Encoder::lossless(head));
+        said.expect("every revision can say an id");
+        head.extend_from_slice(b",\"result\":");
         self.framed(TransmitKind::Answer, result.into_bytes(), "}", "}\n")
     }
 

@@ -330,9 +330,15 @@ impl<T> Calls<T> {
         such.map(|(id, _)| *id)
     }
 
-    /// The oldest call that waits.
-    pub(crate) fn first(&self) -> Option<CallId> {
-        self.pending.keys().next().copied()
+    /// Takes all calls out, oldest first, which will not have their answers. Late ones will
+    /// be known.
+    pub(crate) fn give_up_all(&mut self, now: Instant) -> BTreeMap<CallId, Call<T>> {
+        self.deadlines.clear();
+        let pending = std::mem::take(&mut self.pending);
+        for id in pending.keys() {
+            self.tombstones.insert(now, *id);
+        }
+        pending
     }
 
     pub(crate) fn len(&self) -> usize {

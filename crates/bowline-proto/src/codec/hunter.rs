@@ -2,6 +2,7 @@
 
 use bowline_types::envelope::About;
 use bowline_types::{RequestId, Wire};
+use memchr::memchr2;
 
 /// Bytes of an id that are kept. A longer one is not found.
 const MAX_ID: usize = 1024;
@@ -43,9 +44,31 @@ enum Place {
 
 impl IdHunter {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
+        let mut rest = bytes;
+        loop {
+            let uninteresting = self.uninteresting(rest);
+            rest = rest.get(uninteresting..).unwrap_or_default();
+            let Some((&byte, after)) = rest.split_first() else {
+                return;
+            };
             self.step(byte);
+            rest = after;
         }
+    }
+
+    /// How many of these bytes change nothing: most of a large frame is text.
+    fn uninteresting(&self, bytes: &[u8]) -> usize {
+        let is_id = self.depth == 1 && self.key == b"id";
+        let next = match self.place {
+            Place::Text { escaped: false } if !is_id => memchr2(b'"', b'\\', bytes),
+            Place::BeforeKey if self.depth == 0 => memchr2(b'{', b'[', bytes),
+            Place::Text { .. }
+            | Place::BeforeKey
+            | Place::Key { .. }
+            | Place::BeforeColon
+            | Place::Value => return 0,
+        };
+        next.unwrap_or(bytes.len())
     }
 
     /// The id that was found, and whether the frame makes a request or answers one.

@@ -51,8 +51,17 @@ pub struct SseDecoder {
     is_after_return: bool,
     event: Event,
     /// A line that is too long to be kept is going by.
-    is_skipping_line: bool,
+    skipped_line: Option<LongLine>,
     last_event_id: String,
+}
+
+/// A line that is too long to be kept, by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LongLine {
+    Data,
+    Comment,
+    /// A field that is ignored when it is so long.
+    Other,
 }
 
 /// What has been read of an event.
@@ -85,7 +94,7 @@ impl SseDecoder {
             is_at_start: true,
             is_after_return: false,
             event: Event::default(),
-            is_skipping_line: false,
+            skipped_line: None,
             last_event_id: String::new(),
         }
     }
@@ -109,7 +118,9 @@ impl SseDecoder {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(at) = memchr2(b'\r', b'\n', unsearched) else {
                 self.searched = self.buffer.len();
-                if self.searched > self.limit.saturating_add(MAX_FIELD) || self.is_skipping_line {
+                if self.searched > self.limit.saturating_add(MAX_FIELD)
+                    || self.skipped_line.is_some()
+                {
                     self.skip_partial_line();
                 }
                 return None;
@@ -155,9 +166,14 @@ impl SseDecoder {
 
     /// A line without its end.
     fn line(&mut self, line: Bytes) -> Option<SseItem> {
-        if std::mem::take(&mut self.is_skipping_line) {
-            self.skip_data(&line);
-            return None;
+        match self.skipped_line.take() {
+            None => {}
+            Some(LongLine::Data) => {
+                self.skip_data(&line);
+                return None;
+            }
+            Some(LongLine::Comment) => return Some(SseItem::Comment),
+            Some(LongLine::Other) => return None,
         }
         if line.is_empty() {
             return self.dispatch();
@@ -214,14 +230,23 @@ impl SseDecoder {
         let part = self.buffer.split();
         self.searched = 0;
         shrink(&mut self.buffer);
-        if self.is_skipping_line {
-            return self.skip_data(&part);
+        if let Some(line) = self.skipped_line {
+            if line == LongLine::Data {
+                self.skip_data(&part);
+            }
+            return;
         }
-        self.is_skipping_line = true;
-        // Of lines that aren't data nothing is kept.
-        if let Some(data) = part.strip_prefix(b"data:") {
-            self.event.data.give_up(data);
-        }
+        let data = part.strip_prefix(b"data:");
+        self.skipped_line = Some(match (data, part.first()) {
+            (Some(data), _) => {
+                self.event
+                    .data
+                    .give_up(data.strip_prefix(b" ").unwrap_or(data));
+                LongLine::Data
+            }
+            (None, Some(b':')) => LongLine::Comment,
+            (None, _) => LongLine::Other,
+        });
     }
 
     fn skip_data(&mut self, part: &[u8]) {
@@ -297,7 +322,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
 
 /// The time in a `retry` field, which counts only when it is all digits.
 fn retry(value: &[u8]) -> Option<SseItem> {
-    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+    if value.is_empty() || value.len() > MAX_FIELD || !value.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let millis = std::str::from_utf8(value).ok()?.parse().unwrap_or(u64::MAX);

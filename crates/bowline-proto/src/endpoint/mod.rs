@@ -179,10 +179,7 @@ impl<E: Tell> Endpoint<E> {
         now: Instant,
         outcome: impl Fn(Sent) -> Outcome,
     ) -> Vec<RequestKey> {
-        while let Some(call) = self.calls.first() {
-            let Some(waiting) = self.calls.give_up(now, call) else {
-                break;
-            };
+        for (call, waiting) in self.calls.give_up_all(now) {
             let sent = match waiting.tag.ticket {
                 Some(_) => Sent::No,
                 None => Sent::Maybe,
