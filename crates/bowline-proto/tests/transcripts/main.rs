@@ -9,12 +9,19 @@
 //! 0.010 * ready 2025-11-25     an event
 //! ```
 //!
-//! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and `*` are what follows, and must be what the file says.
+//! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and
+//! `*` are what follows, and must be what the file says. After each step everything is sent
+//! and told, unless the transcript holds it: `! hold messages` and `! hold events` until
+//! `! let go`; `! take` sends one message meanwhile, `! hear` tells one event.
+//!
 //! `BOWLINE_UPDATE_TRANSCRIPTS=1 cargo test -p bowline-proto --test transcripts` writes
-//! them anew. `#` begins a comment, `% name value` sets something up.
+//! them anew. `#` begins a comment, `% name value` sets something up. Which transcript shows
+//! what is in README.md.
 
 mod client;
+mod http;
 mod server;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,16 +94,15 @@ trait Player {
 
 /// Replays a transcript, and returns it as it should be.
 fn play(text: &str, player: &mut impl Player) -> String {
-    let mut script = Script {
-        millis: 0,
-        out: String::new(),
-    };
+    let mut script = Script::default();
     for line in text.lines() {
         match Line::parse(line) {
             Line::Step { millis, step } => {
                 script.advance(player, millis);
                 script.write(step);
-                player.step(&mut script, step);
+                if !script.holds(player, step) {
+                    player.step(&mut script, step);
+                }
                 script.effects(player);
             }
             Line::Effect => {}
@@ -107,9 +113,12 @@ fn play(text: &str, player: &mut impl Player) -> String {
 }
 
 /// A transcript as it is written.
+#[derive(Default)]
 struct Script {
     millis: u64,
     out: String,
+    holds_messages: bool,
+    holds_events: bool,
 }
 
 impl Script {
@@ -130,21 +139,44 @@ impl Script {
         self.millis = millis;
     }
 
+    /// Steps that are about the driver: whether this is one.
+    fn holds(&mut self, player: &mut impl Player, step: &str) -> bool {
+        match step {
+            "! hold messages" => self.holds_messages = true,
+            "! hold events" => self.holds_events = true,
+            "! let go" => (self.holds_messages, self.holds_events) = (false, false),
+            "! take" => drop(self.send(player)),
+            "! hear" => drop(self.hear(player)),
+            _ => return false,
+        }
+        true
+    }
+
     /// Writes what is sent and what is told.
     fn effects(&mut self, player: &mut impl Player) {
-        while let Some(transmit) = player.poll_transmit() {
-            let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
-            let text = match transmit.kind {
-                TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
-                _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
-            };
-            let stream = transmit.stream.map(|stream| stream.get());
-            let stream = stream.map_or(String::new(), |stream| format!("(on {stream}) "));
-            self.write(&format!("> {stream}{text}"));
-        }
-        while let Some(words) = player.poll_event() {
-            self.event(&words);
-        }
+        while !self.holds_messages && self.send(player).is_some() {}
+        while !self.holds_events && self.hear(player).is_some() {}
+    }
+
+    /// Writes the next message.
+    fn send(&mut self, player: &mut impl Player) -> Option<()> {
+        let transmit = player.poll_transmit()?;
+        let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
+        let text = match transmit.kind {
+            TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
+            _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
+        };
+        let stream = transmit.stream.map(|stream| stream.get());
+        let stream = stream.map_or(String::new(), |stream| format!("(on {stream}) "));
+        self.write(&format!("> {stream}{text}"));
+        Some(())
+    }
+
+    /// Writes the next event.
+    fn hear(&mut self, player: &mut impl Player) -> Option<()> {
+        let words = player.poll_event()?;
+        self.event(&words);
+        Some(())
     }
 
     fn event(&mut self, words: &str) {
