@@ -20,7 +20,7 @@ use crate::events::{Events, Tell};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
 use crate::message::Composer;
-use crate::outbox::{Outbox, Ticket, Transmit};
+use crate::outbox::{Outbox, StreamId, Ticket, Transmit};
 use crate::outcome::{Outcome, Sent};
 use crate::requests::Requests;
 use crate::stats::Stats;
@@ -73,6 +73,10 @@ pub(crate) struct Tag {
     /// Its place in the queue, until it has left.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) wants_progress: bool,
+    /// Where it was sent, and its cancellation goes.
+    pub(crate) stream: Option<StreamId>,
+    /// It is a `subscriptions/listen`, which the peer may end.
+    pub(crate) is_subscription: bool,
 }
 
 /// How an endpoint is set up.
@@ -172,23 +176,29 @@ impl<E: Tell> Endpoint<E> {
         self.events.push(event);
     }
 
-    /// Ends what waits, and forgets what is queued. `outcome` says how a call ends, by
-    /// whether it may have been seen.
+    /// Ends what waits, and forgets what is queued.
     pub(crate) fn end_all(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
+        self.end_calls(now, outcome);
+        self.outbox.clear();
+        self.resend = None;
+        self.paused = None;
+        self.skipping = None;
+    }
+
+    /// Ends the calls that wait. `outcome` says how, by whether a call may have been seen; one
+    /// that was not never leaves.
+    pub(crate) fn end_calls(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
         while let Some(call) = self.calls.first() {
             let Some(waiting) = self.calls.give_up(now, call) else {
                 break;
             };
-            let sent = match waiting.tag.ticket {
+            let ticket = waiting.tag.ticket;
+            let sent = match ticket.and_then(|ticket| self.outbox.take_back(ticket)) {
                 Some(_) => Sent::No,
                 None => Sent::Maybe,
             };
             self.conclude(now, call, &waiting, outcome(sent));
         }
-        self.outbox.clear();
-        self.resend = None;
-        self.paused = None;
-        self.skipping = None;
     }
 }
 
