@@ -76,6 +76,8 @@ pub struct Session {
     watched: BTreeSet<String>,
     watched_bytes: usize,
     log_level: Option<LoggingLevel>,
+    /// The client will say nothing more.
+    is_deaf: bool,
 }
 
 impl Session {
@@ -97,6 +99,7 @@ impl Session {
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,
+            is_deaf: false,
             config,
         }
     }
