@@ -47,13 +47,10 @@ const NOT_YET: &[(&str, &str)] = &[
         "a benchmark of the codecs: a ratio of times is no test",
     ),
     ("F-JR-18", "a benchmark: linear time is no test"),
-    ("F-TO-06", "keepalive of the connection"),
-    ("F-TO-10", "deadlines of handlers, in the server"),
-    ("F-CA-04", "dropped futures, in the client"),
-    ("F-CA-07", "handlers, in the server"),
-    ("F-CA-11", "queues of handlers, in the server"),
-    ("F-BP-04", "delivery of notifications, in the client"),
-    ("F-BP-05", "subscriptions, in the link"),
+    ("F-CA-04", "the client on tokio: its futures are dropped"),
+    ("F-CA-11", "the server on tokio: it queues handlers"),
+    ("F-BP-04", "the client on tokio: it delivers notifications"),
+    ("F-BP-05", "the link: it keeps subscriptions"),
 ];
 
 /// The sections of docs/faults.md whose core rows must be accounted for by now.
