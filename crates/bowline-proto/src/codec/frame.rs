@@ -256,6 +256,9 @@ impl FrameDecoder {
         match (state, self.framing) {
             (State::Reading, Some(Framing::Line) | None) => {
                 let line = trimmed(rest.freeze());
+                if line.len() > self.limits.frame {
+                    return Some(Skipping::whole(&line).finish());
+                }
                 (!line.is_empty()).then_some(Decoded::Frame(line))
             }
             (State::Reading, Some(Framing::ContentLength)) if rest.trim_ascii().is_empty() => None,
@@ -357,13 +360,7 @@ impl FrameDecoder {
 
     /// A whole line that is one or two bytes too long.
     fn refuse(&mut self, line: &[u8]) -> Step {
-        let mut hunter = IdHunter::default();
-        hunter.push(line);
-        let skipping = Skipping {
-            hunter,
-            size: line.len() as u64,
-            left: None,
-        };
+        let skipping = Skipping::whole(line);
         match self.limits.oversize {
             Oversize::Stop => self.state = State::Stopped,
             Oversize::Skip if skipping.size > self.limits.skipped => {
@@ -483,6 +480,17 @@ impl FrameDecoder {
 }
 
 impl Skipping {
+    /// A frame that has come as a whole.
+    fn whole(frame: &[u8]) -> Self {
+        let mut hunter = IdHunter::default();
+        hunter.push(frame);
+        Self {
+            hunter,
+            size: frame.len() as u64,
+            left: None,
+        }
+    }
+
     fn finish(self) -> Decoded {
         let (id, about) = self.hunter.finish();
         Decoded::TooLarge(TooLarge::new(id, about, self.size))

@@ -236,7 +236,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     pub(super) fn check_size(&self, message: &Transmit) -> Result<(), CallError> {
-        let size = message.len();
+        let size = message.frame_len();
         if size > self.limits.frames.frame {
             return Err(CallError::TooLarge { size });
         }
