@@ -23,22 +23,50 @@ mod http;
 mod server;
 mod settings;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_proto::{Instant, Outcome, Payload, Transmit, TransmitKind};
+
+/// README.md says what each transcript shows.
+#[test]
+fn every_transcript_is_named() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let text = std::fs::read_to_string(folder.join("README.md")).expect("the table");
+    let named: BTreeSet<String> = text
+        .split('`')
+        .filter(|word| word.starts_with("client/") || word.starts_with("server/"))
+        .filter(|word| *word != "server/discover")
+        .map(str::to_owned)
+        .collect();
+    let mut found = BTreeSet::new();
+    for side in ["client", "server"] {
+        let names = transcripts(&folder.join(side));
+        let names = names.iter().filter_map(|path| path.file_stem()?.to_str());
+        found.extend(names.map(|name| format!("{side}/{name}")));
+    }
+    let differing: Vec<_> = named.symmetric_difference(&found).collect();
+    assert!(differing.is_empty(), "named or found alone: {differing:?}");
+}
+
+/// The transcripts of a folder.
+fn transcripts(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder of transcripts")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .collect();
+    files.sort();
+    files
+}
 
 /// Replays every transcript below `folder` and compares.
 fn replay_all(folder: &str, replay: impl Fn(&str) -> String) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/transcripts")
         .join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("the folder of transcripts")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .collect();
-    files.sort();
+    let files = transcripts(&folder);
     let update = std::env::var_os("BOWLINE_UPDATE_TRANSCRIPTS").is_some();
     let mut wrong = Vec::new();
     for file in &files {
