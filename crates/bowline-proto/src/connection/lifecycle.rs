@@ -172,6 +172,10 @@ impl Connection {
         let Some(silence) = &mut self.silence else {
             return;
         };
+        if !self.end.wants_read() {
+            // It may have spoken: it is we who don't listen.
+            return silence.broken(now);
+        }
         match silence.check(now) {
             Verdict::Wait => {}
             Verdict::Ask { asked } => {
