@@ -74,6 +74,9 @@ pub enum CallError {
     IdsExhausted,
     /// The request that it is about was answered, cancelled, or never made.
     RequestClosed,
+    /// The request that it is about is of the stateless era, in which a server asks nothing:
+    /// it answers that it needs more.
+    Stateless,
 }
 
 impl fmt::Display for CallError {
@@ -85,6 +88,7 @@ impl fmt::Display for CallError {
             Self::QueueFull => f.write_str("too many messages wait to be sent"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
             Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
+            Self::Stateless => f.write_str("a client of the stateless era is not asked"),
             Self::RequestClosed => f.write_str("the request that it is about is no longer open"),
         }
     }

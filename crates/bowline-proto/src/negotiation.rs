@@ -229,7 +229,7 @@ impl Negotiation {
 
     /// The server refused `initialize`.
     pub(crate) fn on_initialize_error(&mut self, error: ErrorObject) -> Step {
-        let State::Initializing { .. } = self.state else {
+        let State::Initializing { probe_is_open } = self.state else {
             return Step::Wait;
         };
         // A server that names its revisions has told that ours is not among them.
@@ -237,10 +237,18 @@ impl Negotiation {
             Ok(Some(data)) => data.supported,
             Ok(None) | Err(_) => return self.fail(NegotiationError::Refused(error)),
         };
-        if self.in_common(&theirs).is_empty() {
+        let common = self.in_common(&theirs);
+        if common.is_empty() {
             return self.fail(no_common(self.ours, &theirs));
         }
-        self.fail(NegotiationError::Refused(error))
+        match common.intersection(Era::Stateless.revisions()).newest() {
+            // It is only slow: its answer to the probe is still to come.
+            Some(revision) if probe_is_open => {
+                self.state = State::Probing(revision);
+                Step::Wait
+            }
+            Some(_) | None => self.fail(NegotiationError::Refused(error)),
+        }
     }
 
     /// The server's answer to `initialize` can't be read.

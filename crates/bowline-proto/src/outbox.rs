@@ -50,6 +50,13 @@ impl Transmit {
         self.head.len() + self.body.len() + self.tail.len()
     }
 
+    /// Bytes of the frame, without the headers before it and the line end behind it.
+    pub(crate) fn frame_len(&self) -> usize {
+        let headers = self.head.iter().position(|byte| *byte == b'{').unwrap_or(0);
+        let line_end = usize::from(self.tail.ends_with(b"\n"));
+        self.len() - headers - line_end
+    }
+
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -47,6 +47,8 @@ pub(crate) struct PeerRequest {
     /// Where it came from and its answer goes to.
     pub(crate) stream: Option<StreamId>,
     pub(crate) started: Instant,
+    /// Whether it is of the stateless era, in which the peer is not asked back.
+    pub(crate) is_stateless: bool,
     deadline: Option<Instant>,
     may_be_answered: bool,
 }
@@ -117,6 +119,7 @@ impl Requests {
             id,
             stream,
             started: now,
+            is_stateless: false,
             deadline,
             may_be_answered: true,
         };
@@ -130,6 +133,13 @@ impl Requests {
         self.id_bytes -= size_of_id(&request.id);
         self.close(key, &request);
         request.may_be_answered.then_some(request)
+    }
+
+    /// The request is of the stateless era.
+    pub(crate) fn set_stateless(&mut self, key: RequestKey) {
+        if let Some(request) = self.handled.get_mut(&key) {
+            request.is_stateless = true;
+        }
     }
 
     /// A request that may be answered.

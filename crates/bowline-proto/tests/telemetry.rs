@@ -150,6 +150,7 @@ fn eventful_client() {
                 .expect("it is open");
         }
     }
+    while client.poll_transmit().is_some() {}
     client.handle_timeout(at(60));
     client.handle_lost(at(61), CANARY);
 }

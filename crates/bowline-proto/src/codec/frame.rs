@@ -480,7 +480,7 @@ impl FrameDecoder {
 }
 
 impl Skipping {
-    /// A frame that is here as a whole.
+    /// A frame that has come as a whole.
     fn whole(frame: &[u8]) -> Self {
         let mut hunter = IdHunter::default();
         hunter.push(frame);

@@ -1,7 +1,7 @@
 //! What the server says.
 
 use bowline_types::envelope::{
-    About, Envelope, EnvelopeError, Failure, Notification, Request, Success,
+    About, Envelope, EnvelopeError, Failure, Fault, Notification, Request, Success,
 };
 use bowline_types::error::ErrorKind;
 use bowline_types::progress::CancelledParams;
@@ -44,7 +44,7 @@ impl Connection {
             return self.close_with(now, CloseReason::Peer(fault));
         }
         self.end.refuse_too_large(too_large, self.may_answer());
-        if let (Some(id), About::Answer) = (&too_large.id, too_large.about)
+        if let (Some(id), About::Answer | About::Unknown) = (&too_large.id, too_large.about)
             && let Found::Pending(call) = self.end.calls.find(now, id, &self.end.counter)
         {
             self.fail_call(now, call, Outcome::TooLarge { size });
@@ -182,9 +182,10 @@ impl Connection {
         if let Some(request) = self.end.cancelled_by_peer(now, &id) {
             return self.end.tell(Event::RequestCancelled(request));
         }
-        // A server of the stateless era ends a subscription so; the id is ours.
+        // A server of the stateless era ends a subscription so, and nothing else; the id is
+        // ours.
         match self.end.calls.find(now, &id, &self.end.counter) {
-            Found::Pending(call) if self.is_stateless() && self.is_users(call) => {
+            Found::Pending(call) if self.is_stateless() && self.is_subscription(call) => {
                 self.fail_call(now, call, Outcome::CancelledByServer);
             }
             Found::Pending(_) | Found::GivenUp | Found::Ended | Found::Unknown => {
@@ -208,7 +209,12 @@ impl Connection {
     fn handle_malformed(&mut self, now: Instant, frame: &Bytes, error: &EnvelopeError) {
         let size = frame.len() as u64;
         self.end.count_malformed(error.fault().name(), frame, size);
-        match (error.id(), error.about()) {
+        let about = match error.fault() {
+            // Without a method it can only be meant as an answer.
+            Fault::NothingSaid => About::Answer,
+            _ => error.about(),
+        };
+        match (error.id(), about) {
             (Some(id), About::Answer) => {
                 if let Found::Pending(call) = self.end.calls.find(now, id, &self.end.counter) {
                     self.fail_call(now, call, Outcome::Invalid(error.to_string()));

@@ -172,6 +172,10 @@ impl Connection {
         let Some(silence) = &mut self.silence else {
             return;
         };
+        if !self.end.wants_read() {
+            // It may have spoken: it is we who don't listen.
+            return silence.broken(now);
+        }
         match silence.check(now) {
             Verdict::Wait => {}
             Verdict::Ask { asked } => {
@@ -184,8 +188,12 @@ impl Connection {
                 let method = self.ping_method();
                 let meta = self.stateless_meta.clone();
                 let purpose = Purpose::Keepalive;
-                self.end
-                    .call_internally(now, purpose, method, &meta, Bytes::new(), UNLIMITED);
+                let asked =
+                    self.end
+                        .call_internally(now, purpose, method, &meta, Bytes::new(), UNLIMITED);
+                if asked.is_none() {
+                    self.close_with(now, CloseReason::IdsExhausted);
+                }
             }
             Verdict::Dead { missed } => {
                 let fault = PeerFault::Silent { missed };
@@ -238,10 +246,10 @@ impl Connection {
         Bytes::copy_from_slice(members.as_bytes())
     }
 
-    /// Whether a call is one of the user's.
-    pub(super) fn is_users(&self, call: CallId) -> bool {
-        let purpose = self.end.calls.get(call).map(|waiting| waiting.tag.purpose);
-        purpose == Some(Purpose::User)
+    /// Whether a call is a subscription of the stateless era.
+    pub(super) fn is_subscription(&self, call: CallId) -> bool {
+        let waiting = self.end.calls.get(call);
+        waiting.is_some_and(|waiting| waiting.tag.is_subscription)
     }
 }
 

@@ -56,7 +56,7 @@ impl<E: Tell> Endpoint<E> {
         let request = self.requests.finish(key).ok_or(RespondError::NotOpen)?;
         let duration = now.since(request.started);
         let mut message = self.composer.result(&request.id, result);
-        let size = message.len();
+        let size = message.frame_len();
         let mut answered = Ok(());
         let mut code = None;
         if self.check_size(&message).is_err() {
@@ -80,7 +80,7 @@ impl<E: Tell> Endpoint<E> {
     ) -> Result<(), RespondError> {
         let request = self.requests.finish(key).ok_or(RespondError::NotOpen)?;
         let mut message = self.composer.error(Some(&request.id), error);
-        let size = message.len();
+        let size = message.frame_len();
         let mut answered = Ok(());
         if self.check_size(&message).is_err() {
             let error = ErrorObject::new(error.code, "the error is too large to be told");

@@ -62,6 +62,8 @@ impl<E: Tell> Endpoint<E> {
             purpose: Purpose::User,
             ticket: Some(ticket.map_err(|_| CallError::QueueFull)?),
             wants_progress: request.wants_progress,
+            stream: context.stream,
+            is_subscription: request.method == Method::Listen.as_str(),
         };
         let timeouts = request.timeouts.unwrap_or(context.timeouts);
         self.calls.insert(now, call, timeouts, tag);
@@ -94,6 +96,8 @@ impl<E: Tell> Endpoint<E> {
             purpose,
             ticket: Some(ticket),
             wants_progress: false,
+            stream: None,
+            is_subscription: false,
         };
         self.calls.insert(now, call, timeouts, tag);
         trace::request_start(self.side, Direction::Out, call.get(), method.as_str());
@@ -144,7 +148,8 @@ impl<E: Tell> Endpoint<E> {
         // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor is a
         // question of ours that the user knows nothing of.
         if has_left && waiting.tag.purpose == Purpose::User {
-            let message = self.cancel_message(call, form, reason);
+            let mut message = self.cancel_message(call, form, reason);
+            message.stream = waiting.tag.stream;
             self.outbox.push_owed(message);
         }
         Some(waiting)
@@ -231,7 +236,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     pub(super) fn check_size(&self, message: &Transmit) -> Result<(), CallError> {
-        let size = message.len();
+        let size = message.frame_len();
         if size > self.limits.frames.frame {
             return Err(CallError::TooLarge { size });
         }

@@ -20,7 +20,7 @@ use crate::events::{Events, Tell};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
 use crate::message::Composer;
-use crate::outbox::{Outbox, Ticket, Transmit};
+use crate::outbox::{Outbox, StreamId, Ticket, Transmit};
 use crate::outcome::{Outcome, Sent};
 use crate::requests::{RequestKey, Requests};
 use crate::stats::Stats;
@@ -73,6 +73,10 @@ pub(crate) struct Tag {
     /// Its place in the queue, until it has left.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) wants_progress: bool,
+    /// Where it was sent, and its cancellation goes.
+    pub(crate) stream: Option<StreamId>,
+    /// It is a `subscriptions/listen`, which the peer may end.
+    pub(crate) is_subscription: bool,
 }
 
 /// How an endpoint is set up.
@@ -179,13 +183,7 @@ impl<E: Tell> Endpoint<E> {
         now: Instant,
         outcome: impl Fn(Sent) -> Outcome,
     ) -> Vec<RequestKey> {
-        for (call, waiting) in self.calls.give_up_all(now) {
-            let sent = match waiting.tag.ticket {
-                Some(_) => Sent::No,
-                None => Sent::Maybe,
-            };
-            self.conclude(now, call, &waiting, outcome(sent));
-        }
+        self.end_calls(now, outcome);
         self.outbox.clear();
         self.resend = None;
         self.paused = None;
@@ -196,6 +194,18 @@ impl<E: Tell> Endpoint<E> {
             trace::request_exception(self.side, request.get(), duration, "closed");
         });
         open.map(|(request, _)| request).collect()
+    }
+
+    /// Ends the calls that wait; one that has not been seen never leaves.
+    pub(crate) fn end_calls(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
+        for (call, waiting) in self.calls.give_up_all(now) {
+            let ticket = waiting.tag.ticket;
+            let sent = match ticket.and_then(|ticket| self.outbox.take_back(ticket)) {
+                Some(_) => Sent::No,
+                None => Sent::Maybe,
+            };
+            self.conclude(now, call, &waiting, outcome(sent));
+        }
     }
 }
 

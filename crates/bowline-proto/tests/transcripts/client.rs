@@ -1,35 +1,31 @@
 //! Transcripts of a client's connection.
 
-use std::time::Duration;
-
-use bowline_proto::codec::{FrameLimits, Framing, Oversize};
+use bowline_proto::codec::{Framing, Oversize};
 use bowline_proto::connection::{Event, StreamEnd};
 use bowline_proto::{
     CallError, CallId, CallRequest, CancelDialect, Carrier, Config, Connection, IdCounter, Instant,
-    Keepalive, Payload, RequestKey, Timeouts, Transmit,
+    Keepalive, Payload, RequestKey, Transmit,
 };
 use bowline_types::common::Implementation;
-use bowline_types::{Era, ErrorObject, JsonObject, Revision};
+use bowline_types::{Era, ErrorObject, JsonObject};
 use bytes::Bytes;
 
+use super::settings::{self, seconds};
 use super::{Player, Script, counted, ending, play, replay_all, with_params};
 
 #[test]
 fn transcripts_of_clients_hold() {
     let count = replay_all("client", replay);
-    assert!(count >= 20, "only {count} transcripts");
+    assert!(count >= 110, "only {count} transcripts");
 }
 
 fn replay(text: &str) -> String {
     let mut config = Config::new(Implementation::new("client", "1"));
     let mut counter = IdCounter::new();
-    for line in text.lines() {
-        let Some(setting) = line.strip_prefix("% ") else {
-            continue;
-        };
-        match setting.strip_prefix("first-id ") {
-            Some(first) => counter = IdCounter::starting_at(first.parse().expect("an id")),
-            None => configure(&mut config, setting),
+    for (name, value) in settings::of(text) {
+        match name {
+            "first-id" => counter = IdCounter::starting_at(value.parse().expect("an id")),
+            _ => configure(&mut config, name, value),
         }
     }
     let mut client = Client {
@@ -42,64 +38,27 @@ fn replay(text: &str) -> String {
     play(text, &mut client)
 }
 
-fn configure(config: &mut Config, setting: &str) {
-    let (name, value) = setting.split_once(' ').unwrap_or((setting, ""));
-    let seconds = || Duration::from_secs(value.parse().expect("seconds"));
+fn configure(config: &mut Config, name: &str, value: &str) {
     match name {
-        "revisions" => {
-            let revisions = value
-                .split(',')
-                .map(|name| name.parse::<Revision>().expect("a revision"));
-            config.revisions(revisions.collect())
-        }
+        "revisions" => config.revisions(settings::revisions(value)),
         "known-era" if value == "handshake" => config.known_era(Some(Era::Handshake)),
         "known-era" => config.known_era(Some(Era::Stateless)),
         "carrier" => config.carrier(Carrier::StreamPerRequest),
         "framing" => config.framing(Framing::ContentLength),
         "cancel" => config.cancel_dialect(CancelDialect::CancelRequest),
-        "handshake-timeout" => config.handshake_timeout(seconds()),
-        "call-timeout" => config.call_timeouts(Timeouts::new(seconds(), Duration::from_secs(600))),
-        "startup-timeout" => config.startup_timeout(Some(seconds())),
+        "handshake-timeout" => config.handshake_timeout(seconds(value)),
+        "startup-timeout" => config.startup_timeout(Some(seconds(value))),
+        "probe-timeout" => config.probe_timeout(seconds(value)),
+        "call-timeout" => config.call_timeouts(settings::timeouts(value)),
         "keepalive" => {
             let (interval, missed) = value.split_once(' ').expect("an interval and a limit");
-            let interval = Duration::from_secs(interval.parse().expect("seconds"));
-            config.keepalive(Some(Keepalive::new(
-                interval,
-                missed.parse().expect("a limit"),
-            )))
+            let missed = missed.parse().expect("a limit");
+            config.keepalive(Some(Keepalive::new(seconds(interval), missed)))
         }
         other => {
-            limit(config, other, value);
+            settings::limit(config.limits(), Oversize::Stop, other, value);
             config
         }
-    };
-}
-
-fn limit(config: &mut Config, name: &str, value: &str) {
-    let number = || value.parse().expect("a number");
-    let limits = config.limits();
-    match name {
-        "max-pending" => limits.max_pending(number()),
-        "max-queued" => limits.max_queued(number()),
-        "max-queued-bytes" => limits.max_queued_bytes(number()),
-        "max-peer-requests" => limits.max_peer_requests(number()),
-        "max-peer-id-bytes" => limits.max_peer_id_bytes(number()),
-        "max-batch" => limits.max_batch(number()),
-        "max-undelivered" => limits.max_undelivered(number()),
-        "nonsense" => limits.nonsense_budget(value.parse().expect("a number")),
-        "stall-timeout" => {
-            limits.stall_timeout(Duration::from_secs(value.parse().expect("seconds")))
-        }
-        "max-frame" => {
-            let (frame, policy) = value.split_once(' ').unwrap_or((value, "stop"));
-            let mut frames = FrameLimits::default();
-            frames.frame = frame.parse().expect("a number");
-            if policy == "skip" {
-                frames.oversize = Oversize::Skip;
-            }
-            limits.frames(frames)
-        }
-        other => panic!("unknown setting {other}"),
     };
 }
 
@@ -119,86 +78,11 @@ impl Player for Client {
         }
         let command = step.strip_prefix("! ").expect("a command");
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
-        match name {
-            "open" => self.connection.open(now),
-            "call" => {
-                let made = self.call(now, rest);
-                script.refusal(made.err());
-            }
-            "cancel" => {
-                let call = self.call_of(rest);
-                self.connection.cancel(now, call, "no longer wanted");
-            }
-            "notify" => {
-                let (method, body) = rest.split_once(' ').unwrap_or((rest, ""));
-                let sent = self
-                    .connection
-                    .notify(method, Bytes::copy_from_slice(body.as_bytes()));
-                script.refusal(sent.err());
-            }
-            "ping" => match self.connection.ping(now) {
-                Ok(call) => self.calls.push(call),
-                Err(error) => script.refusal(Some(error)),
-            },
-            "respond" => {
-                let (request, result) = rest.split_once(' ').expect("a request and a result");
-                let request = self.request_of(request);
-                let result = Payload::from(JsonObject::parse(result).expect("a result"));
-                script.refusal(self.connection.respond(now, request, result).err());
-            }
-            "respond-error" => {
-                let request = self.request_of(rest);
-                let error = ErrorObject::new(-1, "user rejected");
-                script.refusal(self.connection.respond_error(now, request, &error).err());
-            }
-            "release" => {
-                let request = self.request_of(rest);
-                self.connection.release(now, request);
-            }
-            "waiting-for-us" => {
-                let (call, is_waiting) = rest.split_once(' ').expect("a call and a state");
-                let call = self.call_of(call);
-                let is_waiting = is_waiting == "yes";
-                self.connection.set_waiting_for_us(now, call, is_waiting);
-            }
-            "busy" => {
-                let transmit = self.last.take().expect("something was sent");
-                self.connection.handle_busy(now, transmit);
-            }
-            "activity" => self.connection.handle_activity(now),
-            "bytes" => {
-                let text = rest.replace("\\n", "\n");
-                self.connection
-                    .read_buffer()
-                    .extend_from_slice(text.as_bytes());
-                self.connection.handle_read(now);
-            }
-            "wants-read" => {
-                let wants = self.connection.wants_read();
-                script.event(&format!("wants to read: {wants}"));
-            }
-            "sample" => {
-                let sample = self.connection.malformed_sample().unwrap_or("none");
-                script.event(&format!("sample: {sample}"));
-            }
-            "close" => self.connection.close(now),
-            "eof" => self.connection.handle_eof(now),
-            "lost" => self.connection.handle_lost(now, rest),
-            "wait" => {}
-            "end" => {
-                let (call, how) = rest.split_once(' ').expect("a call and an end");
-                let call = self.call_of(call);
-                let end = match how {
-                    "complete" => StreamEnd::Complete,
-                    "lost" => StreamEnd::Lost("reset".into()),
-                    "not-sent" => StreamEnd::NotSent("refused".into()),
-                    status => StreamEnd::Refused(status.parse().expect("a status")),
-                };
-                self.connection.handle_stream_end(now, call, end);
-            }
-            "stats" => script.event(&self.stats()),
-            other => panic!("unknown command {other}"),
-        }
+        let is_known = self.wants(script, name, rest)
+            || self.answers(script, name, rest)
+            || self.world(now, name, rest)
+            || self.shows(script, name);
+        assert!(is_known, "unknown command {name}");
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -227,6 +111,114 @@ impl Player for Client {
 }
 
 impl Client {
+    /// What the application wants. Whether it is such a command.
+    fn wants(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
+        let now = script.now();
+        match name {
+            "open" => self.connection.open(now),
+            "call" => script.refusal(self.call(now, rest).err()),
+            "ping" => match self.connection.ping(now) {
+                Ok(call) => self.calls.push(call),
+                Err(error) => script.refusal(Some(error)),
+            },
+            "cancel" => {
+                let call = self.call_of(rest);
+                self.connection.cancel(now, call, "no longer wanted");
+            }
+            "notify" => {
+                let (method, body) = rest.split_once(' ').unwrap_or((rest, ""));
+                let sent = self.connection.notify(method, body.to_owned());
+                script.refusal(sent.err());
+            }
+            "waiting-for-us" => {
+                let (call, is_waiting) = rest.split_once(' ').expect("a call and a state");
+                let (call, is_waiting) = (self.call_of(call), is_waiting == "yes");
+                self.connection.set_waiting_for_us(now, call, is_waiting);
+            }
+            "close" => self.connection.close(now),
+            "wait" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// What a handler of the application does.
+    fn answers(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
+        let now = script.now();
+        let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        match name {
+            "respond" => {
+                let request = self.request_of(number);
+                let result = Payload::from(JsonObject::parse(rest).expect("a result"));
+                script.refusal(self.connection.respond(now, request, result).err());
+            }
+            "respond-error" => {
+                let request = self.request_of(number);
+                let words = if rest.is_empty() {
+                    "user rejected"
+                } else {
+                    rest
+                };
+                let error = ErrorObject::new(-1, words);
+                script.refusal(self.connection.respond_error(now, request, &error).err());
+            }
+            "release" => {
+                let request = self.request_of(number);
+                self.connection.release(now, request);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What the world does, beside what the peer says.
+    fn world(&mut self, now: Instant, name: &str, rest: &str) -> bool {
+        match name {
+            "busy" => {
+                let transmit = self.last.take().expect("something was sent");
+                self.connection.handle_busy(now, transmit);
+            }
+            "activity" => self.connection.handle_activity(now),
+            "bytes" => {
+                let text = rest.replace("\\n", "\n");
+                let buffer = self.connection.read_buffer();
+                buffer.extend_from_slice(text.as_bytes());
+                self.connection.handle_read(now);
+            }
+            "eof" => self.connection.handle_eof(now),
+            "lost" => self.connection.handle_lost(now, rest),
+            "end" => {
+                let (call, how) = rest.split_once(' ').expect("a call and an end");
+                let call = self.call_of(call);
+                let end = match how {
+                    "complete" => StreamEnd::Complete,
+                    "lost" => StreamEnd::Lost("reset".into()),
+                    "not-sent" => StreamEnd::NotSent("refused".into()),
+                    status => StreamEnd::Refused(status.parse().expect("a status")),
+                };
+                self.connection.handle_stream_end(now, call, end);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What is to be seen from outside.
+    fn shows(&self, script: &mut Script, name: &str) -> bool {
+        let words = match name {
+            "wants-read" => format!("wants to read: {}", self.connection.wants_read()),
+            "sample" => {
+                let sample = self.connection.malformed_sample().unwrap_or("none");
+                format!("sample: {sample}")
+            }
+            "handled" => format!("handles {}", self.connection.handled()),
+            "stats" => self.stats(),
+            _ => return false,
+        };
+        script.event(&words);
+        true
+    }
+
     /// The frame as it stands, with its line end on a shared stream.
     fn peer_says(&mut self, now: Instant, frame: &str) {
         if self.is_shared {
@@ -250,10 +242,7 @@ impl Client {
             if word == "progress" {
                 wants_progress = true;
             } else if let Some(seconds) = word.strip_prefix("timeout=") {
-                let idle = Duration::from_secs(seconds.parse().expect("seconds"));
-                let mut limits = Timeouts::new(idle, Duration::from_secs(20));
-                limits.progress_counts = true;
-                timeouts = Some(limits);
+                timeouts = Some(settings::timeouts(&format!("{seconds} 20")));
             } else {
                 break;
             }

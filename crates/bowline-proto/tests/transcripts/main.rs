@@ -9,29 +9,64 @@
 //! 0.010 * ready 2025-11-25     an event
 //! ```
 //!
-//! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and `*` are what follows, and must be what the file says.
+//! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and
+//! `*` are what follows, and must be what the file says. After each step everything is sent
+//! and told, unless the transcript holds it: `! hold messages` and `! hold events` until
+//! `! let go`; `! take` sends one message meanwhile, `! hear` tells one event.
+//!
 //! `BOWLINE_UPDATE_TRANSCRIPTS=1 cargo test -p bowline-proto --test transcripts` writes
-//! them anew. `#` begins a comment, `% name value` sets something up.
+//! them anew. `#` begins a comment, `% name value` sets something up. Which transcript shows
+//! what is in README.md.
 
 mod client;
+mod http;
 mod server;
+mod settings;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_proto::{Instant, Outcome, Payload, Transmit, TransmitKind};
+
+/// README.md says what each transcript shows.
+#[test]
+fn every_transcript_is_named() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let text = std::fs::read_to_string(folder.join("README.md")).expect("the table");
+    let named: BTreeSet<String> = text
+        .split('`')
+        .filter(|word| word.starts_with("client/") || word.starts_with("server/"))
+        .filter(|word| *word != "server/discover")
+        .map(str::to_owned)
+        .collect();
+    let mut found = BTreeSet::new();
+    for side in ["client", "server"] {
+        let names = transcripts(&folder.join(side));
+        let names = names.iter().filter_map(|path| path.file_stem()?.to_str());
+        found.extend(names.map(|name| format!("{side}/{name}")));
+    }
+    let differing: Vec<_> = named.symmetric_difference(&found).collect();
+    assert!(differing.is_empty(), "named or found alone: {differing:?}");
+}
+
+/// The transcripts of a folder.
+fn transcripts(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder of transcripts")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .collect();
+    files.sort();
+    files
+}
 
 /// Replays every transcript below `folder` and compares.
 fn replay_all(folder: &str, replay: impl Fn(&str) -> String) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/transcripts")
         .join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("the folder of transcripts")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .collect();
-    files.sort();
+    let files = transcripts(&folder);
     let update = std::env::var_os("BOWLINE_UPDATE_TRANSCRIPTS").is_some();
     let mut wrong = Vec::new();
     for file in &files {
@@ -87,16 +122,15 @@ trait Player {
 
 /// Replays a transcript, and returns it as it should be.
 fn play(text: &str, player: &mut impl Player) -> String {
-    let mut script = Script {
-        millis: 0,
-        out: String::new(),
-    };
+    let mut script = Script::default();
     for line in text.lines() {
         match Line::parse(line) {
             Line::Step { millis, step } => {
                 script.advance(player, millis);
                 script.write(step);
-                player.step(&mut script, step);
+                if !script.holds(player, step) {
+                    player.step(&mut script, step);
+                }
                 script.effects(player);
             }
             Line::Effect => {}
@@ -107,9 +141,12 @@ fn play(text: &str, player: &mut impl Player) -> String {
 }
 
 /// A transcript as it is written.
+#[derive(Default)]
 struct Script {
     millis: u64,
     out: String,
+    holds_messages: bool,
+    holds_events: bool,
 }
 
 impl Script {
@@ -130,21 +167,44 @@ impl Script {
         self.millis = millis;
     }
 
+    /// Steps that are about the driver: whether this is one.
+    fn holds(&mut self, player: &mut impl Player, step: &str) -> bool {
+        match step {
+            "! hold messages" => self.holds_messages = true,
+            "! hold events" => self.holds_events = true,
+            "! let go" => (self.holds_messages, self.holds_events) = (false, false),
+            "! take" => drop(self.send(player)),
+            "! hear" => drop(self.hear(player)),
+            _ => return false,
+        }
+        true
+    }
+
     /// Writes what is sent and what is told.
     fn effects(&mut self, player: &mut impl Player) {
-        while let Some(transmit) = player.poll_transmit() {
-            let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
-            let text = match transmit.kind {
-                TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
-                _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
-            };
-            let stream = transmit.stream.map(|stream| stream.get());
-            let stream = stream.map_or(String::new(), |stream| format!("(on {stream}) "));
-            self.write(&format!("> {stream}{text}"));
-        }
-        while let Some(words) = player.poll_event() {
-            self.event(&words);
-        }
+        while !self.holds_messages && self.send(player).is_some() {}
+        while !self.holds_events && self.hear(player).is_some() {}
+    }
+
+    /// Writes the next message.
+    fn send(&mut self, player: &mut impl Player) -> Option<()> {
+        let transmit = player.poll_transmit()?;
+        let text = String::from_utf8(transmit.to_bytes()).expect("UTF-8");
+        let text = match transmit.kind {
+            TransmitKind::Reset(call) => format!("(reset of the stream of {call})"),
+            _ => text.trim_end_matches('\n').replace("\r\n", "\\r\\n"),
+        };
+        let stream = transmit.stream.map(|stream| stream.get());
+        let stream = stream.map_or(String::new(), |stream| format!("(on {stream}) "));
+        self.write(&format!("> {stream}{text}"));
+        Some(())
+    }
+
+    /// Writes the next event.
+    fn hear(&mut self, player: &mut impl Player) -> Option<()> {
+        let words = player.poll_event()?;
+        self.event(&words);
+        Some(())
     }
 
     fn event(&mut self, words: &str) {

@@ -1,28 +1,28 @@
 //! Transcripts of a server's session. `<` is what the client says. On a shared stream the
-//! session reads it; with `% carrier http` it is a POST, whose headers and stream stand before
-//! the message: `< [7 Mcp-Method: tools/list] {…}`.
+//! session reads it; with `% carrier http` it is an HTTP request, whose stream and headers
+//! stand before the message: `< [7 Mcp-Method: tools/list] {…}`.
 
 use std::time::Duration;
 
-use bowline_proto::codec::FrameLimits;
-use bowline_proto::server::{
-    Headers, Routed, RouterConfig, Session, SessionConfig, SessionEvent, route,
+use bowline_proto::codec::Oversize;
+use bowline_proto::server::{DatedConfig, RouterConfig, Session, SessionConfig, SessionEvent};
+use bowline_proto::{CallId, CallRequest, Carrier, Instant, Payload, RequestKey, Transmit};
+use bowline_types::capabilities::{
+    ClientCapabilities, ResourcesCapability, SamplingCapability, ServerCapabilities,
+    ToolsCapability,
 };
-use bowline_proto::{
-    CallId, CallRequest, Carrier, Instant, Payload, RequestKey, StreamId, Transmit,
-};
-use bowline_types::capabilities::{ResourcesCapability, ServerCapabilities, ToolsCapability};
 use bowline_types::common::Implementation;
 use bowline_types::logging::LoggingLevel;
-use bowline_types::{ErrorObject, JsonObject, Revision, Revisions, envelope};
-use bytes::Bytes;
+use bowline_types::{ErrorObject, JsonObject, Revisions};
 
+use super::http::Http;
+use super::settings::{self, seconds};
 use super::{Player, Script, counted, ending, play, replay_all, with_params};
 
 #[test]
 fn transcripts_of_servers_hold() {
     let count = replay_all("server", replay);
-    assert!(count >= 14, "only {count} transcripts");
+    assert!(count >= 80, "only {count} transcripts");
 }
 
 fn replay(text: &str) -> String {
@@ -32,16 +32,18 @@ fn replay(text: &str) -> String {
         .logging(JsonObject::new());
     let mut config = SessionConfig::new(Implementation::new("server", "1"));
     config.capabilities(capabilities);
-    let mut revisions = Revisions::ALL;
-    for line in text.lines() {
-        if let Some(setting) = line.strip_prefix("% ") {
-            configure(&mut config, &mut revisions, setting);
-        }
+    let mut http = Http {
+        router: RouterConfig::new(Revisions::ALL),
+        dated: None,
+        required: ClientCapabilities::new(),
+    };
+    for (name, value) in settings::of(text) {
+        configure(&mut config, &mut http, name, value);
     }
     let mut server = Server {
         is_shared: !text.contains("\n% carrier http"),
         session: Session::new(Instant::START, config),
-        router: RouterConfig::new(revisions),
+        http,
         calls: Vec::new(),
         requests: Vec::new(),
         last: None,
@@ -49,50 +51,37 @@ fn replay(text: &str) -> String {
     play(text, &mut server)
 }
 
-fn configure(config: &mut SessionConfig, revisions: &mut Revisions, setting: &str) {
-    let (name, value) = setting.split_once(' ').unwrap_or((setting, ""));
+fn configure(config: &mut SessionConfig, http: &mut Http, name: &str, value: &str) {
     let number = || value.parse::<usize>().expect("a number");
-    let seconds = || Duration::from_secs(value.parse().expect("seconds"));
     match name {
         "revisions" => {
-            let names = value
-                .split(',')
-                .map(|name| name.parse::<Revision>().expect("a revision"));
-            *revisions = names.collect();
-            config.revisions(*revisions);
+            let revisions = settings::revisions(value);
+            config.revisions(revisions);
+            http.router = RouterConfig::new(revisions);
         }
         "carrier" => drop(config.carrier(Carrier::StreamPerRequest)),
-        "max-requests" => drop(config.limits().max_peer_requests(number())),
-        "max-id-bytes" => drop(config.limits().max_peer_id_bytes(number())),
-        "max-queued" => drop(config.limits().max_queued(number())),
-        "max-pending" => drop(config.limits().max_pending(number())),
-        "max-batch" => drop(config.limits().max_batch(number())),
-        "max-undelivered" => drop(config.limits().max_undelivered(number())),
+        "dated" if value == "without-sessions" => {
+            let config = DatedConfig::new(http.router.revisions);
+            http.dated = Some(config.without_sessions());
+        }
+        "dated" => http.dated = Some(DatedConfig::new(http.router.revisions)),
+        "requires-sampling" => {
+            http.required = ClientCapabilities::new().sampling(SamplingCapability::new());
+        }
         "max-watched" => drop(config.max_watched(number(), 1000)),
         "max-watched-bytes" => drop(config.max_watched(1000, number())),
-        "nonsense" => drop(
-            config
-                .limits()
-                .nonsense_budget(value.parse().expect("a number")),
-        ),
-        "stall-timeout" => drop(config.limits().stall_timeout(seconds())),
-        "handler-timeout" => drop(config.handler_timeout(Some(seconds()))),
-        "max-frame" => {
-            let mut frames = FrameLimits::default();
-            frames.frame = number();
-            frames.oversize = bowline_proto::codec::Oversize::Skip;
-            config.limits().frames(frames);
-        }
+        "handler-timeout" => drop(config.handler_timeout(Some(seconds(value)))),
+        "ask-timeout" => drop(config.ask_timeouts(settings::timeouts(value))),
         "only-logs" => drop(config.handshake_timeout(Duration::from_secs(30), true)),
         "no-capabilities" => drop(config.capabilities(ServerCapabilities::new())),
-        other => panic!("unknown setting {other}"),
+        other => settings::limit(config.limits(), Oversize::Skip, other, value),
     }
 }
 
 struct Server {
     session: Session,
     is_shared: bool,
-    router: RouterConfig,
+    http: Http,
     calls: Vec<CallId>,
     requests: Vec<RequestKey>,
     last: Option<Transmit>,
@@ -106,58 +95,11 @@ impl Player for Server {
         }
         let command = step.strip_prefix("! ").expect("a command");
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
-        let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
-        match name {
-            "respond" => {
-                let result = Payload::from(JsonObject::parse(second).expect("a result"));
-                let request = self.request_of(first);
-                script.refusal(self.session.respond(now, request, result).err());
-            }
-            "respond-error" => {
-                let error = ErrorObject::new(-32603, "failed");
-                let request = self.request_of(first);
-                script.refusal(self.session.respond_error(now, request, &error).err());
-            }
-            "release" => {
-                let request = self.request_of(first);
-                self.session.release(now, request);
-            }
-            "ask" => self.ask(script, None, rest),
-            "ask-about" => self.ask(script, Some(self.request_of(first)), second),
-            "cancel" => {
-                let call = self.calls[first.parse::<usize>().expect("a number") - 1];
-                self.session.cancel(now, call, "no longer wanted");
-            }
-            "notify" => {
-                let sent = self.session.notify(None, first, second.to_owned());
-                script.refusal(sent.err());
-            }
-            "notify-about" => {
-                let (method, body) = second.split_once(' ').unwrap_or((second, ""));
-                let about = Some(self.request_of(first));
-                let sent = self.session.notify(about, method, body.to_owned());
-                script.refusal(sent.err());
-            }
-            "busy" => {
-                let transmit = self.last.take().expect("something was sent");
-                self.session.handle_busy(now, transmit);
-            }
-            "shut-down" => self.session.shut_down(),
-            "eof" => self.session.handle_eof(now),
-            "lost" => self.session.handle_lost(now, rest),
-            "close" => self.session.close(now),
-            "wait" => {}
-            "wants-read" => {
-                let wants = self.session.wants_read();
-                script.event(&format!("wants to read: {wants}"));
-            }
-            "sample" => {
-                let sample = self.session.malformed_sample().unwrap_or("none");
-                script.event(&format!("sample: {sample}"));
-            }
-            "show" => script.event(&self.show()),
-            other => panic!("unknown command {other}"),
-        }
+        let is_known = self.wants(script, name, rest)
+            || self.answers(script, name, rest)
+            || self.world(now, name, rest)
+            || self.shows(script, name);
+        assert!(is_known, "unknown command {name}");
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -193,39 +135,95 @@ impl Server {
             buffer.extend_from_slice(b"\n");
             return self.session.handle_read(script.now());
         }
-        self.client_posts(script, frame);
+        self.http.request(script, frame, &mut self.session);
     }
 
-    /// A POST: `[STREAM NAME: VALUE, NAME: VALUE] MESSAGE`.
-    fn client_posts(&mut self, script: &mut Script, post: &str) {
-        let (head, frame) = post
-            .strip_prefix('[')
-            .and_then(|post| post.split_once("] "))
-            .expect("a head in brackets");
-        let (stream, headers) = head.split_once(' ').unwrap_or((head, ""));
-        let stream = StreamId::new(stream.parse().expect("the number of a stream"));
-        let headers = headers.split(", ").filter_map(|pair| pair.split_once(": "));
-        let headers = Headers::collect(headers);
-        let frame = Bytes::copy_from_slice(frame.as_bytes());
-        match route(&self.router, &frame, Some(&headers)) {
-            Routed::Session(message) => {
-                let now = script.now();
-                self.session
-                    .handle_message(now, Some(stream), &frame, message);
+    /// What the application wants. Whether it is such a command.
+    fn wants(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
+        let now = script.now();
+        let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
+        match name {
+            "ask" => self.ask(script, None, rest),
+            "ask-about" => self.ask(script, Some(self.request_of(first)), second),
+            "cancel" => {
+                let call = self.calls[first.parse::<usize>().expect("a number") - 1];
+                self.session.cancel(now, call, "no longer wanted");
             }
-            Routed::Stateless(request) => {
-                let (method, id) = (request.method, request.id);
-                script.event(&format!("stateless {method}, id {id}"));
+            "notify" => {
+                let sent = self.session.notify(None, first, second.to_owned());
+                script.refusal(sent.err());
             }
-            Routed::Refused(refusal) => {
-                let mut out = Vec::new();
-                envelope::write_error(&mut out, refusal.id.as_ref(), &refusal.error);
-                let text = String::from_utf8(out).expect("UTF-8");
-                let (stream, status) = (stream.get(), refusal.status);
-                script.write(&format!("> (on {stream}) {status} {text}"));
+            "notify-about" => {
+                let (method, body) = second.split_once(' ').unwrap_or((second, ""));
+                let about = Some(self.request_of(first));
+                let sent = self.session.notify(about, method, body.to_owned());
+                script.refusal(sent.err());
             }
-            other => panic!("{other:?}"),
+            "shut-down" => self.session.shut_down(),
+            "close" => self.session.close(now),
+            "wait" => {}
+            _ => return false,
         }
+        true
+    }
+
+    /// What a handler of the application does.
+    fn answers(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
+        let now = script.now();
+        let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        match name {
+            "respond" => {
+                let result = Payload::from(JsonObject::parse(rest).expect("a result"));
+                let request = self.request_of(number);
+                script.refusal(self.session.respond(now, request, result).err());
+            }
+            "respond-error" => {
+                let words = if rest.is_empty() { "failed" } else { rest };
+                let error = ErrorObject::new(-32603, words);
+                let request = self.request_of(number);
+                script.refusal(self.session.respond_error(now, request, &error).err());
+            }
+            "release" => {
+                let request = self.request_of(number);
+                self.session.release(now, request);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What the world does, beside what the client says.
+    fn world(&mut self, now: Instant, name: &str, rest: &str) -> bool {
+        match name {
+            "busy" => {
+                let transmit = self.last.take().expect("something was sent");
+                self.session.handle_busy(now, transmit);
+            }
+            "bytes" => {
+                let buffer = self.session.read_buffer();
+                buffer.extend_from_slice(rest.replace("\\n", "\n").as_bytes());
+                self.session.handle_read(now);
+            }
+            "eof" => self.session.handle_eof(now),
+            "lost" => self.session.handle_lost(now, rest),
+            _ => return false,
+        }
+        true
+    }
+
+    /// What is to be seen from outside.
+    fn shows(&self, script: &mut Script, name: &str) -> bool {
+        let words = match name {
+            "wants-read" => format!("wants to read: {}", self.session.wants_read()),
+            "sample" => {
+                let sample = self.session.malformed_sample().unwrap_or("none");
+                format!("sample: {sample}")
+            }
+            "show" => self.show(),
+            _ => return false,
+        };
+        script.event(&words);
+        true
     }
 
     fn ask(&mut self, script: &mut Script, about: Option<RequestKey>, rest: &str) {

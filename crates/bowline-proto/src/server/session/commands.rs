@@ -70,6 +70,14 @@ impl Session {
         request: CallRequest,
     ) -> Result<CallId, CallError> {
         let stream = self.stream_of(about)?;
+        let about_request = about.and_then(|request| self.end.requests.get(request));
+        if about_request.is_some_and(|request| request.is_stateless) {
+            return Err(CallError::Stateless);
+        }
+        if self.is_deaf {
+            // Nobody is left to answer.
+            return Err(CallError::Closed);
+        }
         let may_ask_early = about.is_some() || request.method == Method::Ping.as_str();
         match self.phase {
             SessionPhase::Ready => {}
@@ -95,7 +103,9 @@ impl Session {
     }
 
     /// Sends a notification. `about` is the request of the client that it belongs to, as
-    /// progress does: when that was answered or cancelled, nothing is sent.
+    /// progress does: when that was answered or cancelled, nothing is sent. Without one the
+    /// client must have said `initialize`: one of the stateless era is told nothing that it
+    /// didn't ask for.
     ///
     /// # Errors
     ///
@@ -108,6 +118,9 @@ impl Session {
     ) -> Result<(), NotifyError> {
         if self.phase == SessionPhase::Closed {
             return Err(CallError::Closed);
+        }
+        if about.is_none() && self.revision.is_none() {
+            return Err(CallError::NotReady);
         }
         let stream = self.stream_of(about)?;
         self.end.notify(method, body.into(), stream)

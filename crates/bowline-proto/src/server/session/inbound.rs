@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// The client will say nothing more. What is being handled may still be answered: some
-    /// write their requests, close, and read.
+    /// write their requests, close, and read. What we asked has no answer any more.
     pub fn handle_eof(&mut self, now: Instant) {
         self.handle_read(now);
         if self.phase != SessionPhase::Closed
@@ -40,6 +40,13 @@ impl Session {
         {
             self.decoded(now, decoded);
         }
+        self.end.note_flow(now);
+        self.is_deaf = true;
+        let reason = "the client closed the stream";
+        self.end.end_calls(now, |sent| Outcome::Lost {
+            reason: reason.into(),
+            sent,
+        });
         self.shut_down();
     }
 

@@ -1,13 +1,6 @@
 //! A client as a server has it: one client on one stream, or one session over HTTP.
 //!
-//! It holds what a client's `initialize` has settled, the requests that are being handled,
-//! our own requests to the client, the log level and the watched resources. Like the client's
-//! connection it is driven from outside: bytes, messages and time go in, messages and events
-//! come out.
-//!
-//! On a shared stream it reads the bytes itself and serves both eras side by side. Over HTTP
-//! the driver asks [`route`](super::route) first: a request of the stateless era needs no
-//! session, and the rest comes here with the stream on which it came.
+//! See [`Session`].
 
 mod commands;
 mod config;
@@ -63,7 +56,16 @@ impl SessionPhase {
     }
 }
 
-/// A server's session. See the [module](self).
+/// A client as a server has it: one client on one stream, or one session over HTTP.
+///
+/// It holds what a client's `initialize` has settled, the requests that are being handled,
+/// our own requests to the client, the log level and the watched resources. Like the client's
+/// [`Connection`](crate::Connection) it is driven from outside: bytes, messages and time go
+/// in, messages and events come out.
+///
+/// On a shared stream it reads the bytes itself and serves both eras side by side. Over HTTP
+/// the driver asks [`route`](super::route) first: a request of the stateless era needs no
+/// session, and the rest comes here with the stream on which it came.
 #[derive(Debug)]
 pub struct Session {
     config: SessionConfig,
@@ -76,6 +78,8 @@ pub struct Session {
     watched: BTreeSet<String>,
     watched_bytes: usize,
     log_level: Option<LoggingLevel>,
+    /// The client will say nothing more.
+    is_deaf: bool,
 }
 
 impl Session {
@@ -97,6 +101,7 @@ impl Session {
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,
+            is_deaf: false,
             config,
         }
     }

@@ -33,6 +33,7 @@ impl Session {
         let Some(request) = self.end.admit(now, &id, method.as_str(), None, timeout) else {
             return;
         };
+        self.end.requests.set_stateless(request);
         let params = (params != JsonRef::EMPTY_OBJECT).then(|| Payload::part(frame, params));
         self.end.tell(SessionEvent::Request {
             request,

@@ -1,0 +1,258 @@
+//! Limits and times of a server.
+
+use bowline_proto::codec::FrameLimits;
+use bowline_proto::server::{Session, SessionConfig, SessionEvent, SessionPhase};
+use bowline_proto::{CallRequest, Limits, Outcome, Payload, Timeouts};
+use bowline_types::Revision;
+use bowline_types::common::Implementation;
+
+use super::{
+    SECOND, ZERO, answers, ask, at, just_before, ping, request, requests, server, server_of,
+};
+
+fn with_limits(configure: impl FnOnce(&mut Limits)) -> Session {
+    server(|config| configure(config.limits()))
+}
+
+fn is_closed(session: &Session) -> bool {
+    session.phase() == SessionPhase::Closed
+}
+
+#[test]
+fn handshake_timeout() {
+    let mut config = SessionConfig::new(Implementation::new("limits", "0"));
+    config.handshake_timeout(7 * SECOND, false);
+    let mut session = Session::new(ZERO, config);
+    session.handle_timeout(just_before(7));
+    assert!(!is_closed(&session));
+    session.handle_timeout(at(7));
+    assert!(is_closed(&session));
+}
+
+#[test]
+fn handler_timeout() {
+    let mut session = server(|config| {
+        config.handler_timeout(Some(5 * SECOND));
+    });
+    ask(&mut session, ZERO, &request("1"));
+    session.handle_timeout(just_before(5));
+    assert_eq!(session.open_requests(), 1);
+    session.handle_timeout(at(5));
+    assert_eq!((session.open_requests(), session.handled()), (0, 1));
+    assert_eq!(answers(&mut session).len(), 1);
+}
+
+#[test]
+fn ask_timeouts() {
+    for (wants_progress, limit) in [(false, 5), (true, 8)] {
+        let mut timeouts = Timeouts::new(5 * SECOND, 8 * SECOND);
+        timeouts.progress_counts = true;
+        let mut session = server(|config| {
+            config.ask_timeouts(timeouts);
+        });
+        let mut question = CallRequest::new("roots/list", "");
+        if wants_progress {
+            question = question.wants_progress();
+        }
+        session.ask(ZERO, None, question).unwrap();
+        if wants_progress {
+            let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+            ask(&mut session, at(4), progress);
+        }
+        session.handle_timeout(just_before(limit));
+        assert_eq!(session.pending(), 1);
+        session.handle_timeout(at(limit));
+        let ended = std::iter::from_fn(|| session.poll_event()).find_map(|event| match event {
+            SessionEvent::Ended { outcome, .. } => Some(outcome),
+            _ => None,
+        });
+        let elapsed = limit * SECOND;
+        assert_eq!(ended, Some(Outcome::TimedOut { elapsed }));
+    }
+}
+
+#[test]
+fn max_watched() {
+    let watch = |session: &mut Session, uri: &str| {
+        let params = format!(r#"{{"uri":"{uri}"}}"#);
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{params}}}"#
+        );
+        ask(session, ZERO, &message);
+        answers(session)[0].contains("result")
+    };
+    let mut by_count = server(|config| {
+        config.max_watched(2, 1000);
+    });
+    let taken = ["a", "b", "a", "c"].map(|uri| watch(&mut by_count, uri));
+    assert_eq!(taken, [true, true, true, false]);
+    let mut by_bytes = server(|config| {
+        config.max_watched(1000, 10);
+    });
+    let taken = ["12345", "123456", "abcde", "x"].map(|uri| watch(&mut by_bytes, uri));
+    assert_eq!(taken, [true, false, true, false]);
+}
+
+#[test]
+fn max_peer_requests() {
+    let mut session = with_limits(|limits| {
+        limits.max_peer_requests(2);
+    });
+    for (id, is_busy) in [("1", false), ("2", false), ("3", true)] {
+        ask(&mut session, ZERO, &request(id));
+        assert_eq!(!answers(&mut session).is_empty(), is_busy, "{id}");
+    }
+    assert_eq!(session.handled(), 2);
+}
+
+#[test]
+fn max_peer_requests_stops_reading() {
+    let mut session = with_limits(|limits| {
+        limits.max_peer_requests(2);
+    });
+    for (id, goes_on) in [("1", true), ("2", false)] {
+        ask(&mut session, ZERO, &ping(id));
+        assert_eq!(session.wants_read(), goes_on, "{id}");
+    }
+    session.poll_transmit();
+    assert!(session.wants_read());
+}
+
+#[test]
+fn max_queued_bytes_stops_reading() {
+    // {"jsonrpc":"2.0","id":1,"result":{}} and a line end.
+    let answer = 37;
+    for (limit, goes_on) in [(2 * answer, true), (2 * answer - 1, false)] {
+        let mut session = with_limits(|limits| {
+            limits.max_queued_bytes(limit);
+        });
+        ask(&mut session, ZERO, &ping("1"));
+        ask(&mut session, ZERO, &ping("2"));
+        assert_eq!(session.wants_read(), goes_on);
+        assert_eq!(answers(&mut session).concat().len(), 2 * answer);
+        assert!(session.wants_read());
+    }
+}
+
+#[test]
+fn max_peer_id_bytes() {
+    let mut session = with_limits(|limits| {
+        limits.max_peer_id_bytes(10);
+    });
+    ask(&mut session, ZERO, &request(r#""12345678901""#));
+    assert!(answers(&mut session)[0].contains("too long"));
+    ask(&mut session, ZERO, &request(r#""123456789""#));
+    ask(&mut session, ZERO, &request(r#""a""#));
+    assert!(answers(&mut session).is_empty());
+    ask(&mut session, ZERO, &request(r#""b""#));
+    assert!(answers(&mut session)[0].contains("busy"));
+}
+
+#[test]
+fn max_batch() {
+    let mut session = server_of(Revision::V2025_03_26, |config| {
+        config.limits().max_batch(2);
+    });
+    ask(
+        &mut session,
+        ZERO,
+        &format!("[{},{}]", ping("1"), ping("2")),
+    );
+    assert_eq!(answers(&mut session).len(), 2);
+    let three = format!("[{},{},{}]", ping("1"), ping("2"), ping("3"));
+    ask(&mut session, ZERO, &three);
+    let refused = answers(&mut session);
+    assert_eq!(refused.len(), 1);
+    assert!(refused[0].contains("-32600"));
+}
+
+#[test]
+fn max_undelivered() {
+    // What an event costs without a payload.
+    let event = 128;
+    for (limit, goes_on) in [(2 * event, true), (2 * event - 1, false)] {
+        let mut session = with_limits(|limits| {
+            limits.max_undelivered(limit);
+        });
+        ask(&mut session, ZERO, &request("1"));
+        ask(&mut session, ZERO, &request("2"));
+        assert_eq!(session.wants_read(), goes_on);
+        assert_eq!(requests(&mut session).len(), 2);
+        assert!(session.wants_read());
+    }
+}
+
+#[test]
+fn stall_timeout() {
+    let mut session = with_limits(|limits| {
+        limits.max_peer_requests(1).stall_timeout(5 * SECOND);
+    });
+    ask(&mut session, ZERO, &ping("1"));
+    assert_eq!(session.poll_timeout(), Some(at(5)));
+    session.handle_timeout(just_before(5));
+    assert!(!is_closed(&session));
+    session.handle_timeout(at(5));
+    assert!(is_closed(&session));
+}
+
+#[test]
+fn nonsense_budget() {
+    for (frames, expected) in [(3, false), (4, true)] {
+        let mut session = with_limits(|limits| {
+            limits.nonsense_budget(3);
+        });
+        for _ in 0..frames {
+            ask(&mut session, ZERO, "x");
+        }
+        assert_eq!(is_closed(&session), expected);
+    }
+}
+
+#[test]
+fn frames_in_and_out() {
+    for (frame, is_taken) in [(300, true), (301, false)] {
+        let mut session = small_frames();
+        let empty = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"a":""}}"#;
+        let text = "y".repeat(frame - empty.len());
+        ask(
+            &mut session,
+            ZERO,
+            &empty.replace(r#""""#, &format!("\"{text}\"")),
+        );
+        assert_eq!(requests(&mut session).len() == 1, is_taken);
+        assert_eq!(answers(&mut session).is_empty(), is_taken);
+    }
+    for (frame, is_sent) in [(300, true), (301, false)] {
+        let mut session = small_frames();
+        ask(&mut session, ZERO, &request("1"));
+        let asked = requests(&mut session)[0];
+        let empty = r#"{"jsonrpc":"2.0","id":1,"result":{"a":""}}"#;
+        let text = "y".repeat(frame - empty.len());
+        let result = bowline_types::JsonObject::parse(&format!(r#"{{"a":"{text}"}}"#)).unwrap();
+        let responded = session.respond(ZERO, asked, Payload::from(result));
+        assert_eq!(responded.is_ok(), is_sent);
+        assert_eq!(answers(&mut session)[0].trim_end().len() == frame, is_sent);
+    }
+}
+
+#[test]
+fn frames_skip_timeout() {
+    let mut session = small_frames();
+    let buffer = session.read_buffer();
+    buffer.extend_from_slice("y".repeat(400).as_bytes());
+    session.handle_read(ZERO);
+    session.handle_timeout(just_before(5));
+    assert!(!is_closed(&session));
+    session.handle_timeout(at(5));
+    assert!(is_closed(&session));
+}
+
+fn small_frames() -> Session {
+    with_limits(|limits| {
+        let mut frames = FrameLimits::default();
+        frames.frame = 300;
+        frames.oversize = bowline_proto::codec::Oversize::Skip;
+        frames.skip_timeout = 5 * SECOND;
+        limits.frames(frames);
+    })
+}
