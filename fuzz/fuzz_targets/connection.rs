@@ -151,8 +151,9 @@ impl Run {
             _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#),
         };
         if self.is_http {
+            let stream = self.one_of(argument / 8);
             self.connection
-                .handle_message(self.now, &Bytes::from(frame));
+                .handle_message(self.now, stream, &Bytes::from(frame));
         } else {
             self.connection
                 .read_buffer()

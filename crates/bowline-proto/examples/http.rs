@@ -81,10 +81,8 @@ async fn call_over_http(mut http: SendRequest<Full<Bytes>>, ours: Revisions) -> 
             .send_request(post.body(Full::new(frame.into()))?)
             .await?;
         let body = response.into_body().collect().await?.to_bytes();
-        if !body.is_empty() {
-            connection.handle_message(now, &body);
-        }
         if let TransmitKind::Call(call) = transmit.kind {
+            connection.handle_message(now, Some(call), &body);
             connection.handle_stream_end(now, call, StreamEnd::Complete);
         }
     }

@@ -138,7 +138,8 @@ impl Config {
     }
 
     /// How long `server/discover` may stay unanswered before `initialize` is tried, too.
-    /// Default 3 s: old servers that ignore what they don't know are that slow to reach.
+    /// Default 3 s: old servers that ignore what they don't know are that slow to reach. On
+    /// a shared stream only.
     pub fn probe_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.probe_timeout = timeout;
         self

@@ -19,7 +19,8 @@ use crate::time::Instant;
 use crate::trace::{self, Side};
 
 impl Connection {
-    pub(super) fn handle_frame(&mut self, now: Instant, frame: &Bytes) {
+    /// A frame, which came on the stream of a call if that has one.
+    pub(super) fn handle_frame(&mut self, now: Instant, stream: Option<CallId>, frame: &Bytes) {
         match Envelope::parse(frame) {
             Ok(Envelope::Batch(batch)) => {
                 if !self.revision().is_some_and(Revision::has_batches) {
@@ -29,10 +30,10 @@ impl Connection {
                     return self.violation(now, "a batch that is too long");
                 }
                 for part in batch.parts() {
-                    self.handle_envelope(now, frame, part);
+                    self.handle_envelope(now, stream, frame, part);
                 }
             }
-            envelope => self.handle_envelope(now, frame, envelope),
+            envelope => self.handle_envelope(now, stream, frame, envelope),
         }
     }
 
@@ -55,6 +56,7 @@ impl Connection {
     fn handle_envelope(
         &mut self,
         now: Instant,
+        stream: Option<CallId>,
         frame: &Bytes,
         envelope: Result<Envelope<'_>, EnvelopeError>,
     ) {
@@ -68,7 +70,7 @@ impl Connection {
             Ok(Envelope::Request(request)) => self.handle_request(now, frame, &request),
             Ok(Envelope::Notification(note)) => self.handle_notification(now, frame, &note),
             Ok(Envelope::Success(success)) => self.handle_success(now, frame, &success),
-            Ok(Envelope::Failure(failure)) => self.handle_failure(now, &failure),
+            Ok(Envelope::Failure(failure)) => self.handle_failure(now, stream, &failure),
             Ok(Envelope::Batch(_)) => self.violation(now, "a batch in a batch"),
             Err(error) => self.handle_malformed(now, frame, &error),
         }
@@ -86,13 +88,17 @@ impl Connection {
         self.handle_handshake_answer(now, waiting.tag.purpose, Ok(success.result));
     }
 
-    fn handle_failure(&mut self, now: Instant, failure: &Failure<'_>) {
-        let Some(id) = &failure.id else {
-            // Nobody knows whose it is.
-            self.end.count_pointless("an error without an id");
-            return self.spend_nonsense(now);
+    fn handle_failure(&mut self, now: Instant, stream: Option<CallId>, failure: &Failure<'_>) {
+        let call = match (&failure.id, stream) {
+            (Some(id), _) => self.answered(now, id),
+            // A server that could not read the id, or does not repeat it in a refusal.
+            (None, Some(call)) => Some(call),
+            (None, None) => {
+                self.end.count_pointless("an error without an id");
+                return self.spend_nonsense(now);
+            }
         };
-        let Some(call) = self.answered(now, id) else {
+        let Some(call) = call else {
             return;
         };
         let Some(waiting) = self.end.calls.answer(call) else {

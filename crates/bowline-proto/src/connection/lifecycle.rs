@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::{Connection, Event, Phase};
 use crate::calls::{CallId, Timeouts};
 use crate::close::{CloseReason, PeerFault};
+use crate::config::Carrier;
 use crate::endpoint::{Purpose, Tag};
 use crate::keepalive::{Silence, Verdict};
 use crate::negotiation::{Agreement, Negotiation, Step};
@@ -123,9 +124,14 @@ impl Connection {
                     &meta,
                     Bytes::new(),
                 );
-                let until = now + self.config.probe_timeout;
+                // Over HTTP every server answers what it doesn't know; silence is an error
+                // of the transport, and says nothing about the era.
+                let until = match self.config.carrier {
+                    Carrier::SharedStream => Some(now + self.config.probe_timeout),
+                    Carrier::StreamPerRequest => None,
+                };
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
-                    *probe = Some(until);
+                    *probe = until;
                 }
             }
             Step::Initialize(revision) => {

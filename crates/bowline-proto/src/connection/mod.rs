@@ -266,7 +266,7 @@ impl Connection {
 
     fn handle_decoded(&mut self, now: Instant, decoded: Decoded) {
         match decoded {
-            Decoded::Frame(frame) => self.handle_frame(now, &frame),
+            Decoded::Frame(frame) => self.handle_frame(now, None, &frame),
             Decoded::TooLarge(too_large) => self.handle_too_large(now, &too_large),
             Decoded::Fault(fault) => {
                 self.close_with(now, CloseReason::Peer(PeerFault::Codec(fault)));

@@ -50,14 +50,14 @@ impl StreamEnd {
 }
 
 impl Connection {
-    /// A message came on the stream of a call, on a carrier with a stream per request. Also
-    /// for the body of a refusal, which may be an answer.
-    pub fn handle_message(&mut self, now: Instant, frame: &Bytes) {
+    /// A message came, on a carrier with a stream per request: on the stream of a call, or on
+    /// one that belongs to none. Also for the body of a refusal, which may be an answer.
+    pub fn handle_message(&mut self, now: Instant, stream: Option<CallId>, frame: &Bytes) {
         if self.is_closed() {
             return;
         }
         self.handle_activity(now);
-        self.handle_frame(now, frame);
+        self.handle_frame(now, stream, frame);
         self.end.note_flow(now);
     }
 

@@ -219,7 +219,8 @@ impl Client {
         true
     }
 
-    /// The frame as it stands, with its line end on a shared stream.
+    /// The frame as it stands, with its line end on a shared stream. Over HTTP `(on 7)` may
+    /// say on the stream of which call it came.
     fn peer_says(&mut self, now: Instant, frame: &str) {
         if self.is_shared {
             self.connection
@@ -228,8 +229,13 @@ impl Client {
             self.connection.read_buffer().extend_from_slice(b"\n");
             self.connection.handle_read(now);
         } else {
-            self.connection
-                .handle_message(now, &Bytes::copy_from_slice(frame.as_bytes()));
+            let on = frame
+                .strip_prefix("(on ")
+                .and_then(|rest| rest.split_once(") "));
+            let stream = on.map(|(call, _)| self.call_of(&format!("#{call}")));
+            let frame = on.map_or(frame, |(_, frame)| frame);
+            let frame = Bytes::copy_from_slice(frame.as_bytes());
+            self.connection.handle_message(now, stream, &frame);
         }
     }
 
