@@ -7,6 +7,7 @@ use bowline_types::meta::RequestMeta;
 use bytes::Bytes;
 
 use crate::calls::Timeouts;
+use crate::time::Instant;
 
 /// A call to be made.
 #[derive(Clone, Debug)]
@@ -16,6 +17,10 @@ pub struct CallRequest {
     pub(crate) meta: Option<RequestMeta>,
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) wants_progress: bool,
+    /// When it began, if not now.
+    pub(crate) since: Option<Instant>,
+    /// More members of the parameters, which another attempt needs.
+    pub(crate) extra: Bytes,
 }
 
 impl CallRequest {
@@ -28,6 +33,8 @@ impl CallRequest {
             meta: None,
             timeouts: None,
             wants_progress: false,
+            since: None,
+            extra: Bytes::new(),
         }
     }
 

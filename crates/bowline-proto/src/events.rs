@@ -8,13 +8,16 @@ use crate::outcome::Outcome;
 /// What an event costs beside its payload.
 const EVENT: usize = 128;
 
-/// An event of one of the two sides.
-pub(crate) trait Tell {
-    /// A call of ours has ended.
-    fn ended(call: CallId, outcome: Outcome) -> Self;
-
+/// Something that waits to be told.
+pub(crate) trait Weigh {
     /// Bytes of payload that it holds.
     fn payload(&self) -> usize;
+}
+
+/// An event of one of the two sides.
+pub(crate) trait Tell: Weigh {
+    /// A call of ours has ended.
+    fn ended(call: CallId, outcome: Outcome) -> Self;
 }
 
 /// Events in their order, and their weight.
@@ -22,14 +25,17 @@ pub(crate) trait Tell {
 pub(crate) struct Events<E> {
     queue: VecDeque<E>,
     weight: usize,
+    /// What waits elsewhere and came from here.
+    beyond: usize,
     limit: usize,
 }
 
-impl<E: Tell> Events<E> {
+impl<E: Weigh> Events<E> {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             queue: VecDeque::new(),
             weight: 0,
+            beyond: 0,
             limit,
         }
     }
@@ -48,6 +54,16 @@ impl<E: Tell> Events<E> {
     /// Whether more may be read. Outcomes are bounded by the calls that wait, and the rest
     /// by this.
     pub(crate) fn has_room(&self) -> bool {
-        self.weight <= self.limit
+        self.weight.saturating_add(self.beyond) <= self.limit
+    }
+
+    /// Counts what was taken and waits elsewhere.
+    pub(crate) fn set_beyond(&mut self, weight: usize) {
+        self.beyond = weight;
+    }
+
+    /// What waits.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
     }
 }

@@ -4,6 +4,7 @@
 //! socket, no clock, no task and no randomness. A driver moves the bytes and tells the time.
 //!
 //! - [`Connection`]: a client's connection, over a shared stream or a stream per request.
+//! - [`link`]: a server across its lives, with all that a handle which stays valid needs.
 //! - [`server`]: what a server does with a message, and its sessions.
 //! - [`codec`]: bytes to frames and back.
 //!
@@ -11,9 +12,11 @@
 
 pub mod codec;
 pub mod connection;
+pub mod link;
 pub mod server;
 
 mod calls;
+mod carried;
 mod close;
 mod commands;
 mod config;
@@ -33,12 +36,14 @@ mod time;
 mod trace;
 
 pub use calls::{CallId, IdCounter, Timeouts};
+pub use carried::Carried;
 pub use close::{CloseReason, PeerFault};
 pub use commands::{CallError, CallRequest, NotifyError, RespondError};
 pub use config::{CancelDialect, Carrier, Config};
 pub use connection::Connection;
 pub use keepalive::Keepalive;
 pub use limits::Limits;
+pub use link::Link;
 pub use negotiation::{Agreement, NegotiationError};
 pub use outbox::{StreamId, Transmit, TransmitKind};
 pub use outcome::{Outcome, Sent};

@@ -24,6 +24,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) fixed: &'a [u8],
     pub(crate) progress: Option<CallId>,
     pub(crate) user: Option<&'a RequestMeta>,
+    /// Other members of the parameters that stand beside it, without braces.
+    pub(crate) beside: &'a [u8],
 }
 
 impl Meta<'_> {
@@ -100,15 +102,19 @@ impl Composer {
         }
         head.extend_from_slice(b",\"method\":");
         Encoder::lossless(head).string(method);
-        if meta.is_empty() && body.is_empty() {
+        if meta.is_empty() && meta.beside.is_empty() && body.is_empty() {
             return self.framed(kind, Bytes::new(), "}", "}\n");
         }
         head.extend_from_slice(b",\"params\":{");
         if !meta.is_empty() {
             meta.write(head);
-            if !body.is_empty() {
+            if !(meta.beside.is_empty() && body.is_empty()) {
                 head.push(b',');
             }
+        }
+        head.extend_from_slice(meta.beside);
+        if !(meta.beside.is_empty() || body.is_empty()) {
+            head.push(b',');
         }
         self.framed(kind, body, "}}", "}}\n")
     }

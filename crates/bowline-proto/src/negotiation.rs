@@ -134,6 +134,11 @@ impl Negotiation {
         (negotiation, step)
     }
 
+    /// Whether nothing but the probe has been sent.
+    pub(crate) fn is_probing(&self) -> bool {
+        matches!(self.state, State::Probing(_))
+    }
+
     /// Whether the handshake era alone is left to try, in which a `ping` may be sent.
     pub(crate) fn is_initializing(&self) -> bool {
         match self.state {

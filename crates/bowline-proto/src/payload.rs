@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bowline_types::json::Reader;
 use bowline_types::{DecodeError, Encoder, Json, JsonObject, JsonRef, Revision, Unsayable, Wire};
 use bytes::Bytes;
 
@@ -64,6 +65,18 @@ impl Payload {
     /// Bytes of the text.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// A member that is a string.
+    pub(crate) fn peek_tag(&self, name: &str) -> Option<String> {
+        let tag = Reader::new(self.as_str()).peek_tag(name).ok()??;
+        Some(tag.into_owned())
+    }
+
+    /// A member as it is written, without copying it.
+    pub(crate) fn peek_raw(&self, name: &str) -> Option<Bytes> {
+        let member = Reader::new(self.as_str()).peek_member(name).ok()??;
+        Some(self.0.slice_ref(member.as_str().as_bytes()))
     }
 
     /// Decodes it.

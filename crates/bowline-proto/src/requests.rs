@@ -77,13 +77,14 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(limits: RequestLimits) -> Self {
+    /// A table whose keys begin with `first`.
+    pub(crate) fn new(limits: RequestLimits, first: u64) -> Self {
         Self {
             limits,
             handled: BTreeMap::new(),
             open: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            next: 1,
+            next: first,
             id_bytes: 0,
         }
     }
@@ -192,6 +193,11 @@ impl Requests {
         open.collect()
     }
 
+    /// The key of the next request, as a number.
+    pub(crate) fn next_key(&self) -> u64 {
+        self.next
+    }
+
     /// Requests that may be answered.
     pub(crate) fn open(&self) -> usize {
         self.open.len()
@@ -225,10 +231,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn requests() -> Requests {
-        Requests::new(RequestLimits {
+        let limits = RequestLimits {
             count: 2,
             id_bytes: 8,
-        })
+        };
+        Requests::new(limits, 1)
     }
 
     fn admit(requests: &mut Requests, id: impl Into<RequestId>) -> Admission {

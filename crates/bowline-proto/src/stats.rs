@@ -21,3 +21,20 @@ pub struct Stats {
     /// Notifications of ours that the transport never took.
     pub dropped_notifications: u64,
 }
+
+impl Stats {
+    /// Both together.
+    #[must_use]
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            late_answers: self.late_answers + other.late_answers,
+            stale_answers: self.stale_answers + other.stale_answers,
+            unknown_answers: self.unknown_answers + other.unknown_answers,
+            malformed_frames: self.malformed_frames + other.malformed_frames,
+            violations: self.violations + other.violations,
+            pointless_notifications: self.pointless_notifications + other.pointless_notifications,
+            refused_requests: self.refused_requests + other.refused_requests,
+            dropped_notifications: self.dropped_notifications + other.dropped_notifications,
+        }
+    }
+}

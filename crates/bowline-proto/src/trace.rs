@@ -52,9 +52,18 @@ fn named(method: &str) -> &'static str {
         .map_or("(other)", |method: Method| method.as_str())
 }
 
-pub(crate) fn transition(side: Side, from: &str, to: &str, reason: &str) {
+/// The state of a link, which is what a user sees of a connection.
+pub(crate) fn link_transition(side: Side, from: &str, to: &str, reason: &str) {
     event!(
         name: "connection.transition", target: "bowline::connection", Level::INFO,
+        side = side.as_str(), from, to, reason
+    );
+}
+
+/// The phase of one life of a connection, or of a server's session.
+pub(crate) fn transition(side: Side, from: &str, to: &str, reason: &str) {
+    event!(
+        name: "session.transition", target: "bowline::connection", Level::DEBUG,
         side = side.as_str(), from, to, reason
     );
 }

@@ -15,6 +15,8 @@ use bowline_types::{ProgressToken, RequestId};
 use crate::time::Instant;
 use tombstones::Tombstones;
 
+pub(crate) use tombstones::GivenUp;
+
 /// The id of a call of ours. Ids rise and are never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(u64);
@@ -201,13 +203,20 @@ pub(crate) struct Calls<T> {
 }
 
 impl<T> Calls<T> {
-    pub(crate) fn new(limits: CallLimits) -> Self {
+    /// A table that remembers the calls that an earlier one gave up.
+    pub(crate) fn new(limits: CallLimits, given_up: GivenUp) -> Self {
+        let lifetime = limits.tombstone_lifetime;
         Self {
             limits,
             pending: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            tombstones: Tombstones::new(limits.tombstones, limits.tombstone_lifetime),
+            tombstones: Tombstones::new(limits.tombstones, lifetime, given_up),
         }
+    }
+
+    /// The calls that were given up and are remembered.
+    pub(crate) fn into_given_up(self) -> GivenUp {
+        self.tombstones.into_given_up()
     }
 
     /// Whether one more call fits.
@@ -215,16 +224,16 @@ impl<T> Calls<T> {
         self.pending.len() < self.limits.pending
     }
 
-    /// Puts a call in, which begins now.
-    pub(crate) fn insert(&mut self, now: Instant, id: CallId, timeouts: Timeouts, tag: T) {
+    /// Puts a call in, which began at `started`.
+    pub(crate) fn insert(&mut self, started: Instant, id: CallId, timeouts: Timeouts, tag: T) {
         let call = Call {
             tag,
-            started: now,
+            started,
             timeouts,
             idle: Idle::Running {
-                until: now + timeouts.idle,
+                until: started + timeouts.idle,
             },
-            total: now + timeouts.total,
+            total: started + timeouts.total,
         };
         self.deadlines.insert((call.deadline(), id));
         self.pending.insert(id, call);

@@ -12,7 +12,7 @@ fn calls(pending: usize) -> (Calls<()>, IdCounter) {
         tombstones: 4096,
         tombstone_lifetime: 75 * SECOND,
     };
-    (Calls::new(limits), IdCounter::new())
+    (Calls::new(limits, GivenUp::default()), IdCounter::new())
 }
 
 fn open(

@@ -9,6 +9,10 @@ use crate::time::Instant;
 /// Expired ids wait for each other, so that an idle connection is woken once for many.
 const SWEEP: Duration = Duration::from_secs(60);
 
+/// Ids of calls that were given up, on their way from one table to the next.
+#[derive(Debug, Default)]
+pub(crate) struct GivenUp(VecDeque<(Instant, CallId)>);
+
 /// The ids of calls that ended without an answer, for a while.
 ///
 /// All live equally long, so the order in which they came is the order in which they go.
@@ -21,13 +25,18 @@ pub(super) struct Tombstones {
 }
 
 impl Tombstones {
-    pub(super) fn new(limit: usize, lifetime: Duration) -> Self {
+    pub(super) fn new(limit: usize, lifetime: Duration, given_up: GivenUp) -> Self {
+        let order = given_up.0;
         Self {
-            ids: BTreeSet::new(),
-            order: VecDeque::new(),
+            ids: order.iter().map(|(_, id)| *id).collect(),
+            order,
             limit,
             lifetime,
         }
+    }
+
+    pub(super) fn into_given_up(self) -> GivenUp {
+        GivenUp(self.order)
     }
 
     /// Remembers an id. Beyond the limit the oldest one is forgotten.
@@ -82,7 +91,7 @@ mod tests {
 
     #[test]
     fn at_the_limit_and_one_past_it() {
-        let mut tombstones = Tombstones::new(3, 75 * SECOND);
+        let mut tombstones = Tombstones::new(3, 75 * SECOND, GivenUp::default());
         for id in 1..=3 {
             tombstones.insert(at(0), CallId(id));
         }
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn they_go_when_their_time_has_come() {
-        let mut tombstones = Tombstones::new(10, 75 * SECOND);
+        let mut tombstones = Tombstones::new(10, 75 * SECOND, GivenUp::default());
         tombstones.insert(at(0), CallId(1));
         tombstones.insert(at(10), CallId(2));
         assert_eq!(tombstones.next_sweep(), Some(at(135)));
@@ -108,11 +117,11 @@ mod tests {
 
     #[test]
     fn twice_is_once_and_none_is_none() {
-        let mut tombstones = Tombstones::new(10, SECOND);
+        let mut tombstones = Tombstones::new(10, SECOND, GivenUp::default());
         tombstones.insert(at(0), CallId(1));
         tombstones.insert(at(0), CallId(1));
         assert_eq!(tombstones.len(), 1);
-        let mut none = Tombstones::new(0, SECOND);
+        let mut none = Tombstones::new(0, SECOND, GivenUp::default());
         none.insert(at(0), CallId(1));
         assert!(!none.contains(at(0), CallId(1)));
     }

@@ -18,6 +18,15 @@ impl Connection {
     ///
     /// When it can't be made now. The server has seen nothing of it.
     pub fn call(&mut self, now: Instant, request: CallRequest) -> Result<CallId, CallError> {
+        self.call_again(now, &request)
+    }
+
+    /// Makes a call that is kept for another attempt.
+    pub(crate) fn call_again(
+        &mut self,
+        now: Instant,
+        request: &CallRequest,
+    ) -> Result<CallId, CallError> {
         self.check_ready()?;
         self.call_unchecked(now, request)
     }
@@ -36,10 +45,8 @@ impl Connection {
             Phase::New | Phase::Negotiating { .. } => return Err(CallError::NotReady),
             Phase::Closed => return Err(CallError::Closed),
         }
-        self.call_unchecked(
-            now,
-            CallRequest::new(self.ping_method().as_str(), Bytes::new()),
-        )
+        let request = CallRequest::new(self.ping_method().as_str(), Bytes::new());
+        self.call_unchecked(now, &request)
     }
 
     /// Sends a notification. `body` is as for [`CallRequest::new`].
@@ -107,6 +114,12 @@ impl Connection {
         }
     }
 
+    /// The number of the session that calls carry from now on, or none.
+    pub(crate) fn set_session_tag(&mut self, session: Option<u64>) {
+        self.session_tag = session;
+        self.join_meta();
+    }
+
     /// The method that asks for a sign of life.
     pub(super) fn ping_method(&self) -> Method {
         match self.revision().map(|revision| revision.era()) {
@@ -115,9 +128,9 @@ impl Connection {
         }
     }
 
-    fn call_unchecked(&mut self, now: Instant, request: CallRequest) -> Result<CallId, CallError> {
+    fn call_unchecked(&mut self, now: Instant, request: &CallRequest) -> Result<CallId, CallError> {
         let context = CallContext {
-            meta: &self.stateless_meta,
+            meta: &self.request_meta,
             timeouts: self.config.call_timeouts,
             stream: None,
         };

@@ -2,7 +2,7 @@
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::Tell;
+use crate::events::{Tell, Weigh};
 use crate::negotiation::Agreement;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
@@ -55,7 +55,9 @@ impl Tell for Event {
     fn ended(call: CallId, outcome: Outcome) -> Self {
         Self::Ended { call, outcome }
     }
+}
 
+impl Weigh for Event {
     fn payload(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),

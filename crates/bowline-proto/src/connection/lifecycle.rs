@@ -19,6 +19,9 @@ use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
+/// The entry of `_meta` that holds the number of the session.
+const SESSION_KEY: &str = "dev.bowline/session";
+
 /// Messages of the handshake have the handshake's time, not one of their own.
 const UNLIMITED: Timeouts = Timeouts::new(Duration::MAX, Duration::MAX);
 
@@ -40,15 +43,50 @@ impl Connection {
         self.advance(now, step);
     }
 
+    /// The server knows the session of the handshake era no longer, which `call` was told: it
+    /// has not been served. One handshake for all opens a new session; calls that wait on
+    /// their streams go on waiting.
+    pub fn handle_session_expired(&mut self, now: Instant, call: CallId) {
+        if let Some(waiting) = self.end.calls.give_up(now, call) {
+            let outcome = Outcome::Lost {
+                reason: "the session has expired".into(),
+                sent: Sent::No,
+            };
+            self.end.conclude(now, call, &waiting, outcome);
+        }
+        let Phase::Ready { .. } = self.phase else {
+            return;
+        };
+        let (negotiation, step) = Negotiation::begin(self.config.revisions, Some(Era::Handshake));
+        let phase = Phase::Negotiating {
+            negotiation,
+            deadline: now + self.config.handshake_timeout,
+            is_talking: true,
+            probe: None,
+        };
+        self.silence = None;
+        self.change_phase(phase, "session expired");
+        self.advance(now, step);
+    }
+
     /// Ends the connection: what waits ends with it.
     pub fn close(&mut self, now: Instant) {
         self.close_with(now, CloseReason::Local);
+    }
+
+    /// Ends the connection because its ids are used up.
+    pub(crate) fn close_for_ids(&mut self, now: Instant) {
+        self.close_with(now, CloseReason::IdsExhausted);
     }
 
     pub(super) fn close_with(&mut self, now: Instant, reason: CloseReason) {
         if self.is_closed() {
             return;
         }
+        self.was_probing = match &self.phase {
+            Phase::Negotiating { negotiation, .. } => negotiation.is_probing(),
+            Phase::New | Phase::Ready { .. } | Phase::Closed => false,
+        };
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
         // The driver stops all handlers when it hears of the end.
@@ -115,7 +153,7 @@ impl Connection {
         match step {
             Step::Wait => {}
             Step::Discover(revision) => {
-                self.stateless_meta = self.meta_of(revision);
+                self.set_stateless_meta(self.meta_of(revision));
                 let meta = self.stateless_meta.clone();
                 self.send_handshake(
                     now,
@@ -136,7 +174,7 @@ impl Connection {
             }
             Step::Initialize(revision) => {
                 // What is asked from here on is asked in the handshake era.
-                self.stateless_meta = Bytes::new();
+                self.set_stateless_meta(Bytes::new());
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
                     *probe = None;
                 }
@@ -164,9 +202,9 @@ impl Connection {
             .keepalive
             .map(|settings| Silence::begin(now, settings));
         match revision.era() {
-            Era::Stateless => self.stateless_meta = self.meta_of(revision),
+            Era::Stateless => self.set_stateless_meta(self.meta_of(revision)),
             Era::Handshake => {
-                self.stateless_meta = Bytes::new();
+                self.set_stateless_meta(Bytes::new());
                 self.end.notify_owed(Method::Initialized, Bytes::new());
             }
         }
@@ -222,6 +260,25 @@ impl Connection {
         if sent.is_none() {
             self.close_with(now, CloseReason::IdsExhausted);
         }
+    }
+
+    fn set_stateless_meta(&mut self, meta: Bytes) {
+        self.stateless_meta = meta;
+        self.join_meta();
+    }
+
+    /// Puts together what every call of the user has in its `_meta`.
+    pub(super) fn join_meta(&mut self) {
+        self.request_meta = match self.session_tag {
+            None => self.stateless_meta.clone(),
+            Some(session) => {
+                let mut meta = self.stateless_meta.to_vec();
+                let mut encoder = Encoder::lossless(&mut meta);
+                encoder.key(SESSION_KEY);
+                encoder.integer(i64::try_from(session).unwrap_or(i64::MAX));
+                meta.into()
+            }
+        };
     }
 
     fn initialize_body(&self, revision: Revision) -> Bytes {

@@ -16,7 +16,7 @@ mod streams;
 use bowline_types::{Era, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
-use crate::calls::IdCounter;
+use crate::carried::Carried;
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{CodecFault, Decoded};
 use crate::config::{Carrier, Config};
@@ -43,6 +43,12 @@ pub struct Connection {
     silence: Option<Silence>,
     /// The members of `_meta` that every request of the stateless era has.
     stateless_meta: Bytes,
+    /// The number of the session, when calls carry it.
+    session_tag: Option<u64>,
+    /// Both together.
+    request_meta: Bytes,
+    /// It ended while only the probe had been sent.
+    was_probing: bool,
 }
 
 #[derive(Debug)]
@@ -75,9 +81,10 @@ impl Phase {
 }
 
 impl Connection {
-    /// A connection that waits to be opened. `counter` goes on where the connection before
-    /// it ended; take it back with [`into_counter`](Self::into_counter).
-    pub fn new(config: Config, counter: IdCounter) -> Self {
+    /// A connection that waits to be opened. It goes on where the connection before it
+    /// ended: with what [`into_carried`](Self::into_carried) gave back, or with a counter of
+    /// ids for the first one.
+    pub fn new(config: Config, carried: impl Into<Carried>) -> Self {
         let setup = Setup {
             side: Side::Client,
             carrier: config.carrier,
@@ -87,16 +94,19 @@ impl Connection {
         };
         Self {
             phase: Phase::New,
-            end: Endpoint::new(setup, counter),
+            end: Endpoint::new(setup, carried.into()),
             silence: None,
             stateless_meta: Bytes::new(),
+            session_tag: None,
+            request_meta: Bytes::new(),
+            was_probing: false,
             config,
         }
     }
 
-    /// The counter of ids, for the next connection.
-    pub fn into_counter(self) -> IdCounter {
-        self.end.counter
+    /// What the next connection goes on with.
+    pub fn into_carried(self) -> Carried {
+        self.end.into_carried()
     }
 
     // Looking.
@@ -109,6 +119,17 @@ impl Connection {
     /// Whether it is over.
     pub fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed)
+    }
+
+    /// Whether nothing but the probe was sent before it ended: a server that ends then can't
+    /// stand it.
+    pub(crate) fn was_probing(&self) -> bool {
+        self.was_probing
+    }
+
+    /// Counts events that were taken from here and wait elsewhere.
+    pub(crate) fn set_beyond(&mut self, weight: usize) {
+        self.end.set_beyond(weight);
     }
 
     /// The revision that is spoken, once it is agreed.

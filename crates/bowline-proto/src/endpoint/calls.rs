@@ -39,7 +39,7 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn call(
         &mut self,
         now: Instant,
-        request: CallRequest,
+        request: &CallRequest,
         context: CallContext<'_>,
     ) -> Result<CallId, CallError> {
         if !self.calls.has_room() {
@@ -50,11 +50,13 @@ impl<E: Tell> Endpoint<E> {
             fixed: context.meta,
             progress: request.wants_progress.then_some(call),
             user: request.meta.as_ref(),
+            beside: &request.extra,
         };
         let kind = TransmitKind::Call(call);
-        let mut message =
-            self.composer
-                .message(kind, Some(call), &request.method, meta, request.body);
+        let body = request.body.clone();
+        let mut message = self
+            .composer
+            .message(kind, Some(call), &request.method, meta, body);
         message.stream = context.stream;
         self.check_size(&message)?;
         let ticket = self.outbox.push(message);
@@ -66,7 +68,8 @@ impl<E: Tell> Endpoint<E> {
             is_subscription: request.method == Method::Listen.as_str(),
         };
         let timeouts = request.timeouts.unwrap_or(context.timeouts);
-        self.calls.insert(now, call, timeouts, tag);
+        let started = request.since.unwrap_or(now);
+        self.calls.insert(started, call, timeouts, tag);
         trace::request_start(self.side, Direction::Out, call.get(), &request.method);
         Ok(call)
     }

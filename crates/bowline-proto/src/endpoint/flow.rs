@@ -98,6 +98,12 @@ impl<E: Tell> Endpoint<E> {
         event
     }
 
+    /// Counts events that were taken and wait elsewhere.
+    pub(crate) fn set_beyond(&mut self, weight: usize) {
+        self.events.set_beyond(weight);
+        self.note_room();
+    }
+
     /// The transport did not take the message: it is offered again a little later. After
     /// the last time a call ends and a notification is dropped; what we owe goes on being
     /// offered, since a lost answer is a hang of the peer.

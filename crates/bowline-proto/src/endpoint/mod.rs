@@ -14,6 +14,7 @@ use bowline_types::{RequestId, Revision};
 use bytes::Bytes;
 
 use crate::calls::{CallId, Calls, Found, IdCounter};
+use crate::carried::Carried;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
 use crate::events::{Events, Tell};
@@ -90,7 +91,7 @@ pub(crate) struct Setup {
 }
 
 impl<E: Tell> Endpoint<E> {
-    pub(crate) fn new(setup: Setup, counter: IdCounter) -> Self {
+    pub(crate) fn new(setup: Setup, carried: Carried) -> Self {
         let Setup {
             side,
             carrier,
@@ -101,9 +102,9 @@ impl<E: Tell> Endpoint<E> {
         Self {
             side,
             limits,
-            counter,
-            calls: Calls::new(limits.of_calls()),
-            requests: Requests::new(limits.of_requests()),
+            counter: carried.ids,
+            calls: Calls::new(limits.of_calls(), carried.given_up),
+            requests: Requests::new(limits.of_requests(), carried.next_request),
             composer: Composer::new(carrier, framing),
             outbox: Outbox::new(limits.of_outbox()),
             events: Events::new(limits.max_undelivered),
@@ -116,6 +117,15 @@ impl<E: Tell> Endpoint<E> {
             resend: None,
             paused: None,
             skipping: None,
+        }
+    }
+
+    /// What the next endpoint of the same link goes on with.
+    pub(crate) fn into_carried(self) -> Carried {
+        Carried {
+            next_request: self.requests.next_key(),
+            ids: self.counter,
+            given_up: self.calls.into_given_up(),
         }
     }
 

@@ -94,7 +94,7 @@ impl Session {
             timeouts: self.config.ask_timeouts,
             stream,
         };
-        self.end.call(now, request, context)
+        self.end.call(now, &request, context)
     }
 
     /// Gives up a request to the client. Whether it was still waiting.

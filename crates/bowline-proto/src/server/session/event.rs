@@ -6,7 +6,7 @@ use bowline_types::{Method, Revision};
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::Tell;
+use crate::events::{Tell, Weigh};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::requests::RequestKey;
@@ -82,7 +82,9 @@ impl Tell for SessionEvent {
     fn ended(call: CallId, outcome: Outcome) -> Self {
         Self::Ended { call, outcome }
     }
+}
 
+impl Weigh for SessionEvent {
     fn payload(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),

@@ -15,7 +15,7 @@ use bowline_types::logging::LoggingLevel;
 use bowline_types::{RequestId, Revision};
 use bytes::BytesMut;
 
-use crate::calls::IdCounter;
+use crate::carried::Carried;
 use crate::endpoint::{Endpoint, Setup};
 use crate::outbox::Transmit;
 use crate::requests::RequestKey;
@@ -97,7 +97,7 @@ impl Session {
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),
-            end: Endpoint::new(setup, IdCounter::new()),
+            end: Endpoint::new(setup, Carried::new()),
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,

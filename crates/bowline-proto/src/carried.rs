@@ -1,0 +1,36 @@
+//! What outlives a connection.
+
+use crate::calls::{GivenUp, IdCounter};
+
+/// What a connection hands to the next one of the same link: ids are never used twice, and
+/// calls that were given up are remembered.
+#[derive(Debug)]
+pub struct Carried {
+    pub(crate) ids: IdCounter,
+    pub(crate) given_up: GivenUp,
+    /// The number of the next request of the peer.
+    pub(crate) next_request: u64,
+}
+
+impl Carried {
+    /// Nothing has been before.
+    pub fn new() -> Self {
+        Self::from(IdCounter::new())
+    }
+}
+
+impl Default for Carried {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<IdCounter> for Carried {
+    fn from(ids: IdCounter) -> Self {
+        Self {
+            ids,
+            given_up: GivenUp::default(),
+            next_request: 1,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Calls of the user, across connections.
+//!
+//! A call has one key and may have several ids: it is made again when it was certainly not
+//! seen, or may be made twice, and once for every round of input. Here it is kept together,
+//! with its message, which is shared and never copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::calls::{CallId, Timeouts};
+use crate::commands::CallRequest;
+use crate::time::Instant;
+
+use super::subscriptions::SubscriptionKey;
+
+/// A call of the user. Keys are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallKey(u64);
+
+impl CallKey {
+    /// The key as a number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A call to be made, and what may be done for it.
+#[derive(Clone, Debug)]
+pub struct LinkCall {
+    pub(super) request: CallRequest,
+    pub(super) wait_for_ready: bool,
+    pub(super) is_idempotent: bool,
+    pub(super) tool: Option<Box<str>>,
+}
+
+impl LinkCall {
+    /// A call that is made now or not at all.
+    pub fn new(request: CallRequest) -> Self {
+        Self {
+            request,
+            wait_for_ready: false,
+            is_idempotent: false,
+            tool: None,
+        }
+    }
+
+    /// Waits for a connection, within the call's own time. A call that was certainly not
+    /// seen by the server is then made again after a loss.
+    #[must_use]
+    pub fn wait_for_ready(mut self) -> Self {
+        self.wait_for_ready = true;
+        self
+    }
+
+    /// It may be made twice: it only reads, or doing it again changes nothing. Together with
+    /// [`wait_for_ready`](Self::wait_for_ready) it is made again after any loss.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.is_idempotent = true;
+        self
+    }
+
+    /// The tool that it calls. Calls of tools that the server declares stateful keep their
+    /// order.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<Box<str>>) -> Self {
+        self.tool = Some(name.into());
+        self
+    }
+}
+
+/// Whose a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    User,
+    Subscription(SubscriptionKey),
+}
+
+/// Where a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for a connection, or for its turn.
+    Waiting,
+    /// It was given to the connection.
+    Made(CallId),
+    /// The server waits for our input.
+    AwaitingInput,
+}
+
+/// A call that has not ended.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) call: LinkCall,
+    pub(super) owner: Owner,
+    pub(super) stage: Stage,
+    pub(super) started: Instant,
+    pub(super) retries: u32,
+    pub(super) rounds: u32,
+    /// It was refused because the session had expired, and may be made again once.
+    pub(super) is_expired: bool,
+    /// What the server wants to have back with our input.
+    pub(super) request_state: Option<Bytes>,
+    pub(super) timeouts: Timeouts,
+    deadline: Option<Instant>,
+}
+
+/// The calls that have not ended.
+#[derive(Debug, Default)]
+pub(super) struct KeptCalls {
+    calls: BTreeMap<CallKey, Kept>,
+    by_id: BTreeMap<CallId, CallKey>,
+    /// Of those that the connection doesn't know.
+    deadlines: BTreeSet<(Instant, CallKey)>,
+    next: u64,
+}
+
+impl KeptCalls {
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Puts a call in, which waits until something is done for it.
+    pub(super) fn insert(
+        &mut self,
+        now: Instant,
+        call: LinkCall,
+        owner: Owner,
+        timeouts: Timeouts,
+    ) -> CallKey {
+        self.next += 1;
+        let key = CallKey(self.next);
+        let kept = Kept {
+            call,
+            owner,
+            stage: Stage::Waiting,
+            started: now,
+            retries: 0,
+            rounds: 0,
+            is_expired: false,
+            request_state: None,
+            timeouts,
+            deadline: None,
+        };
+        self.calls.insert(key, kept);
+        self.set_stage(key, Stage::Waiting);
+        key
+    }
+
+    pub(super) fn get(&self, key: CallKey) -> Option<&Kept> {
+        self.calls.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: CallKey) -> Option<&mut Kept> {
+        self.calls.get_mut(&key)
+    }
+
+    pub(super) fn by_id(&self, id: CallId) -> Option<CallKey> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// Takes a call out.
+    pub(super) fn remove(&mut self, key: CallKey) -> Option<Kept> {
+        let kept = self.calls.remove(&key)?;
+        self.leave_stage(key, kept.stage, kept.deadline);
+        Some(kept)
+    }
+
+    /// Moves a call to another stage, and its deadline with it: while it is made the
+    /// connection watches the time, and while the server waits for us only the maximum
+    /// counts.
+    pub(super) fn set_stage(&mut self, key: CallKey, stage: Stage) {
+        let Some(kept) = self.calls.get_mut(&key) else {
+            return;
+        };
+        let (before, old_deadline) = (kept.stage, kept.deadline);
+        let total = kept.started + kept.timeouts.total;
+        let deadline = match stage {
+            Stage::Waiting => Some(total.min(kept.started + kept.timeouts.idle)),
+            Stage::AwaitingInput => Some(total),
+            Stage::Made(_) => None,
+        };
+        kept.stage = stage;
+        kept.deadline = deadline;
+        self.leave_stage(key, before, old_deadline);
+        self.deadlines.extend(deadline.map(|at| (at, key)));
+        if let Stage::Made(id) = stage {
+            self.by_id.insert(id, key);
+        }
+    }
+
+    fn leave_stage(&mut self, key: CallKey, stage: Stage, deadline: Option<Instant>) {
+        if let Stage::Made(id) = stage {
+            self.by_id.remove(&id);
+        }
+        if let Some(at) = deadline {
+            self.deadlines.remove(&(at, key));
+        }
+    }
+
+    /// A call whose time is over and which the connection doesn't know.
+    pub(super) fn overdue(&self, now: Instant) -> Option<CallKey> {
+        let &(deadline, key) = self.deadlines.first()?;
+        (deadline <= now).then_some(key)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// The calls that wait, oldest first.
+    pub(super) fn waiting(&self) -> Vec<CallKey> {
+        let waiting = |kept: &Kept| kept.stage == Stage::Waiting;
+        let calls = self.calls.iter().filter(|(_, kept)| waiting(kept));
+        calls.map(|(key, _)| *key).collect()
+    }
+
+    /// All calls, oldest first.
+    pub(super) fn keys(&self) -> Vec<CallKey> {
+        self.calls.keys().copied().collect()
+    }
+
+    /// Whether a call that keeps its order is with the connection.
+    pub(super) fn is_made(&self, is_such: impl Fn(&Kept) -> bool) -> bool {
+        let mut kept = self.by_id.values().filter_map(|key| self.calls.get(key));
+        kept.any(is_such)
+    }
+}

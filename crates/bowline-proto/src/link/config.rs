@@ -1,0 +1,104 @@
+//! The configuration of a link.
+
+use std::time::Duration;
+
+use crate::config::Config;
+
+use super::backoff::Backoff;
+
+/// The configuration of a link: what one connection has, and what lies between two.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    pub(super) connection: Config,
+    pub(super) backoff: Backoff,
+    pub(super) opening_timeout: Duration,
+    pub(super) drain_timeout: Duration,
+    pub(super) max_crashes: u32,
+    pub(super) crash_window: Duration,
+    pub(super) max_rounds: u32,
+    pub(super) max_retries: u32,
+    pub(super) max_subscriptions: usize,
+    pub(super) max_stateful_tools: usize,
+    pub(super) accepted_results: Vec<String>,
+}
+
+impl LinkConfig {
+    /// The defaults around a connection of this configuration.
+    pub fn new(connection: Config) -> Self {
+        Self {
+            connection,
+            backoff: Backoff::default(),
+            opening_timeout: Duration::from_secs(20),
+            drain_timeout: Duration::from_millis(50),
+            max_crashes: 3,
+            crash_window: Duration::from_secs(5),
+            max_rounds: 16,
+            max_retries: 3,
+            max_subscriptions: 1000,
+            max_stateful_tools: 10_000,
+            accepted_results: Vec::new(),
+        }
+    }
+
+    /// How long to wait between attempts. Default: 1 s to 30 s.
+    pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// How long opening the transport may take. Default 20 s: what a slow network needs for
+    /// names, TCP and TLS.
+    pub fn opening_timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.opening_timeout = timeout;
+        self
+    }
+
+    /// How long a transport may take to close when the link is stopped. Default 50 ms: the
+    /// caller of a stop waits no longer, whatever the server does.
+    pub fn drain_timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.drain_timeout = timeout;
+        self
+    }
+
+    /// Crashes of the driver within a time that are survived. Default 3 in 5 s; one more
+    /// closes the link.
+    pub fn max_crashes(&mut self, crashes: u32, within: Duration) -> &mut Self {
+        self.max_crashes = crashes;
+        self.crash_window = within;
+        self
+    }
+
+    /// Rounds in which a server may ask for input for one call. Default 16; then the call
+    /// ends as invalid.
+    pub fn max_rounds(&mut self, rounds: u32) -> &mut Self {
+        self.max_rounds = rounds;
+        self
+    }
+
+    /// How often one call is made again after a loss, where it may be. Default 3.
+    pub fn max_retries(&mut self, retries: u32) -> &mut Self {
+        self.max_retries = retries;
+        self
+    }
+
+    /// Subscriptions that are kept across connections. Default 1000; a filter is what each
+    /// costs.
+    pub fn max_subscriptions(&mut self, limit: usize) -> &mut Self {
+        self.max_subscriptions = limit;
+        self
+    }
+
+    /// Names of tools declared stateful that are remembered. Default 10 000; those beyond
+    /// count as stateful only for requiring the session.
+    pub fn max_stateful_tools(&mut self, limit: usize) -> &mut Self {
+        self.max_stateful_tools = limit;
+        self
+    }
+
+    /// A `resultType` of an extension that the client has declared. Others than those of the
+    /// protocol and these make a result invalid.
+    pub fn accept_result(&mut self, result_type: impl Into<String>) -> &mut Self {
+        self.accepted_results.push(result_type.into());
+        self
+    }
+}

@@ -1,0 +1,195 @@
+//! What becomes of what a connection tells.
+
+use super::Link;
+use super::calls::{CallKey, Kept, Owner, Stage};
+use super::event::LinkEvent;
+use super::state::{Cause, State};
+use crate::calls::CallId;
+use crate::close::CloseReason;
+use crate::connection::{Connection, Event};
+use crate::negotiation::Agreement;
+use crate::outcome::{Outcome, Sent};
+use crate::payload::Payload;
+use crate::time::Instant;
+
+impl Link {
+    /// Takes what the connection has to tell, and does what follows.
+    pub(super) fn pump(&mut self, now: Instant) {
+        while let Some(connection) = &mut self.connection {
+            let was_probing = connection.was_probing();
+            match connection.poll_event() {
+                None => break,
+                Some(Event::Closed(reason)) => {
+                    if let Some(connection) = self.connection.take() {
+                        self.retire(connection);
+                    }
+                    self.handle_closed(now, reason, was_probing);
+                }
+                Some(event) => self.handle_event(now, event),
+            }
+        }
+        if self.is_draining() && self.connection.as_ref().is_some_and(|it| it.pending() == 0) {
+            self.renew_ids(now);
+        }
+        self.weigh();
+    }
+
+    /// A connection that we have ended ourselves: its calls end, its reason is ours.
+    pub(super) fn take_over(&mut self, now: Instant, mut connection: Connection) {
+        while let Some(event) = connection.poll_event() {
+            match event {
+                Event::Closed(_) => {}
+                event => self.handle_event(now, event),
+            }
+        }
+        self.retire(connection);
+    }
+
+    /// A connection that has ended for a reason of its own.
+    pub(super) fn finish_connection(&mut self, now: Instant, mut connection: Connection) {
+        let mut reason = CloseReason::Local;
+        while let Some(event) = connection.poll_event() {
+            match event {
+                Event::Closed(why) => reason = why,
+                event => self.handle_event(now, event),
+            }
+        }
+        self.retire(connection);
+        self.handle_closed(now, reason, false);
+    }
+
+    /// Keeps what outlives a connection.
+    fn retire(&mut self, connection: Connection) {
+        self.past = self.past.with(connection.stats());
+        self.carried = Some(connection.into_carried());
+    }
+
+    fn handle_event(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Ready(agreement) => self.become_ready(now, agreement),
+            Event::Ended { call, outcome } => self.handle_ended(now, call, outcome),
+            Event::Progress { call, params } => {
+                if let Some(call) = self.calls.by_id(call) {
+                    self.tell(LinkEvent::Progress { call, params });
+                }
+            }
+            Event::Request {
+                request,
+                method,
+                params,
+            } => self.tell(LinkEvent::Request {
+                request,
+                method,
+                params,
+            }),
+            Event::RequestCancelled(request) => self.tell(LinkEvent::RequestCancelled(request)),
+            Event::Notification { method, params } => {
+                self.tell(LinkEvent::Notification { method, params });
+            }
+            // It is looked at where the connection is at hand.
+            Event::Closed(_) => {}
+        }
+    }
+
+    fn become_ready(&mut self, now: Instant, agreement: Box<Agreement>) {
+        let revision = agreement.revision;
+        self.session += 1;
+        self.was_ready = true;
+        self.known_era = Some(revision.era());
+        self.enter(now, State::Ready, Cause::Agreed(revision));
+        let session = self.session;
+        self.tell(LinkEvent::Ready { session, agreement });
+        self.tag_session();
+        self.reopen_subscriptions(now, revision);
+        self.make_waiting(now);
+    }
+
+    fn handle_ended(&mut self, now: Instant, id: CallId, outcome: Outcome) {
+        let Some(key) = self.calls.by_id(id) else {
+            return;
+        };
+        let Some(kept) = self.calls.get(key) else {
+            return;
+        };
+        let may_retry = kept.retries < self.config.max_retries;
+        match &outcome {
+            Outcome::Lost { sent, .. } if may_retry && is_retried(kept, *sent) => {
+                self.try_again(now, key);
+            }
+            Outcome::Result(result) if self.is_stateless() => match self.kind_of_result(result) {
+                ResultKind::Complete => self.finish(now, key, outcome),
+                ResultKind::InputRequired => self.ask_for_input(now, key, result.clone()),
+                ResultKind::Unknown => {
+                    let words = "a result of a type that nobody asked for".to_owned();
+                    self.finish(now, key, Outcome::Invalid(words));
+                }
+            },
+            _ => self.finish(now, key, outcome),
+        }
+    }
+
+    fn try_again(&mut self, now: Instant, key: CallKey) {
+        if let Some(kept) = self.calls.get_mut(key) {
+            kept.retries += 1;
+            kept.is_expired = false;
+        }
+        self.calls.set_stage(key, Stage::Waiting);
+        self.make(now, key);
+    }
+
+    /// Ends a call, and tells whoever made it.
+    pub(super) fn finish(&mut self, now: Instant, key: CallKey, outcome: Outcome) {
+        let Some(kept) = self.calls.remove(key) else {
+            return;
+        };
+        if let Outcome::Result(result) = &outcome {
+            self.learn(&kept, result);
+        }
+        match kept.owner {
+            Owner::User => self.tell(LinkEvent::Ended { call: key, outcome }),
+            Owner::Subscription(subscription) => {
+                self.subscription_call_ended(key, subscription, outcome);
+            }
+        }
+        if kept.call.tool.is_some() {
+            // Another one may wait for its turn.
+            self.make_waiting(now);
+        }
+    }
+
+    fn learn(&mut self, kept: &Kept, result: &Payload) {
+        if kept.call.request.method != "tools/list" {
+            return;
+        }
+        let is_first = memchr::memmem::find(&kept.call.request.body, b"\"cursor\"").is_none();
+        self.modes
+            .learn(result, is_first, self.config.max_stateful_tools);
+        self.tag_session();
+    }
+
+    /// What the result of a stateless server is.
+    fn kind_of_result(&self, result: &Payload) -> ResultKind {
+        match result.peek_tag("resultType") {
+            // Spec, basic, 2026-07-28: a result without a type is complete.
+            None => ResultKind::Complete,
+            Some(kind) if kind == "complete" => ResultKind::Complete,
+            Some(kind) if kind == "input_required" => ResultKind::InputRequired,
+            Some(kind) if self.config.accepted_results.contains(&kind) => ResultKind::Complete,
+            Some(_) => ResultKind::Unknown,
+        }
+    }
+}
+
+enum ResultKind {
+    Complete,
+    InputRequired,
+    Unknown,
+}
+
+/// Whether a call that was lost is made again by itself.
+fn is_retried(kept: &Kept, sent: Sent) -> bool {
+    match sent {
+        Sent::No => kept.is_expired || kept.call.wait_for_ready,
+        Sent::Maybe => kept.call.wait_for_ready && kept.call.is_idempotent,
+    }
+}

@@ -1,0 +1,219 @@
+//! The life of a link: attempts, waits, stops.
+
+use bowline_types::Era;
+
+use super::event::{Action, LinkEvent};
+use super::state::{Cause, State, Transition};
+use super::{Life, Link};
+use crate::calls::IdCounter;
+use crate::close::{CloseReason, PeerFault};
+use crate::config::Carrier;
+use crate::outcome::{Outcome, Sent};
+use crate::time::Instant;
+use crate::trace::{self, Side};
+
+/// What a stop found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// It begins to close.
+    Begun,
+    /// It was closing or closed already.
+    AlreadyClosing,
+}
+
+impl Link {
+    /// The one place where the state changes.
+    pub(super) fn enter(&mut self, now: Instant, to: State, cause: Cause) {
+        let from = std::mem::replace(&mut self.state, to);
+        self.timer = None;
+        self.draining = None;
+        trace::link_transition(Side::Client, from.as_str(), to.as_str(), cause.name());
+        let transition = Transition {
+            at: now,
+            from,
+            to,
+            cause,
+            session: self.session,
+        };
+        self.history.push(transition.clone());
+        self.tell(LinkEvent::State(transition));
+        match to {
+            State::Starting => self.begin_opening(now),
+            State::Initializing | State::Backoff => {}
+            State::Ready => self.timer = Some(now + self.config.backoff.stable_after),
+            State::Closing => self.timer = Some(now + self.config.drain_timeout),
+            State::Closed => self.end_everything(now),
+        }
+    }
+
+    pub(super) fn begin_opening(&mut self, now: Instant) {
+        self.life = Life(self.life.0 + 1);
+        self.actions.push_back(Action::Open(self.life));
+        self.timer = Some(now + self.config.opening_timeout);
+    }
+
+    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.is_some_and(|at| at <= now) {
+            self.timer = None;
+            self.handle_timer(now);
+        }
+        if self.draining.is_some_and(|at| at <= now) {
+            self.renew_ids(now);
+        }
+        let life = self.life;
+        self.drive(now, life, |connection| connection.handle_timeout(now));
+        self.time_out_kept(now);
+    }
+
+    fn handle_timer(&mut self, now: Instant) {
+        match self.state {
+            State::Starting => {
+                self.actions.push_back(Action::Close(self.life));
+                self.fail_attempt(now, Cause::OpeningTimeout, false);
+            }
+            // The connection has its own.
+            State::Initializing => {}
+            State::Ready => self.failures = 0,
+            State::Backoff => self.enter(now, State::Starting, Cause::WaitOver),
+            State::Closing => self.enter(now, State::Closed, Cause::Drained),
+            State::Closed => {}
+        }
+    }
+
+    /// Tries now, instead of waiting. Whether there was a wait.
+    pub fn reconnect_now(&mut self, now: Instant) -> bool {
+        if self.state != State::Backoff {
+            return false;
+        }
+        self.enter(now, State::Starting, Cause::Asked);
+        true
+    }
+
+    /// Stops for good: what waits ends, and the transport is closed.
+    pub fn stop(&mut self, now: Instant) -> Stop {
+        match self.state {
+            State::Closing | State::Closed => return Stop::AlreadyClosing,
+            State::Backoff => {
+                self.end_calls(now, &Outcome::Shutdown);
+                self.enter(now, State::Closed, Cause::Stopped);
+            }
+            State::Starting | State::Initializing | State::Ready => {
+                if let Some(mut connection) = self.connection.take() {
+                    connection.close(now);
+                    self.take_over(now, connection);
+                }
+                self.end_calls(now, &Outcome::Shutdown);
+                self.actions.push_back(Action::Close(self.life));
+                self.enter(now, State::Closing, Cause::Stopped);
+            }
+        }
+        Stop::Begun
+    }
+
+    /// The connection has ended by itself, or by what its transport did.
+    pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
+        self.actions.push_back(Action::Close(self.life));
+        let is_shared = self.config.connection.carrier == Carrier::SharedStream;
+        match &reason {
+            // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
+            CloseReason::Transport(_) if was_probing && is_shared && self.known_era.is_none() => {
+                self.known_era = Some(Era::Handshake);
+                return self.enter(now, State::Starting, Cause::DiedOfProbe);
+            }
+            CloseReason::Peer(PeerFault::SessionReset) => {
+                return self.enter(now, State::Starting, Cause::Ended(reason));
+            }
+            CloseReason::IdsExhausted => {
+                self.carried = Some(IdCounter::new().into());
+                return self.wait_for(now, Cause::Ended(reason), now);
+            }
+            CloseReason::Negotiation(error) => {
+                let is_permanent = error.is_permanent();
+                return self.fail_attempt(now, Cause::Ended(reason), is_permanent);
+            }
+            CloseReason::Local
+            | CloseReason::Peer(_)
+            | CloseReason::Transport(_)
+            | CloseReason::Stalled => {}
+        }
+        self.fail_attempt(now, Cause::Ended(reason), false);
+    }
+
+    /// An attempt failed, or a connection was lost: wait, or give up.
+    pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
+        if self.state == State::Initializing {
+            // What was believed of the server may be what failed.
+            self.known_era = None;
+        }
+        if is_permanent && !self.was_ready {
+            return self.close_for(now, cause);
+        }
+        self.failures = self.failures.saturating_add(1);
+        let most = self.config.backoff.max_attempts;
+        if most.is_some_and(|most| self.failures >= most) {
+            // The last reason stays in sight.
+            self.wait_for(now, cause, now);
+            return self.close_for(now, Cause::AttemptsExhausted);
+        }
+        let delay = match is_permanent {
+            true => self.config.backoff.longest(),
+            false => self.config.backoff.delay(self.failures, &mut self.jitter),
+        };
+        self.wait_for(now, cause, now + delay);
+    }
+
+    fn wait_for(&mut self, now: Instant, cause: Cause, until: Instant) {
+        self.enter(now, State::Backoff, cause);
+        self.timer = Some(until);
+        self.fail_unwilling(now);
+    }
+
+    fn close_for(&mut self, now: Instant, cause: Cause) {
+        let outcome = Outcome::Lost {
+            reason: cause.to_string(),
+            sent: Sent::No,
+        };
+        self.end_calls(now, &outcome);
+        self.enter(now, State::Closed, cause);
+    }
+
+    fn end_everything(&mut self, now: Instant) {
+        if let Some(connection) = self.connection.take() {
+            self.take_over(now, connection);
+        }
+        self.end_calls(now, &Outcome::Shutdown);
+        self.subscriptions.clear();
+    }
+
+    /// The transport is gone without a word.
+    pub(super) fn drop_connection(&mut self, now: Instant, reason: &str) {
+        self.actions.push_back(Action::Close(self.life));
+        if let Some(mut connection) = self.connection.take() {
+            connection.handle_lost(now, reason);
+            self.take_over(now, connection);
+        }
+        self.fail_unwilling(now);
+    }
+
+    /// The ids are used up: what waits may still be answered, then all begins anew.
+    pub(super) fn drain_ids(&mut self, now: Instant) {
+        if self.draining.is_none() {
+            self.draining = Some(now + self.config.connection.call_timeouts.idle);
+        }
+    }
+
+    /// Begins anew with fresh ids, once nothing waits or that has taken too long.
+    pub(super) fn renew_ids(&mut self, now: Instant) {
+        if let Some(mut connection) = self.connection.take() {
+            connection.close_for_ids(now);
+            self.finish_connection(now, connection);
+        }
+    }
+
+    /// Whether the link waits for calls to end before it begins anew.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.is_some()
+    }
+}

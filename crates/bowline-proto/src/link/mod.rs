@@ -1,0 +1,219 @@
+//! A link: one server across its lives.
+//!
+//! A [`Connection`] lives as long as its transport. A link opens another one when it ends,
+//! after a wait, and goes on: its handle stays valid, calls keep their keys, ids are never
+//! used again, and what comes from an earlier life has no effect. Its states and edges are
+//! those of docs/state-machine.md; [`Link::state`] tells where it stands, and
+//! [`Link::history`] how it got there.
+//!
+//! A driver does what [`Link::poll_action`] says with the transport, moves bytes as for a
+//! connection, and tells what happened, with the [`Life`] in which it did.
+
+mod backoff;
+mod calls;
+mod config;
+mod ended;
+mod event;
+mod lifecycle;
+mod making;
+mod modes;
+mod state;
+mod subscriptions;
+mod transport;
+
+use std::collections::VecDeque;
+
+use bowline_types::{Era, RequestId, Revision};
+
+use crate::carried::Carried;
+use crate::connection::Connection;
+use crate::events::Events;
+use crate::jitter::Jitter;
+use crate::outbox::Transmit;
+use crate::requests::RequestKey;
+use crate::stats::Stats;
+use crate::time::Instant;
+
+use calls::KeptCalls;
+use modes::ToolModes;
+use state::History;
+use subscriptions::Subscriptions;
+
+pub use backoff::Backoff;
+pub use calls::{CallKey, LinkCall};
+pub use config::LinkConfig;
+pub use event::{Action, Life, LinkEvent};
+pub use lifecycle::Stop;
+pub use making::{InputError, LinkError};
+pub use state::{Cause, State, Transition};
+pub use subscriptions::SubscriptionKey;
+pub use transport::OpenError;
+
+/// One server across its lives. See the [module](self).
+#[derive(Debug)]
+pub struct Link {
+    config: LinkConfig,
+    state: State,
+    /// The one timer of the state: opening, waiting, draining, or being stable.
+    timer: Option<Instant>,
+    connection: Option<Connection>,
+    /// What the next connection goes on with, while there is none.
+    carried: Option<Carried>,
+    life: Life,
+    session: u64,
+    known_era: Option<Era>,
+    was_ready: bool,
+    /// Failures in a row.
+    failures: u32,
+    /// The ids are used up: until when calls that wait may go on.
+    draining: Option<Instant>,
+    crashes: VecDeque<Instant>,
+    history: History,
+    jitter: Jitter,
+    calls: KeptCalls,
+    modes: ToolModes,
+    subscriptions: Subscriptions,
+    /// Counters of the connections that are over.
+    past: Stats,
+    events: Events<LinkEvent>,
+    actions: VecDeque<Action>,
+}
+
+impl Link {
+    /// A link that opens its transport. `carried` is where ids begin.
+    pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carried>) -> Self {
+        let mut link = Self {
+            state: State::Starting,
+            timer: None,
+            connection: None,
+            carried: Some(carried.into()),
+            life: Life(0),
+            session: 0,
+            known_era: config.connection.known_era,
+            was_ready: false,
+            failures: 0,
+            draining: None,
+            crashes: VecDeque::new(),
+            history: History::default(),
+            jitter: Jitter::new(config.connection.seed),
+            calls: KeptCalls::default(),
+            modes: ToolModes::default(),
+            subscriptions: Subscriptions::default(),
+            past: Stats::default(),
+            events: Events::new(config.connection.limits.max_undelivered),
+            actions: VecDeque::new(),
+            config,
+        };
+        link.begin_opening(now);
+        link
+    }
+
+    // Looking.
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The last changes of state, oldest first: 64 at most.
+    pub fn history(&self) -> impl ExactSizeIterator<Item = &Transition> {
+        self.history.iter()
+    }
+
+    /// The number of the session: how many handshakes have succeeded.
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// The revision that is spoken, while calls are served.
+    pub fn revision(&self) -> Option<Revision> {
+        self.connection.as_ref()?.revision()
+    }
+
+    /// The era that the server was found to speak, to be known the next time.
+    pub fn known_era(&self) -> Option<Era> {
+        self.known_era
+    }
+
+    /// When the next attempt is, while waiting.
+    pub fn next_attempt(&self) -> Option<Instant> {
+        self.timer.filter(|_| self.state == State::Backoff)
+    }
+
+    /// Calls that have not ended.
+    pub fn pending(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Calls that were given up and are still remembered.
+    pub fn tombstones(&self) -> usize {
+        self.connection.as_ref().map_or(0, Connection::tombstones)
+    }
+
+    /// Whether calls carry the number of the session: a tool is declared stateful.
+    pub fn is_session_required(&self) -> bool {
+        self.modes.is_session_required()
+    }
+
+    /// What happened that has no other trace, in all lives.
+    pub fn stats(&self) -> Stats {
+        let now = self.connection.as_ref().map(Connection::stats);
+        self.past.with(now.unwrap_or_default())
+    }
+
+    /// The server's id of a request that may be answered.
+    pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
+        self.connection.as_ref()?.request_id(request)
+    }
+
+    /// Whether the driver should read on: one chunk for each time that this is true.
+    pub fn wants_read(&self) -> bool {
+        self.connection.as_ref().is_some_and(Connection::wants_read)
+    }
+
+    // Draining.
+
+    /// What is to be done with the transport.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// The next message to send, on the transport of this life. Take it only when the one
+    /// before is written.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.connection.as_mut()?.poll_transmit()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+        let event = self.events.pop();
+        self.weigh();
+        event
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let connection = self.connection.as_ref().and_then(Connection::poll_timeout);
+        [
+            self.timer,
+            self.draining,
+            self.calls.next_deadline(),
+            connection,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn tell(&mut self, event: LinkEvent) {
+        self.events.push(event);
+    }
+
+    /// What waits here came from the connection, and counts for it.
+    fn weigh(&mut self) {
+        let weight = self.events.weight();
+        if let Some(connection) = &mut self.connection {
+            connection.set_beyond(weight);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Where a link stands, and how it got there.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use bowline_types::Revision;
+
+use crate::close::CloseReason;
+use crate::time::Instant;
+
+/// Where a link stands. docs/state-machine.md has every edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the states are a contract; a new one would be another contract"
+)]
+pub enum State {
+    /// The transport is being opened.
+    Starting,
+    /// Era and revision are being agreed.
+    Initializing,
+    /// Calls are served.
+    Ready,
+    /// Waiting before another attempt.
+    Backoff,
+    /// Stopped; the transport is being closed.
+    Closing,
+    /// Over.
+    Closed,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Starting,
+        Self::Initializing,
+        Self::Ready,
+        Self::Backoff,
+        Self::Closing,
+        Self::Closed,
+    ];
+
+    /// The state in a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Initializing => "initializing",
+            Self::Ready => "ready",
+            Self::Backoff => "backoff",
+            Self::Closing => "closing",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a link changed its state.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The transport is open.
+    Opened,
+    /// The transport could not be opened.
+    OpenFailed(String),
+    /// The transport was not opened in time.
+    OpeningTimeout,
+    /// A revision was agreed.
+    Agreed(Revision),
+    /// The connection ended.
+    Ended(CloseReason),
+    /// The server can't stand the probe: it ended when it was asked what it speaks.
+    DiedOfProbe,
+    /// The server's HTTP session has expired.
+    SessionExpired,
+    /// The wait is over.
+    WaitOver,
+    /// Somebody asked to try now.
+    Asked,
+    /// The link was stopped.
+    Stopped,
+    /// The transport is closed.
+    Drained,
+    /// As many attempts failed as may.
+    AttemptsExhausted,
+    /// The driver crashed.
+    DriverCrash,
+    /// The driver crashed too often.
+    TooManyCrashes,
+}
+
+impl Cause {
+    /// The cause in a word or two, as telemetry has it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::OpenFailed(_) => "open failed",
+            Self::OpeningTimeout => "opening timeout",
+            Self::Agreed(_) => "agreed",
+            Self::Ended(reason) => reason.name(),
+            Self::DiedOfProbe => "died of the probe",
+            Self::SessionExpired => "session expired",
+            Self::WaitOver => "wait over",
+            Self::Asked => "asked",
+            Self::Stopped => "stopped",
+            Self::Drained => "drained",
+            Self::AttemptsExhausted => "attempts exhausted",
+            Self::DriverCrash => "driver crash",
+            Self::TooManyCrashes => "too many crashes",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenFailed(reason) => write!(f, "the transport could not be opened: {reason}"),
+            Self::Agreed(revision) => write!(f, "agreed on {revision}"),
+            Self::Ended(reason) => reason.fmt(f),
+            Self::Opened
+            | Self::OpeningTimeout
+            | Self::DiedOfProbe
+            | Self::SessionExpired
+            | Self::WaitOver
+            | Self::Asked
+            | Self::Stopped
+            | Self::Drained
+            | Self::AttemptsExhausted
+            | Self::DriverCrash
+            | Self::TooManyCrashes => f.write_str(self.name()),
+        }
+    }
+}
+
+/// A change of state.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Transition {
+    /// When.
+    pub at: Instant,
+    /// From where.
+    pub from: State,
+    /// To where.
+    pub to: State,
+    /// Why.
+    pub cause: Cause,
+    /// The number of the session, once there has been one.
+    pub session: u64,
+}
+
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            at,
+            from,
+            to,
+            cause,
+            session,
+        } = self;
+        write!(f, "{at} {from} → {to} (session {session}): {cause}")
+    }
+}
+
+/// The last changes of state, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct History(VecDeque<Transition>);
+
+impl History {
+    /// Changes that are remembered.
+    const LENGTH: usize = 64;
+
+    pub(super) fn push(&mut self, transition: Transition) {
+        if self.0.len() == Self::LENGTH {
+            self.0.pop_front();
+        }
+        self.0.push_back(transition);
+    }
+
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Transition> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: CN-2
+    #[test]
+    fn the_last_64_changes_are_remembered() {
+        let mut history = History::default();
+        for at in 0..65 {
+            history.push(Transition {
+                at: Instant::from_nanos(at),
+                from: State::Backoff,
+                to: State::Starting,
+                cause: Cause::WaitOver,
+                session: 0,
+            });
+        }
+        assert_eq!(history.iter().len(), 64);
+        assert_eq!(history.iter().next().unwrap().at, Instant::from_nanos(1));
+    }
+}

@@ -1,0 +1,116 @@
+//! Subscriptions that outlive their connections.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bowline_types::resources::SubscribeParams;
+use bowline_types::subscriptions::{ListenParams, SubscriptionFilter};
+use bowline_types::wire::Members as _;
+use bowline_types::{Encoder, Era, Method, Revision};
+use bytes::Bytes;
+
+use crate::commands::CallRequest;
+
+use super::calls::CallKey;
+
+/// A subscription of the user. Keys are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriptionKey(u64);
+
+impl fmt::Display for SubscriptionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What is listened to, and the calls that do it.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    filter: SubscriptionFilter,
+    /// Its calls in this session: one in the stateless era, one for each resource before.
+    pub(super) calls: Vec<CallKey>,
+    /// It has been open in an earlier session.
+    pub(super) was_open: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    kept: BTreeMap<SubscriptionKey, Subscription>,
+    next: u64,
+}
+
+impl Subscriptions {
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    pub(super) fn insert(&mut self, filter: SubscriptionFilter) -> SubscriptionKey {
+        self.next += 1;
+        let key = SubscriptionKey(self.next);
+        let subscription = Subscription {
+            filter,
+            calls: Vec::new(),
+            was_open: false,
+        };
+        self.kept.insert(key, subscription);
+        key
+    }
+
+    pub(super) fn remove(&mut self, key: SubscriptionKey) -> Option<Subscription> {
+        self.kept.remove(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: SubscriptionKey) -> Option<&mut Subscription> {
+        self.kept.get_mut(&key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<SubscriptionKey> {
+        self.kept.keys().copied().collect()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+    }
+}
+
+impl Subscription {
+    /// The calls that open it in a revision.
+    pub(super) fn opening(&self, revision: Revision) -> Vec<CallRequest> {
+        match revision.era() {
+            Era::Stateless => {
+                let params = ListenParams::new(self.filter.clone());
+                let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+                vec![CallRequest::new(Method::Listen.as_str(), body)]
+            }
+            Era::Handshake => self.of_resources(Method::Subscribe),
+        }
+    }
+
+    /// The calls that end it; none where giving up its call does.
+    pub(super) fn ending(&self, revision: Revision) -> Vec<CallRequest> {
+        match revision.era() {
+            Era::Stateless => Vec::new(),
+            Era::Handshake => self.of_resources(Method::Unsubscribe),
+        }
+    }
+
+    fn of_resources(&self, method: Method) -> Vec<CallRequest> {
+        let uris = self.filter.resource_subscriptions.iter().flatten();
+        let calls = uris.map(|uri| {
+            let params = SubscribeParams::new(uri.clone());
+            let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+            CallRequest::new(method.as_str(), body)
+        });
+        calls.collect()
+    }
+}
+
+/// Members of parameters, in the words that every revision which has them shares.
+fn members(write: impl FnOnce(&mut Encoder<'_>) -> bool) -> Bytes {
+    let mut body = Vec::new();
+    // What can't be said is left out: the server says what it misses.
+    if !write(&mut Encoder::lossless(&mut body)) {
+        body.clear();
+    }
+    body.into()
+}

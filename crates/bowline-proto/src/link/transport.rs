@@ -1,0 +1,197 @@
+//! What happens to the transport.
+
+use bytes::{Bytes, BytesMut};
+
+use super::state::{Cause, State};
+use super::{Life, Link};
+use crate::calls::CallId;
+use crate::connection::{Connection, StreamEnd};
+use crate::outbox::Transmit;
+use crate::time::Instant;
+
+/// Why a transport could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenError {
+    /// In words.
+    pub reason: String,
+    /// Whether trying again at once can't help: no such command, authorization refused.
+    pub is_permanent: bool,
+}
+
+impl OpenError {
+    /// An error that may pass.
+    pub fn passing(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            is_permanent: false,
+        }
+    }
+
+    /// An error that will not pass by itself.
+    pub fn permanent(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            is_permanent: true,
+        }
+    }
+}
+
+impl Link {
+    /// The transport is open: the handshake begins.
+    pub fn handle_opened(&mut self, now: Instant, life: Life) {
+        if !self.is_current(life) || self.state != State::Starting {
+            return;
+        }
+        let mut config = self.config.connection.clone();
+        config.known_era(self.known_era);
+        let mut connection = Connection::new(config, self.carried.take().unwrap_or_default());
+        self.enter(now, State::Initializing, Cause::Opened);
+        connection.open(now);
+        self.connection = Some(connection);
+        self.pump(now);
+    }
+
+    /// The transport could not be opened.
+    pub fn handle_open_failed(&mut self, now: Instant, life: Life, error: OpenError) {
+        if !self.is_current(life) {
+            return;
+        }
+        match self.state {
+            State::Starting => {
+                let cause = Cause::OpenFailed(error.reason);
+                self.fail_attempt(now, cause, error.is_permanent);
+            }
+            State::Closing => self.enter(now, State::Closed, Cause::Drained),
+            State::Initializing | State::Ready | State::Backoff | State::Closed => {}
+        }
+    }
+
+    /// The buffer to read into. `None` when nobody wants the bytes of this life.
+    pub fn read_buffer(&mut self, life: Life) -> Option<&mut BytesMut> {
+        self.of_life(life).map(Connection::read_buffer)
+    }
+
+    /// Bytes were appended to the buffer.
+    pub fn handle_read(&mut self, now: Instant, life: Life) {
+        self.drive(now, life, |connection| connection.handle_read(now));
+    }
+
+    /// The shared stream ended.
+    pub fn handle_eof(&mut self, now: Instant, life: Life) {
+        self.handle_down(now, life, |connection| connection.handle_eof(now));
+    }
+
+    /// The transport was lost.
+    pub fn handle_lost(&mut self, now: Instant, life: Life, reason: &str) {
+        self.handle_down(now, life, |connection| connection.handle_lost(now, reason));
+    }
+
+    /// A message came, on a carrier with a stream per request: see
+    /// [`Connection::handle_message`].
+    pub fn handle_message(
+        &mut self,
+        now: Instant,
+        life: Life,
+        stream: Option<CallId>,
+        frame: &Bytes,
+    ) {
+        self.drive(now, life, |connection| {
+            connection.handle_message(now, stream, frame);
+        });
+    }
+
+    /// Something came that is no message: see [`Connection::handle_activity`].
+    pub fn handle_activity(&mut self, now: Instant, life: Life) {
+        self.drive(now, life, |connection| connection.handle_activity(now));
+    }
+
+    /// The stream of a call has ended: see [`Connection::handle_stream_end`].
+    pub fn handle_stream_end(&mut self, now: Instant, life: Life, call: CallId, end: StreamEnd) {
+        self.drive(now, life, |connection| {
+            connection.handle_stream_end(now, call, end);
+        });
+    }
+
+    /// The server no longer knows the HTTP session, which `call` was told (404 with a
+    /// session id). One handshake for all follows, and the call is made again once.
+    pub fn handle_session_expired(&mut self, now: Instant, life: Life, call: CallId) {
+        if self.of_life(life).is_none() {
+            return;
+        }
+        if let Some(key) = self.calls.by_id(call)
+            && let Some(kept) = self.calls.get_mut(key)
+        {
+            // Once: a server that forgets every session would never end.
+            kept.is_expired = kept.retries == 0;
+        }
+        if self.state == State::Ready {
+            self.enter(now, State::Initializing, Cause::SessionExpired);
+        }
+        self.drive(now, life, |connection| {
+            connection.handle_session_expired(now, call);
+        });
+    }
+
+    /// The transport was busy and did not take `transmit`.
+    pub fn handle_busy(&mut self, now: Instant, life: Life, transmit: Transmit) {
+        self.drive(now, life, |connection| {
+            connection.handle_busy(now, transmit);
+        });
+    }
+
+    /// The driver crashed: the transport is gone with it. It is started anew, unless that
+    /// happens too often.
+    pub fn handle_crash(&mut self, now: Instant) {
+        match self.state {
+            State::Starting | State::Initializing | State::Ready | State::Backoff => {}
+            State::Closing => return self.enter(now, State::Closed, Cause::DriverCrash),
+            State::Closed => return,
+        }
+        let window = self.config.crash_window;
+        self.crashes.retain(|at| now.since(*at) < window);
+        self.crashes.push_back(now);
+        let is_too_often = self.crashes.len() > self.config.max_crashes as usize;
+        self.drop_connection(now, "the driver crashed");
+        if is_too_often {
+            return self.enter(now, State::Closed, Cause::TooManyCrashes);
+        }
+        self.enter(now, State::Starting, Cause::DriverCrash);
+    }
+
+    /// Whether something of this life still matters.
+    fn is_current(&self, life: Life) -> bool {
+        life == self.life
+    }
+
+    fn of_life(&mut self, life: Life) -> Option<&mut Connection> {
+        match life == self.life {
+            true => self.connection.as_mut(),
+            false => None,
+        }
+    }
+
+    /// Does something with the connection of this life, and what follows from it.
+    pub(super) fn drive(&mut self, now: Instant, life: Life, work: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.of_life(life) {
+            work(connection);
+            self.pump(now);
+        }
+    }
+
+    fn handle_down(&mut self, now: Instant, life: Life, work: impl FnOnce(&mut Connection)) {
+        if !self.is_current(life) {
+            return;
+        }
+        match self.state {
+            State::Initializing | State::Ready => self.drive(now, life, work),
+            // It ended before it was said to be open.
+            State::Starting => {
+                let cause = Cause::OpenFailed("it closed at once".into());
+                self.fail_attempt(now, cause, false);
+            }
+            State::Closing => self.enter(now, State::Closed, Cause::Drained),
+            State::Backoff | State::Closed => {}
+        }
+    }
+}
