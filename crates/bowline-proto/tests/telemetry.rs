@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_proto::codec::{FrameLimits, Oversize};
+use bowline_proto::link::{Action, Link, LinkConfig, OpenError};
 use bowline_proto::server::{Session, SessionConfig, SessionEvent};
 use bowline_proto::{
     CallRequest, Config, Connection, IdCounter, Instant, Keepalive, Payload, connection,
@@ -192,6 +193,24 @@ fn eventful_server() {
     server.close(at(31));
 }
 
+/// A link that is opened and stopped.
+fn eventful_link() {
+    let config = LinkConfig::new(Config::new(Implementation::new(CANARY, CANARY)));
+    let mut link = Link::new(at(0), config, IdCounter::new());
+    let Some(Action::Open(life)) = link.poll_action() else {
+        panic!("a link begins with its transport");
+    };
+    link.handle_open_failed(at(1), life, OpenError::passing(CANARY));
+    link.stop(at(2));
+}
+
+/// Everything that happens here.
+fn eventful() {
+    eventful_client();
+    eventful_server();
+    eventful_link();
+}
+
 /// The rows of the table, with the fields that are always there and all of them.
 fn documented() -> BTreeMap<String, (String, String, BTreeSet<String>, BTreeSet<String>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md");
@@ -217,10 +236,7 @@ fn documented() -> BTreeMap<String, (String, String, BTreeSet<String>, BTreeSet<
 // proves: TE-1
 #[test]
 fn what_is_emitted_is_what_is_documented() {
-    let rows = collect(|| {
-        eventful_client();
-        eventful_server();
-    });
+    let rows = collect(eventful);
     let documented = documented();
     for row in &rows {
         let (target, level, always, all) = documented
@@ -240,10 +256,7 @@ fn what_is_emitted_is_what_is_documented() {
 
 #[test]
 fn nothing_that_was_said_is_told() {
-    let rows = collect(|| {
-        eventful_client();
-        eventful_server();
-    });
+    let rows = collect(eventful);
     for row in &rows {
         assert!(
             !row.fields.values().any(|value| value.contains(CANARY)),
@@ -255,10 +268,7 @@ fn nothing_that_was_said_is_told() {
 /// A request that starts, ends: once, in one of two ways.
 #[test]
 fn what_starts_stops() {
-    let rows = collect(|| {
-        eventful_client();
-        eventful_server();
-    });
+    let rows = collect(eventful);
     let mut open = BTreeSet::new();
     for row in &rows {
         let field = |name: &str| row.fields.get(name).cloned().unwrap_or_default();
