@@ -9,16 +9,20 @@
 mod base64;
 mod dated;
 mod headers;
+mod listens;
 mod params;
 mod refusal;
+mod rounds;
 mod route;
 mod session;
 mod session_id;
 
 pub use dated::{Dated, DatedConfig, DatedRequest, InSession, dated};
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
+pub use listens::{Change, Listens, TooManyListens};
 pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
 pub use refusal::error_status;
+pub use rounds::{Binding, Round, Rounds, RoundsError, Seal};
 pub(crate) use route::named_by;
 pub use route::{Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, route};
 pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};

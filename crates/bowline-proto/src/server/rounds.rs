@@ -1,0 +1,295 @@
+//! Rounds of input on a server of the stateless era.
+//!
+//! A handler that needs something of the client ends its request with a question, and is run
+//! again from the top when the answer comes. Nothing is kept in between: earlier answers
+//! travel with the client, sealed, so that any node may serve the next round.
+//!
+//! ```
+//! use bowline_proto::server::{Binding, Round, Rounds};
+//! # use bowline_proto::server::Seal;
+//! # struct Plain;
+//! # impl Seal for Plain {
+//! #     fn seal(&self, plain: &[u8], _: &[u8]) -> String { String::from_utf8_lossy(plain).into() }
+//! #     fn open(&self, sealed: &str, _: &[u8]) -> Option<Vec<u8>> { Some(sealed.into()) }
+//! # }
+//! # let seal = Plain;
+//! use bowline_types::roots::ListRootsParams;
+//!
+//! let params = r#"{"name":"tidy"}"#;
+//! let binding = Binding::new("alice", "tools/call", params)?;
+//! let mut rounds = Rounds::open(params, &seal, &binding, 1_000)?;
+//! // The handler, from the top:
+//! if rounds.answer("roots").is_none() {
+//!     rounds.ask("roots", ListRootsParams::new());
+//! }
+//! assert!(matches!(rounds.finish(&seal, &binding, 1_600), Round::Ask(_)));
+//! # Ok::<(), bowline_proto::server::RoundsError>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
+use bowline_types::json::Reader;
+use bowline_types::wire::Map;
+use bowline_types::{Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Revision, Wire};
+
+/// Seals what a client keeps for a server, so that it can neither be read nor changed.
+///
+/// Several nodes share a key. What was sealed for one `binding` opens for no other.
+pub trait Seal {
+    /// Seals. The text may stand in a JSON string without escapes.
+    fn seal(&self, plain: &[u8], binding: &[u8]) -> String;
+
+    /// Opens. `None` when it was not sealed so.
+    fn open(&self, sealed: &str, binding: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// What rounds of one request have in common: who asks, and what for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Binding(Vec<u8>);
+
+impl Binding {
+    /// Binds to a principal, a method and its parameters without what changes from round to
+    /// round. The order of the parameters doesn't matter; their values must be written as
+    /// they were.
+    ///
+    /// # Errors
+    ///
+    /// When the parameters are no object.
+    pub fn new(principal: &str, method: &str, params: &str) -> Result<Self, RoundsError> {
+        let mut members = Vec::new();
+        let read = Reader::new(params).object(|reader, key| {
+            let value = reader.raw()?;
+            if !["_meta", "inputResponses", "requestState"].contains(&key) {
+                members.push((key.to_owned(), value));
+            }
+            Ok(())
+        });
+        read.map_err(|_| RoundsError::InvalidParams)?;
+        members.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut bound = Vec::with_capacity(params.len() + 64);
+        let mut encoder = Encoder::lossless(&mut bound);
+        // As JSON, so that no two different ones look alike.
+        encoder.begin_array();
+        encoder.string(principal);
+        encoder.separate();
+        encoder.string(method);
+        encoder.separate();
+        encoder.begin_object();
+        for (key, value) in members {
+            encoder.key(&key);
+            encoder.raw(value);
+        }
+        encoder.end_object();
+        encoder.end_array();
+        Ok(Self(bound))
+    }
+}
+
+/// Prints nothing of whom it binds to what.
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Binding(…)")
+    }
+}
+
+/// Why a request can't go on where it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RoundsError {
+    /// The parameters, or the answers in them, can't be read.
+    InvalidParams,
+    /// `requestState` is not what this server gave for this request.
+    InvalidState,
+    /// `requestState` is too old.
+    ExpiredState,
+}
+
+impl RoundsError {
+    /// The error that the client gets.
+    pub fn to_error(self) -> ErrorObject {
+        let code = ErrorKind::InvalidParams.code(Revision::LATEST);
+        ErrorObject::new(code.unwrap_or(-32602), self.to_string())
+    }
+}
+
+impl fmt::Display for RoundsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidParams => "the parameters or inputResponses can't be read",
+            Self::InvalidState => "requestState was not given for this request",
+            Self::ExpiredState => "requestState is too old: begin anew",
+        })
+    }
+}
+
+impl std::error::Error for RoundsError {}
+
+/// How a run of a handler ends.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Round {
+    /// It asked nothing: its result counts.
+    Done,
+    /// It asked: this is the result instead.
+    Ask(Box<InputRequiredResult>),
+}
+
+/// What a handler knows of earlier rounds, and what it asks in this one.
+#[derive(Debug)]
+pub struct Rounds {
+    answers: JsonObject,
+    done: BTreeSet<String>,
+    questions: Map<InputRequest>,
+}
+
+impl Rounds {
+    /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
+    ///
+    /// # Errors
+    ///
+    /// When the client brings a state that is not for this request, or an old one.
+    pub fn open(
+        params: &str,
+        seal: &dyn Seal,
+        binding: &Binding,
+        now: u64,
+    ) -> Result<Self, RoundsError> {
+        let member = |name| Reader::new(params).peek_member(name);
+        let state = member("requestState").map_err(|_| RoundsError::InvalidParams)?;
+        let Some(state) = state else {
+            // Without a state nothing was asked, so that nothing can have been answered.
+            return Ok(Self::new());
+        };
+        let state = state.reader().string();
+        let sealed = state.map_err(|_| RoundsError::InvalidState)?;
+        let plain = seal
+            .open(&sealed, &binding.0)
+            .ok_or(RoundsError::InvalidState)?;
+        let mut rounds = Kept::read(&plain, now)?;
+        let given = member("inputResponses").map_err(|_| RoundsError::InvalidParams)?;
+        if let Some(given) = given {
+            rounds.take(given)?;
+        }
+        Ok(rounds.known)
+    }
+
+    fn new() -> Self {
+        Self {
+            answers: JsonObject::new(),
+            done: BTreeSet::new(),
+            questions: Map::new(),
+        }
+    }
+
+    /// The answer to a question of this key, when it has come.
+    pub fn answer(&self, key: &str) -> Option<InputResponse> {
+        let answer = self.answers.get(key)?;
+        InputResponse::from_json(answer.as_str()).ok()
+    }
+
+    /// Asks the client. All that is asked in one run is asked together.
+    pub fn ask(&mut self, key: &str, question: impl Into<InputRequest>) {
+        self.questions.insert(key, question.into());
+    }
+
+    /// Whether something with an effect is still to be done: `true` once in all rounds. Ask
+    /// right before doing it.
+    pub fn once(&mut self, key: &str) -> bool {
+        self.done.insert(key.to_owned())
+    }
+
+    /// Ends the run of the handler. What it asked goes to the client, with a state that is
+    /// good until `expires`.
+    pub fn finish(self, seal: &dyn Seal, binding: &Binding, expires: u64) -> Round {
+        if self.questions.iter().next().is_none() {
+            return Round::Done;
+        }
+        let plain = Kept::write(&self, expires);
+        let mut result = InputRequiredResult::new();
+        result.request_state = Some(seal.seal(plain.as_bytes(), &binding.0));
+        result.input_requests = Some(self.questions);
+        Round::Ask(Box::new(result))
+    }
+}
+
+/// What is sealed: when it expires, what was asked, what was answered, what was done.
+struct Kept {
+    known: Rounds,
+    asked: BTreeSet<String>,
+}
+
+impl Kept {
+    fn write(rounds: &Rounds, expires: u64) -> String {
+        let names = |keys: &mut dyn Iterator<Item = &str>| {
+            let mut text = Vec::new();
+            let mut encoder = Encoder::lossless(&mut text);
+            encoder.begin_array();
+            for key in keys {
+                encoder.separate();
+                encoder.string(key);
+            }
+            encoder.end_array();
+            Json::parse(&String::from_utf8_lossy(&text)).unwrap_or_else(|_| Json::null())
+        };
+        let mut asked = rounds.questions.iter().map(|(key, _)| key);
+        let mut done = rounds.done.iter().map(String::as_str);
+        let mut kept = JsonObject::new();
+        kept.insert("expires", i64::try_from(expires).unwrap_or(i64::MAX));
+        kept.insert("asked", names(&mut asked));
+        kept.insert("done", names(&mut done));
+        kept.insert("answers", rounds.answers.clone());
+        kept.as_str().to_owned()
+    }
+
+    fn read(plain: &[u8], now: u64) -> Result<Self, RoundsError> {
+        let broken = |_| RoundsError::InvalidState;
+        let text = std::str::from_utf8(plain).map_err(|_| RoundsError::InvalidState)?;
+        let mut expires = 0;
+        let mut kept = Self {
+            known: Rounds::new(),
+            asked: BTreeSet::new(),
+        };
+        let read = Reader::new(text).object(|reader, key| match key {
+            "expires" => {
+                expires = u64::try_from(reader.integer()?).unwrap_or(0);
+                Ok(())
+            }
+            "asked" => reader.array(|reader| {
+                kept.asked.insert(reader.string()?.into_owned());
+                Ok(())
+            }),
+            "done" => reader.array(|reader| {
+                kept.known.done.insert(reader.string()?.into_owned());
+                Ok(())
+            }),
+            "answers" => {
+                kept.known.answers = JsonObject::parse(reader.raw()?.as_str())?;
+                Ok(())
+            }
+            _ => reader.raw().map(drop),
+        });
+        read.map_err(broken)?;
+        if now >= expires {
+            return Err(RoundsError::ExpiredState);
+        }
+        Ok(kept)
+    }
+
+    /// Takes the answers to what was asked. Others nobody wanted.
+    fn take(&mut self, given: JsonRef<'_>) -> Result<(), RoundsError> {
+        let (asked, answers) = (&self.asked, &mut self.known.answers);
+        let read = given.reader().object(|reader, key| {
+            let answer = reader.raw()?;
+            if asked.contains(key) {
+                answers.insert(key, answer);
+            }
+            Ok(())
+        });
+        read.map_err(|_| RoundsError::InvalidParams)
+    }
+}
+
+#[cfg(test)]
+mod tests;
