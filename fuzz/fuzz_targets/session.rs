@@ -19,7 +19,11 @@ fuzz_target!(|data: &[u8]| {
     let mut config = SessionConfig::new(Implementation::new("fuzz", "0"));
     config.max_watched(2, 100);
     config.handler_timeout(Some(Duration::from_secs(40)));
-    config.limits().max_peer_requests(3).max_batch(4);
+    config
+        .limits()
+        .max_peer_requests(3)
+        .max_batch(4)
+        .nonsense_budget(20);
     let mut session = Session::new(Instant::START, config);
     let mut now = Instant::START;
     let mut handled = Handled::new();
@@ -75,7 +79,10 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check(session: &mut Session, handled: &mut Handled) {
+    let mut is_over = false;
     while let Some(event) = session.poll_event() {
+        assert!(!is_over, "{event:?} after the end");
+        is_over = matches!(event, SessionEvent::Closed(_));
         match event {
             SessionEvent::Request { request, .. } => {
                 assert_eq!(handled.insert(request, true), None);
@@ -94,6 +101,8 @@ fn check(session: &mut Session, handled: &mut Handled) {
     assert!(handled.len() <= 3);
     if session.phase() == SessionPhase::Closed {
         assert_eq!(open, 0);
+        assert_eq!(session.poll_transmit(), None);
+        assert_eq!(session.poll_timeout(), None);
     }
 }
 

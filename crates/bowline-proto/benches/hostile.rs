@@ -208,6 +208,9 @@ const CASES: &[Case] = &[
     peak("client: light notes in frames of 1 MiB", UNTAKEN, || {
         client_notes(r#""params":{},"x":""#, 1024 * 1024, "\"")
     }),
+    peak("client: one small note in every chunk", UNTAKEN, || {
+        sparse_notes()
+    }),
     peak("server: notes of 1 KiB that nobody takes", UNTAKEN, || {
         server_notes(1024)
     }),
@@ -334,6 +337,20 @@ fn client_notes(head: &str, padding: usize, tail: &str) -> Found {
     // Of the large ones nothing is kept, so that all of them may come.
     let is_right = !client.wants_read() || padding > 1024;
     Found::new(is_right, format!("{let_in} of {total} let in"), client)
+}
+
+/// Small notifications, each alone in a chunk of blank lines, which nobody takes.
+fn sparse_notes() -> Found {
+    let mut client = Client::ready(FrameLimits::default(), Framing::Line);
+    let mut chunk = note(r#""params":{"text":""#, 16, "\"}").into_bytes();
+    chunk.resize(CHUNK, b'\n');
+    let total = 20_000;
+    let mut let_in = 0;
+    while client.wants_read() && let_in < total {
+        client.reads(&chunk);
+        let_in += 1;
+    }
+    Found::new(true, format!("{let_in} of {total} let in"), client)
 }
 
 /// The same, to a server.

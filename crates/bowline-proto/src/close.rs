@@ -17,9 +17,11 @@ pub enum CloseReason {
     Negotiation(NegotiationError),
     /// The bytes stopped coming.
     Transport(String),
+    /// The handshake was refused with this HTTP status.
+    Refused(u16),
     /// Nothing was read for too long, since answers didn't leave or events were not taken.
     Stalled,
-    /// The ids are used up. The next connection begins with new ones.
+    /// The ids are used up. The next connection must begin with new ones.
     IdsExhausted,
 }
 
@@ -31,6 +33,7 @@ impl CloseReason {
             Self::Peer(fault) => fault.name(),
             Self::Negotiation(_) => "no agreement",
             Self::Transport(_) => "transport lost",
+            Self::Refused(_) => "refused",
             Self::Stalled => "stalled",
             Self::IdsExhausted => "ids exhausted",
         }
@@ -44,6 +47,7 @@ impl fmt::Display for CloseReason {
             Self::Peer(fault) => write!(f, "the peer broke the protocol: {fault}"),
             Self::Negotiation(error) => error.fmt(f),
             Self::Transport(reason) => write!(f, "transport lost: {reason}"),
+            Self::Refused(status) => write!(f, "refused with HTTP status {status}"),
             Self::Stalled => f.write_str("nothing could be read for too long"),
             Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
         }

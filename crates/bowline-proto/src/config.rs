@@ -53,7 +53,7 @@ pub struct Config {
     pub(crate) revisions: Revisions,
     pub(crate) known_era: Option<Era>,
     pub(crate) carrier: Carrier,
-    pub(crate) framing: Framing,
+    pub(crate) framing: Option<Framing>,
     pub(crate) cancel_dialect: CancelDialect,
     pub(crate) handshake_timeout: Duration,
     pub(crate) startup_timeout: Option<Duration>,
@@ -73,7 +73,7 @@ impl Config {
             revisions: Revisions::ALL,
             known_era: None,
             carrier: Carrier::default(),
-            framing: Framing::default(),
+            framing: None,
             cancel_dialect: CancelDialect::default(),
             handshake_timeout: Duration::from_secs(10),
             startup_timeout: None,
@@ -109,10 +109,10 @@ impl Config {
         self
     }
 
-    /// How frames that we write are told apart. Default: one a line. What the peer writes
-    /// is detected.
+    /// How frames that we write are told apart. Default: as the peer does, and one a line
+    /// until it has spoken. What the peer writes is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
-        self.framing = framing;
+        self.framing = Some(framing);
         self
     }
 

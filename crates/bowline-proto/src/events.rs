@@ -57,9 +57,9 @@ impl<E: Weigh> Events<E> {
         self.weight.saturating_add(self.beyond) <= self.limit
     }
 
-    /// Counts what was taken and waits elsewhere.
-    pub(crate) fn set_beyond(&mut self, weight: usize) {
-        self.beyond = weight;
+    /// Counts what was taken and waits elsewhere. Whether that is less than before.
+    pub(crate) fn set_beyond(&mut self, weight: usize) -> bool {
+        std::mem::replace(&mut self.beyond, weight) > weight
     }
 
     /// What waits.

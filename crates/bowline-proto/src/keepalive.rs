@@ -15,8 +15,13 @@ pub struct Keepalive {
 
 impl Keepalive {
     /// Asks after `interval` of silence, and gives up when `max_missed` questions in a row
-    /// were each followed by another such silence. At least one is asked.
+    /// were each followed by another such silence. At least one is asked, and not more often
+    /// than once in a millisecond.
     pub const fn new(interval: Duration, max_missed: u32) -> Self {
+        let interval = match interval.as_millis() {
+            0 => Duration::from_millis(1),
+            _ => interval,
+        };
         let max_missed = if max_missed == 0 { 1 } else { max_missed };
         Self {
             interval,

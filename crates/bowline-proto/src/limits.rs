@@ -169,7 +169,8 @@ impl Limits {
         OutboxLimits {
             messages: self.max_queued,
             bytes: self.max_queued_bytes,
-            answers: self.max_peer_requests,
+            // One at least, or nothing would ever be read.
+            answers: self.max_peer_requests.max(1),
         }
     }
 

@@ -6,11 +6,12 @@ use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::wire::Encode as _;
 use bowline_types::{Encoder, ErrorObject, RequestId, envelope};
 use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
 
 use crate::calls::CallId;
 use crate::codec::Framing;
 use crate::config::Carrier;
-use crate::outbox::{Transmit, TransmitKind};
+use crate::outbox::{Slot, Transmit, TransmitKind};
 use crate::payload::Payload;
 
 /// What heads are cut from at once. A head has some 100 bytes, with the `_meta` of the
@@ -85,6 +86,15 @@ impl Composer {
         }
     }
 
+    pub(crate) fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// Frames as the peer does.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
     /// A request, when it has an id, or a notification. `body` are the members of its
     /// parameters without `_meta` and without braces.
     pub(crate) fn message(
@@ -143,9 +153,13 @@ impl Composer {
         tail: &'static str,
         line_tail: &'static str,
     ) -> Transmit {
+        let mut body = body;
         let tail = match (self.carrier, self.framing) {
             (Carrier::StreamPerRequest, _) => tail,
-            (Carrier::SharedStream, Framing::Line) => line_tail,
+            (Carrier::SharedStream, Framing::Line) => {
+                body = without_line_ends(body);
+                line_tail
+            }
             (Carrier::SharedStream, Framing::ContentLength) => {
                 let length = self.scratch.len() + body.len() + tail.len();
                 let mut header = Vec::with_capacity(32);
@@ -160,6 +174,7 @@ impl Composer {
             head: self.take_head(),
             body,
             tail: Bytes::from_static(tail.as_bytes()),
+            slot: Slot::default(),
         }
     }
 
@@ -173,4 +188,19 @@ impl Composer {
         self.scratch.shrink_to(ARENA);
         self.arena.split().freeze()
     }
+}
+
+/// One message is one line. A line end in JSON is white space, since in a string it is
+/// escaped; whoever wrote the body may have written it over several lines.
+fn without_line_ends(body: Bytes) -> Bytes {
+    if memchr2(b'\n', b'\r', &body).is_none() {
+        return body;
+    }
+    let mut line = body.to_vec();
+    for byte in &mut line {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    line.into()
 }

@@ -94,6 +94,10 @@ pub(crate) struct Negotiation {
     state: State,
     /// The probe was sent again in another revision, or in the same one.
     has_retried: bool,
+    /// The revision of the last probe.
+    asked: Option<Revision>,
+    /// How `initialize` failed while the probe was open: there is nothing else to try.
+    failed: Option<NegotiationError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,13 +134,20 @@ impl Negotiation {
             ours,
             state,
             has_retried: false,
+            asked: stateless,
+            failed: None,
         };
         (negotiation, step)
     }
 
     /// Whether nothing but the probe has been sent.
     pub(crate) fn is_probing(&self) -> bool {
-        matches!(self.state, State::Probing(_))
+        matches!(self.state, State::Probing(_)) && self.failed.is_none()
+    }
+
+    /// Whether `initialize` waits for its answer.
+    pub(crate) fn has_sent_initialize(&self) -> bool {
+        matches!(self.state, State::Initializing { .. })
     }
 
     /// Whether the handshake era alone is left to try, in which a `ping` may be sent.
@@ -232,33 +243,40 @@ impl Negotiation {
         }
     }
 
-    /// The server refused `initialize`.
+    /// The server refused `initialize`. While the answer to a slow probe may still come, that
+    /// one decides.
     pub(crate) fn on_initialize_error(&mut self, error: ErrorObject) -> Step {
         let State::Initializing { probe_is_open } = self.state else {
             return Step::Wait;
         };
         // A server that names its revisions has told that ours is not among them.
-        let theirs = match error.data_as::<UnsupportedVersionData>() {
-            Ok(Some(data)) => data.supported,
-            Ok(None) | Err(_) => return self.fail(NegotiationError::Refused(error)),
-        };
-        let common = self.in_common(&theirs);
-        if common.is_empty() {
-            return self.fail(no_common(self.ours, &theirs));
-        }
-        match common.intersection(Era::Stateless.revisions()).newest() {
-            // It is only slow: its answer to the probe is still to come.
-            Some(revision) if probe_is_open => {
-                self.state = State::Probing(revision);
-                Step::Wait
+        let error = match error.data_as::<UnsupportedVersionData>() {
+            Ok(Some(data)) if self.in_common(&data.supported).is_empty() => {
+                no_common(self.ours, &data.supported)
             }
-            Some(_) | None => self.fail(NegotiationError::Refused(error)),
-        }
+            Ok(_) | Err(_) => NegotiationError::Refused(error),
+        };
+        self.fail_initialize(probe_is_open, error)
     }
 
     /// The server's answer to `initialize` can't be read.
     pub(crate) fn on_invalid_initialize(&mut self, reason: String) -> Step {
-        self.fail(NegotiationError::InvalidAnswer(reason))
+        let State::Initializing { probe_is_open } = self.state else {
+            return Step::Wait;
+        };
+        self.fail_initialize(probe_is_open, NegotiationError::InvalidAnswer(reason))
+    }
+
+    fn fail_initialize(&mut self, probe_is_open: bool, error: NegotiationError) -> Step {
+        let may_succeed = !error.is_permanent() && probe_is_open;
+        match self.asked.filter(|_| may_succeed) {
+            Some(asked) => {
+                self.state = State::Probing(asked);
+                self.failed = Some(error);
+                Step::Wait
+            }
+            None => self.fail(error),
+        }
     }
 
     fn retry(&mut self, asked: Revision, theirs: &[String]) -> Step {
@@ -267,6 +285,7 @@ impl Negotiation {
         match (stateless, newest_handshake(common)) {
             (Some(revision), _) if revision != asked || !self.has_retried => {
                 self.has_retried = true;
+                self.asked = Some(revision);
                 self.state = State::Probing(revision);
                 Step::Discover(revision)
             }
@@ -276,6 +295,9 @@ impl Negotiation {
     }
 
     fn fall_back(&mut self, probe_is_open: bool) -> Step {
+        if let Some(error) = self.failed.take() {
+            return self.fail(error);
+        }
         match newest_handshake(self.ours) {
             Some(revision) => self.initialize(revision, probe_is_open),
             // A client without handshake revisions has nothing else to try; it goes on

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use crate::calls::CallId;
+use crate::config::Carrier;
+use crate::time::Instant;
 
 /// A stream of the driver's, on a carrier with a stream per request: the driver numbers
 /// them as it likes.
@@ -42,6 +44,8 @@ pub struct Transmit {
     pub body: Bytes,
     /// What closes the message.
     pub tail: Bytes,
+    /// Its place in the queue, where it can be put back.
+    pub(crate) slot: Slot,
 }
 
 impl Transmit {
@@ -102,51 +106,71 @@ pub(crate) struct OutboxLimits {
 }
 
 /// A place in the queue, by which a message can be taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
+
+/// What the queue knows of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot {
+    ticket: Ticket,
+    account: Account,
+    /// How often it was offered in vain, and since when.
+    attempts: u32,
+    since: Option<Instant>,
+    /// The call that it cancels.
+    pub(crate) cancels: Option<CallId>,
+}
+
+/// Messages that wait for each other: on a shared stream all, otherwise those of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Shared,
+    Stream(StreamId),
+    Call(CallId),
+}
 
 /// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
 /// What a message counts against.
-#[derive(Clone, Copy, Debug)]
-enum Account {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Account {
     /// The limits on our own messages.
     Own,
     /// The answers that we owe.
     Answers,
     /// Nothing: cancellations and the handshake, which calls bound.
+    #[default]
     Nothing,
 }
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
     limits: OutboxLimits,
-    queue: BTreeMap<Ticket, (Account, Transmit)>,
+    carrier: Carrier,
+    queue: BTreeMap<Ticket, Transmit>,
     next: u64,
     messages: usize,
     bytes: usize,
     answers: usize,
     answer_bytes: usize,
-    /// What the driver took last, which it may put back.
-    in_hand: Option<(Ticket, Account)>,
-    /// How often the message at the head of the queue was offered in vain.
-    attempts: (Ticket, u32),
+    /// Lanes whose transport was busy a moment ago, and until when they wait.
+    busy: BTreeMap<Lane, Instant>,
 }
 
 impl Outbox {
-    pub(crate) fn new(limits: OutboxLimits) -> Self {
+    pub(crate) fn new(limits: OutboxLimits, carrier: Carrier) -> Self {
         Self {
             limits,
+            carrier,
             queue: BTreeMap::new(),
             next: 0,
             messages: 0,
             bytes: 0,
             answers: 0,
             answer_bytes: 0,
-            in_hand: None,
-            attempts: (Ticket(0), 0),
+            busy: BTreeMap::new(),
         }
     }
 
@@ -158,53 +182,116 @@ impl Outbox {
         if !has_room {
             return Err(Full);
         }
-        self.messages += 1;
-        self.bytes += transmit.len();
         Ok(self.enqueue(Account::Own, transmit))
     }
 
     /// Queues what is owed: an answer, or the cancellation of a call.
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
-        if transmit.kind == TransmitKind::Answer {
-            self.answers += 1;
-            self.answer_bytes += transmit.len();
-            return self.enqueue(Account::Answers, transmit);
-        }
-        self.enqueue(Account::Nothing, transmit)
+        let account = match transmit.kind {
+            TransmitKind::Answer => Account::Answers,
+            TransmitKind::Call(_) | TransmitKind::Notification | TransmitKind::Reset(_) => {
+                Account::Nothing
+            }
+        };
+        self.enqueue(account, transmit)
     }
 
     /// Takes back what has not left.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
-        let (account, transmit) = self.queue.remove(&ticket)?;
-        self.settle(account, &transmit);
+        let transmit = self.queue.remove(&ticket)?;
+        self.settle(&transmit);
         Some(transmit)
+    }
+
+    /// Takes back the cancellation of a call, which was never sent.
+    pub(crate) fn take_back_cancel(&mut self, call: CallId) {
+        let mut queued = self.queue.iter();
+        let cancel = queued.find(|(_, transmit)| transmit.slot.cancels == Some(call));
+        if let Some((&ticket, _)) = cancel {
+            self.take_back(ticket);
+        }
     }
 
     /// The next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
-        let (ticket, (account, transmit)) = self.queue.pop_first()?;
-        self.in_hand = Some((ticket, account));
-        self.settle(account, &transmit);
-        Some(transmit)
+        let (ticket, _) = match self.busy.is_empty() {
+            true => self.queue.first_key_value(),
+            false => {
+                let mut queued = self.queue.iter();
+                queued.find(|(_, transmit)| !self.busy.contains_key(&self.lane(transmit)))
+            }
+        }?;
+        self.take_back(*ticket)
     }
 
-    /// The transport didn't take what was taken last. How often that was.
-    pub(crate) fn count_attempt(&mut self) -> u32 {
-        let Some((ticket, _)) = self.in_hand else {
-            return 0;
-        };
-        let before = match self.attempts {
-            (same, attempts) if same == ticket => attempts,
-            _ => 0,
-        };
-        self.attempts = (ticket, before.saturating_add(1));
-        self.attempts.1
+    /// Puts back what could not be sent: it is the next one of its lane again, which waits
+    /// until then.
+    pub(crate) fn put_back(&mut self, transmit: Transmit, until: Instant) -> Ticket {
+        let ticket = transmit.slot.ticket;
+        self.pause(&transmit, until);
+        self.count(&transmit);
+        self.queue.insert(ticket, transmit);
+        ticket
     }
 
-    /// Puts back what was taken last and could not be sent: it is the next one again.
-    pub(crate) fn put_back(&mut self, transmit: Transmit) -> Option<Ticket> {
-        let (ticket, account) = self.in_hand.take()?;
-        match account {
+    /// The transport of a message was busy: what goes there waits.
+    pub(crate) fn pause(&mut self, transmit: &Transmit, until: Instant) {
+        self.busy.insert(self.lane(transmit), until);
+    }
+
+    /// Lanes that have waited long enough may be tried again.
+    pub(crate) fn resume(&mut self, now: Instant) {
+        self.busy.retain(|_, until| *until > now);
+    }
+
+    /// When the next lane has waited long enough.
+    pub(crate) fn next_resume(&self) -> Option<Instant> {
+        self.busy.values().min().copied()
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self {
+            // A ticket that somebody still holds must not fit a new message.
+            next: self.next,
+            ..Self::new(self.limits, self.carrier)
+        };
+    }
+
+    /// Whether the answers that we owe leave room for more.
+    pub(crate) fn takes_answers(&self) -> bool {
+        self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
+    }
+
+    fn lane(&self, transmit: &Transmit) -> Lane {
+        match (self.carrier, transmit.stream, transmit.kind) {
+            (Carrier::SharedStream, _, _) => Lane::Shared,
+            (Carrier::StreamPerRequest, Some(stream), _) => Lane::Stream(stream),
+            (
+                Carrier::StreamPerRequest,
+                None,
+                TransmitKind::Call(call) | TransmitKind::Reset(call),
+            ) => Lane::Call(call),
+            (
+                Carrier::StreamPerRequest,
+                None,
+                TransmitKind::Notification | TransmitKind::Answer,
+            ) => Lane::Shared,
+        }
+    }
+
+    fn enqueue(&mut self, account: Account, mut transmit: Transmit) -> Ticket {
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        transmit.slot.ticket = ticket;
+        transmit.slot.account = account;
+        self.count(&transmit);
+        self.queue.insert(ticket, transmit);
+        ticket
+    }
+
+    fn count(&mut self, transmit: &Transmit) {
+        match transmit.slot.account {
             Account::Own => {
                 self.messages += 1;
                 self.bytes += transmit.len();
@@ -215,33 +302,10 @@ impl Outbox {
             }
             Account::Nothing => {}
         }
-        self.queue.insert(ticket, (account, transmit));
-        Some(ticket)
     }
 
-    /// Drops everything.
-    pub(crate) fn clear(&mut self) {
-        *self = Self {
-            // A ticket that somebody still holds must not fit a new message.
-            next: self.next,
-            ..Self::new(self.limits)
-        };
-    }
-
-    /// Whether the answers that we owe leave room for more.
-    pub(crate) fn takes_answers(&self) -> bool {
-        self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
-    }
-
-    fn enqueue(&mut self, account: Account, transmit: Transmit) -> Ticket {
-        let ticket = Ticket(self.next);
-        self.next += 1;
-        self.queue.insert(ticket, (account, transmit));
-        ticket
-    }
-
-    fn settle(&mut self, account: Account, transmit: &Transmit) {
-        match account {
+    fn settle(&mut self, transmit: &Transmit) {
+        match transmit.slot.account {
             Account::Own => {
                 self.messages = self.messages.saturating_sub(1);
                 self.bytes = self.bytes.saturating_sub(transmit.len());
@@ -252,6 +316,15 @@ impl Outbox {
             }
             Account::Nothing => {}
         }
+    }
+}
+
+impl Transmit {
+    /// It was offered in vain. How often by now, and since when.
+    pub(crate) fn count_attempt(&mut self, now: Instant) -> (u32, Instant) {
+        self.slot.attempts = self.slot.attempts.saturating_add(1);
+        let since = *self.slot.since.get_or_insert(now);
+        (self.slot.attempts, since)
     }
 }
 
@@ -266,15 +339,17 @@ mod tests {
             head: Bytes::new(),
             body: Bytes::from_static(body.as_bytes()),
             tail: Bytes::from_static(b"\n"),
+            slot: Slot::default(),
         }
     }
 
     fn outbox() -> Outbox {
-        Outbox::new(OutboxLimits {
+        let limits = OutboxLimits {
             messages: 2,
             bytes: 10,
             answers: 2,
-        })
+        };
+        Outbox::new(limits, Carrier::SharedStream)
     }
 
     // proves: F-BP-02
@@ -341,5 +416,62 @@ mod tests {
             outbox.pop();
         }
         assert_eq!(outbox.push(note("c")), Err(Full));
+    }
+
+    #[test]
+    fn what_is_put_back_counts_again_and_comes_first() {
+        let note = |body| message(TransmitKind::Notification, body);
+        let mut outbox = outbox();
+        outbox.push(note("a")).unwrap();
+        outbox.push(note("b")).unwrap();
+        let mut first = outbox.pop().unwrap();
+        assert_eq!(first.count_attempt(Instant::START).0, 1);
+        outbox.put_back(first, Instant::NEVER);
+        assert_eq!(outbox.push(note("c")), Err(Full));
+        assert!(outbox.pop().is_none(), "the lane waits");
+        outbox.resume(Instant::NEVER);
+        let mut again = outbox.pop().unwrap();
+        assert_eq!(again.to_bytes(), b"a\n");
+        assert_eq!(again.count_attempt(Instant::START).0, 2);
+        assert!(outbox.push(note("c")).is_ok());
+
+        let owed = message(TransmitKind::Answer, "x");
+        for _ in 0..2 {
+            outbox.push_owed(owed.clone());
+        }
+        assert!(!outbox.takes_answers());
+        while outbox
+            .pop()
+            .is_some_and(|it| it.kind != TransmitKind::Answer)
+        {}
+        assert!(outbox.takes_answers());
+        let taken = outbox.pop().unwrap();
+        outbox.push_owed(owed);
+        assert!(outbox.takes_answers());
+        outbox.put_back(taken, Instant::START);
+        assert!(!outbox.takes_answers());
+    }
+
+    #[test]
+    fn a_busy_stream_stops_no_other() {
+        let limits = OutboxLimits {
+            messages: 9,
+            bytes: 99,
+            answers: 9,
+        };
+        let mut outbox = Outbox::new(limits, Carrier::StreamPerRequest);
+        for stream in [3, 4, 3] {
+            let mut answer = message(TransmitKind::Answer, "x");
+            answer.stream = Some(StreamId::new(stream));
+            outbox.push_owed(answer);
+        }
+        let (three, four) = (outbox.pop().unwrap(), outbox.pop().unwrap());
+        // Both were taken before either was known to be busy.
+        outbox.put_back(three, Instant::NEVER);
+        outbox.put_back(four, Instant::START);
+        outbox.resume(Instant::START);
+        assert_eq!(outbox.pop().unwrap().stream, Some(StreamId::new(4)));
+        assert!(outbox.pop().is_none());
+        assert_eq!(outbox.next_resume(), Some(Instant::NEVER));
     }
 }

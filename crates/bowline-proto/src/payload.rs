@@ -47,8 +47,17 @@ impl Payload {
         let is_wasteful = frame.len() > WASTE && part.len() < frame.len() / 4;
         Self(match is_wasteful {
             true => Bytes::copy_from_slice(part),
-            false => frame.slice_ref(part),
+            false => sliced(frame, part),
         })
+    }
+
+    /// A part of a frame that may be kept for long, and beside many others: a small one is
+    /// copied, since a slice keeps all that was read together with it.
+    pub(crate) fn kept_part(frame: &Bytes, part: JsonRef<'_>) -> Self {
+        match part.as_str().len() < WASTE {
+            true => Self(Bytes::copy_from_slice(part.as_str().as_bytes())),
+            false => Self::part(frame, part),
+        }
     }
 
     /// The text.
@@ -76,7 +85,7 @@ impl Payload {
     /// A member as it is written, without copying it.
     pub(crate) fn peek_raw(&self, name: &str) -> Option<Bytes> {
         let member = Reader::new(self.as_str()).peek_member(name).ok()??;
-        Some(self.0.slice_ref(member.as_str().as_bytes()))
+        Some(sliced(&self.0, member.as_str().as_bytes()))
     }
 
     /// Decodes it.
@@ -98,5 +107,44 @@ impl From<JsonObject> for Payload {
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// A part of a frame as a slice of it. What is no part of it is copied.
+fn sliced(frame: &Bytes, part: &[u8]) -> Bytes {
+    let start = (part.as_ptr() as usize).checked_sub(frame.as_ptr() as usize);
+    let slice = start.filter(|start| {
+        let end = start.checked_add(part.len());
+        end.is_some_and(|end| end <= frame.len())
+    });
+    match slice {
+        Some(start) => frame.slice(start..start + part.len()),
+        None => Bytes::copy_from_slice(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_copied_when_it_would_waste_or_is_none() {
+        let text = format!(r#"{{"x":"{}","params":{{"a":1}}}}"#, "y".repeat(WASTE));
+        let frame = Bytes::from(text);
+        let is_shared = |payload: &Payload| {
+            let frame = frame.as_ptr() as usize..frame.as_ptr() as usize + frame.len();
+            frame.contains(&(payload.0.as_ptr() as usize))
+        };
+        let whole = JsonRef::parse(std::str::from_utf8(&frame).unwrap()).unwrap();
+        let small = whole.reader().peek_member("params").unwrap().unwrap();
+        assert!(is_shared(&Payload::part(&frame, whole)));
+        assert!(!is_shared(&Payload::part(&frame, small)));
+        assert!(is_shared(&Payload::kept_part(&frame, whole)));
+        let short = Bytes::from_static(br#"{"a":{"b":1}}"#);
+        let whole = JsonRef::parse(std::str::from_utf8(&short).unwrap()).unwrap();
+        assert_eq!(Payload::part(&short, whole).0.as_ptr(), short.as_ptr());
+        assert_ne!(Payload::kept_part(&short, whole).0.as_ptr(), short.as_ptr());
+        let elsewhere = JsonRef::parse("{}").unwrap();
+        assert_eq!(Payload::part(&short, elsewhere), Payload::EMPTY);
     }
 }

@@ -20,6 +20,8 @@ pub struct Stats {
     pub refused_requests: u64,
     /// Notifications of ours that the transport never took.
     pub dropped_notifications: u64,
+    /// Answers of ours whose streams never took them.
+    pub dropped_answers: u64,
 }
 
 impl Stats {
@@ -35,6 +37,7 @@ impl Stats {
             pointless_notifications: self.pointless_notifications + other.pointless_notifications,
             refused_requests: self.refused_requests + other.refused_requests,
             dropped_notifications: self.dropped_notifications + other.dropped_notifications,
+            dropped_answers: self.dropped_answers + other.dropped_answers,
         }
     }
 }

@@ -66,9 +66,10 @@ impl IdCounter {
         Self { next: 1 }
     }
 
-    /// Begins at `first`, so that a test can reach the end.
+    /// Begins at `first`, so that a test can reach the end. 0 is none: it begins at 1.
     pub const fn starting_at(first: u64) -> Self {
-        Self { next: first }
+        let next = if first == 0 { 1 } else { first };
+        Self { next }
     }
 
     /// The next id. `None` when the rest of the range is reserved.
@@ -137,6 +138,9 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    /// No end.
+    pub const UNLIMITED: Self = Self::new(Duration::MAX, Duration::MAX);
+
     /// An idle time and a total; progress doesn't count.
     pub const fn new(idle: Duration, total: Duration) -> Self {
         Self {
@@ -219,9 +223,9 @@ impl<T> Calls<T> {
         self.tombstones.into_given_up()
     }
 
-    /// Whether one more call fits.
-    pub(crate) fn has_room(&self) -> bool {
-        self.pending.len() < self.limits.pending
+    /// Whether one more call fits, beside so many that don't count.
+    pub(crate) fn has_room(&self, uncounted: usize) -> bool {
+        self.pending.len() < self.limits.pending.saturating_add(uncounted)
     }
 
     /// Puts a call in, which began at `started`.
@@ -262,10 +266,11 @@ impl<T> Calls<T> {
     /// Progress came for a call. Whether there is such a call.
     pub(crate) fn progress(&mut self, now: Instant, id: CallId) -> bool {
         self.change(id, |call| {
-            if let Idle::Running { until } = &mut call.idle
-                && call.timeouts.progress_counts
-            {
-                *until = now + call.timeouts.idle;
+            if call.timeouts.progress_counts {
+                match &mut call.idle {
+                    Idle::Running { until } => *until = now + call.timeouts.idle,
+                    Idle::Paused { left, .. } => *left = call.timeouts.idle,
+                }
             }
         })
     }

@@ -53,11 +53,11 @@ fn an_id_is_pending_given_up_ended_or_unknown() {
 fn the_table_is_full_at_its_limit() {
     let (mut calls, mut counter) = calls(2);
     open(&mut calls, &mut counter, at(0), THIRTY);
-    assert!(calls.has_room());
+    assert!(calls.has_room(0));
     let second = open(&mut calls, &mut counter, at(0), THIRTY);
-    assert!(!calls.has_room());
+    assert!(!calls.has_room(0));
     calls.give_up(at(0), second);
-    assert!(calls.has_room());
+    assert!(calls.has_room(0));
 }
 
 #[test]

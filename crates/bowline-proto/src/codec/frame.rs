@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
 use super::hunter::IdHunter;
-use super::length::{header, header_block, looks_like_header};
+use super::length::{MAX_HEADERS, header, header_block, looks_like_header};
 use super::{BOM, shrink};
 
 /// How frames are told apart.
@@ -270,6 +270,12 @@ impl FrameDecoder {
         }
     }
 
+    /// Nothing more is read: what was is given back.
+    pub(crate) fn abandon(&mut self) {
+        self.state = State::Stopped;
+        self.buffer = BytesMut::new();
+    }
+
     /// How the peer frames, once that is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
@@ -326,7 +332,7 @@ impl FrameDecoder {
         let Some(end) = found else {
             self.searched = self.buffer.len();
             // The line end may be one byte more than the frame, and `\r` another.
-            if self.searched > self.limits.frame + 1 {
+            if self.searched > self.limits.frame.saturating_add(1) {
                 return self.begin_skipping(None);
             }
             return Step::Wait;
@@ -373,10 +379,21 @@ impl FrameDecoder {
 
     fn headers(&mut self) -> Step {
         self.skip_blank();
+        // Without another line end nothing has changed.
+        let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
+        if memchr(b'\n', unsearched).is_none() && self.buffer.len() <= MAX_HEADERS {
+            self.searched = self.buffer.len();
+            return Step::Wait;
+        }
+        self.searched = 0;
         match header_block(&self.buffer) {
-            None => Step::Wait,
+            None => {
+                self.searched = self.buffer.len();
+                Step::Wait
+            }
             Some(Err(fault)) => Step::Give(self.stop(fault)),
             Some(Ok((body, length))) => {
+                self.searched = 0;
                 drop(self.buffer.split_to(body));
                 match usize::try_from(length) {
                     Ok(length) if length <= self.limits.frame => {

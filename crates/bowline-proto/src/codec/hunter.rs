@@ -1,14 +1,15 @@
 //! Finding the `id` of a frame that is too large to be kept.
 
 use bowline_types::envelope::About;
+use bowline_types::json::Reader;
 use bowline_types::{RequestId, Wire};
 use memchr::memchr2;
 
 /// Bytes of an id that are kept. A longer one is not found.
 const MAX_ID: usize = 1024;
 
-/// The longest name of an envelope member that matters is `method`.
-const MAX_KEY: usize = 8;
+/// Bytes of a name that are kept: `method`, with every letter as an escape.
+const MAX_KEY: usize = 36;
 
 /// Reads a JSON object byte by byte and keeps its top-level `id`, in constant memory.
 ///
@@ -89,13 +90,18 @@ impl IdHunter {
                 }
                 other => self.structure(other),
             },
-            Place::Key { escaped: true } => self.place = Place::Key { escaped: false },
-            Place::Key { escaped: false } => match byte {
-                b'\\' => self.place = Place::Key { escaped: true },
-                b'"' => self.place = Place::BeforeColon,
-                other if self.key.len() <= MAX_KEY => self.key.push(other),
-                _ => {}
-            },
+            Place::Key { escaped: false } if byte == b'"' => {
+                self.unescape_key();
+                self.place = Place::BeforeColon;
+            }
+            Place::Key { escaped } => {
+                let escaped = byte == b'\\' && !escaped;
+                self.place = Place::Key { escaped };
+                // One more than fits, so that a longer name is no other's beginning.
+                if self.key.len() <= MAX_KEY {
+                    self.key.push(byte);
+                }
+            }
             Place::BeforeColon => {
                 if byte == b':' {
                     self.note_key();
@@ -143,6 +149,19 @@ impl IdHunter {
             }
             _ => {}
         }
+    }
+
+    /// A name means what its escapes stand for. One that can't be read is no name that matters.
+    fn unescape_key(&mut self) {
+        if !self.key.contains(&b'\\') {
+            return;
+        }
+        let quoted = [b"\"", &*self.key, b"\""].concat();
+        let text = std::str::from_utf8(&quoted).unwrap_or_default();
+        self.key = match Reader::new(text).string() {
+            Ok(name) => name.as_bytes().to_vec(),
+            Err(_) => Vec::new(),
+        };
     }
 
     fn note_key(&mut self) {
@@ -200,6 +219,13 @@ mod tests {
             (r#"{"id":{"a":1},"method":"x"}"#, None, About::Request),
             (r#"{"id":1,"id":2,"method":"x"}"#, None, About::Request),
             (r#"{"x":"{\\","id":3}"#, Some("3"), About::Unknown),
+            (
+                r#"{"\u0069d":4,"\u0072esult":{}}"#,
+                Some("4"),
+                About::Answer,
+            ),
+            (r#"{"i\td":5,"result":{}}"#, None, About::Answer),
+            (r#"{"id\ud800":5,"method2":{}}"#, None, About::Unknown),
             ("not json at all", None, About::Unknown),
             (r#"[{"id":1}]"#, None, About::Unknown),
         ] {

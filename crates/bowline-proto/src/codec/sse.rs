@@ -191,7 +191,7 @@ impl SseDecoder {
             b"data" => self.event.data.push(value, self.limit),
             b"event" if value.len() <= MAX_FIELD => self.event.name = value,
             b"id" if value.len() <= MAX_FIELD && !value.contains(&0) => {
-                self.event.id = String::from_utf8(value.into()).ok();
+                self.event.id = Some(String::from_utf8_lossy(&value).into_owned());
             }
             b"retry" => return retry(&value),
             _ => {}
@@ -312,7 +312,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     if let Some(id) = id {
         writeln!(out, "id: {id}").expect("a vector takes every write");
     }
-    for line in data.split(|byte| *byte == b'\n') {
+    for line in data.split(|byte| matches!(byte, b'\n' | b'\r')) {
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(line);
         out.push(b'\n');

@@ -44,10 +44,29 @@ impl Connection {
             let fault = PeerFault::OversizedFrame { size };
             return self.close_with(now, CloseReason::Peer(fault));
         }
+        self.skip_too_large(now, None, too_large);
+    }
+
+    /// A frame beyond the limit ends the call that it answers, or on whose stream it came.
+    pub(super) fn skip_too_large(
+        &mut self,
+        now: Instant,
+        stream: Option<CallId>,
+        too_large: &TooLarge,
+    ) {
+        let size = too_large.size;
         self.end.refuse_too_large(too_large, self.may_answer());
-        if let (Some(id), About::Answer | About::Unknown) = (&too_large.id, too_large.about)
-            && let Found::Pending(call) = self.end.calls.find(now, id, &self.end.counter)
-        {
+        let answered = match (&too_large.id, too_large.about) {
+            (Some(id), About::Answer | About::Unknown) => {
+                match self.end.calls.find(now, id, &self.end.counter) {
+                    Found::Pending(call) => Some(call),
+                    Found::GivenUp | Found::Ended | Found::Unknown => None,
+                }
+            }
+            (Some(_), About::Request) => None,
+            (None, _) => stream,
+        };
+        if let Some(call) = answered {
             self.fail_call(now, call, Outcome::TooLarge { size });
         }
         self.spend_nonsense(now);
@@ -62,9 +81,6 @@ impl Connection {
     ) {
         if self.is_closed() {
             return;
-        }
-        if envelope.is_ok() {
-            self.end.regain_nonsense();
         }
         match envelope {
             Ok(Envelope::Request(request)) => self.handle_request(now, frame, &request),
@@ -83,6 +99,7 @@ impl Connection {
         let Some(waiting) = self.end.calls.answer(call) else {
             return;
         };
+        self.end.regain_nonsense();
         let outcome = Outcome::Result(Payload::part(frame, success.result));
         self.end.conclude(now, call, &waiting, outcome);
         self.handle_handshake_answer(now, waiting.tag.purpose, Ok(success.result));
@@ -105,7 +122,10 @@ impl Connection {
             return;
         };
         let (outcome, error) = match ErrorObject::from_json(failure.error.as_str()) {
-            Ok(error) => (Outcome::Error(error.clone()), Some(error)),
+            Ok(error) => {
+                self.end.regain_nonsense();
+                (Outcome::Error(error.clone()), Some(error))
+            }
             Err(fault) => {
                 let frame = failure.error.as_str();
                 let size = frame.len() as u64;
@@ -137,12 +157,14 @@ impl Connection {
             // Spec, basic, 2026-07-28: a server sends no requests, a client no responses.
             return self.violation(now, "a request in the stateless era");
         }
-        if method == Method::Initialize.as_str() {
+        let is_ping = method == Method::Ping.as_str();
+        if is_ping && self.end.requests.find(id).is_none() {
+            self.end.regain_nonsense();
+            return self.end.accept(id, None);
+        }
+        if self.is_ready() && method == Method::Initialize.as_str() {
             self.end.count_violation("initialize from a server");
             return self.close_with(now, CloseReason::Peer(PeerFault::Initialize));
-        }
-        if method == Method::Ping.as_str() {
-            return self.end.accept(id, None);
         }
         if !self.is_ready() {
             // Spec, basic/lifecycle: nothing but pings before the handshake is done.
@@ -151,6 +173,7 @@ impl Connection {
         let Some(request) = self.end.admit(now, id, method, None, None) else {
             return;
         };
+        self.end.regain_nonsense();
         self.end.tell(Event::Request {
             request,
             method: (&**method).into(),
@@ -168,9 +191,10 @@ impl Connection {
         if !self.is_ready() {
             return self.violation(now, "a notification before the handshake is done");
         }
+        self.end.regain_nonsense();
         self.end.tell(Event::Notification {
             method: (&*note.method).into(),
-            params: note.params.map(|params| Payload::part(frame, params)),
+            params: note.params.map(|params| Payload::kept_part(frame, params)),
         });
     }
 
@@ -183,6 +207,9 @@ impl Connection {
                 .count_pointless("a cancellation that can't be read");
         };
         let Some(id) = params.request_id else {
+            if !self.is_ready() {
+                return self.violation(now, "a reset of no session");
+            }
             return self.close_with(now, CloseReason::Peer(PeerFault::SessionReset));
         };
         if let Some(request) = self.end.cancelled_by_peer(now, &id) {
@@ -205,7 +232,8 @@ impl Connection {
         match (call, params) {
             (Some(call), Some(params)) => {
                 self.end.calls.progress(now, call);
-                let params = Payload::part(frame, params);
+                self.end.regain_nonsense();
+                let params = Payload::kept_part(frame, params);
                 self.end.tell(Event::Progress { call, params });
             }
             (_, _) => self.end.count_pointless("progress of nothing"),
@@ -218,6 +246,7 @@ impl Connection {
         let about = match error.fault() {
             // Without a method it can only be meant as an answer.
             Fault::NothingSaid => About::Answer,
+            // Those of another crate, which may have more.
             _ => error.about(),
         };
         match (error.id(), about) {

@@ -1,7 +1,5 @@
 //! The life of a connection: opening, agreeing, staying alive, closing.
 
-use std::time::Duration;
-
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::wire::Members as _;
@@ -23,7 +21,7 @@ use crate::trace::{self, Side};
 const SESSION_KEY: &str = "dev.bowline/session";
 
 /// Messages of the handshake have the handshake's time, not one of their own.
-const UNLIMITED: Timeouts = Timeouts::new(Duration::MAX, Duration::MAX);
+const UNLIMITED: Timeouts = Timeouts::UNLIMITED;
 
 impl Connection {
     /// Begins the handshake: the transport is up.
@@ -195,7 +193,7 @@ impl Connection {
             Purpose::Keepalive | Purpose::User => false,
         };
         while let Some(call) = self.end.calls.first_that(is_handshake) {
-            self.end.calls.give_up(now, call);
+            self.end.drop_internal(now, call);
         }
         self.silence = self
             .config
@@ -227,7 +225,7 @@ impl Connection {
                 // The one before has had its time.
                 let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;
                 if let Some(call) = self.end.calls.first_that(is_question) {
-                    self.end.calls.give_up(now, call);
+                    self.end.drop_internal(now, call);
                 }
                 let method = self.ping_method();
                 let meta = self.stateless_meta.clone();
@@ -331,6 +329,7 @@ fn outcome_of(reason: &CloseReason, sent: Sent) -> Outcome {
         )
         | CloseReason::Negotiation(_)
         | CloseReason::Transport(_)
+        | CloseReason::Refused(_)
         | CloseReason::Stalled
         | CloseReason::IdsExhausted => Outcome::Lost {
             reason: reason.to_string(),

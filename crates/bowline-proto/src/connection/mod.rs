@@ -191,7 +191,7 @@ impl Connection {
         self.handle_activity(now);
         self.end.note_read();
         while !self.is_closed()
-            && let Some(decoded) = self.end.decoder.poll()
+            && let Some(decoded) = self.end.poll_decoded()
         {
             self.handle_decoded(now, decoded);
         }
@@ -232,10 +232,13 @@ impl Connection {
         self.close_with(now, CloseReason::Transport(reason.into()));
     }
 
-    /// The transport was busy and did not take `transmit`, the last one that
-    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times.
+    /// The transport was busy and did not take `transmit`, which
+    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
+    /// carrier with a stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        self.end.handle_busy(now, transmit);
+        if self.end.handle_busy(now, transmit) {
+            self.close_with(now, CloseReason::Stalled);
+        }
     }
 
     /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
@@ -292,6 +295,14 @@ impl Connection {
             Decoded::Fault(fault) => {
                 self.close_with(now, CloseReason::Peer(PeerFault::Codec(fault)));
             }
+        }
+    }
+
+    /// Whether `initialize` has been sent and may still succeed.
+    fn is_initializing(&self) -> bool {
+        match &self.phase {
+            Phase::Negotiating { negotiation, .. } => negotiation.has_sent_initialize(),
+            Phase::New | Phase::Ready { .. } | Phase::Closed => false,
         }
     }
 

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Connection;
 use crate::calls::CallId;
 use crate::close::CloseReason;
+use crate::codec::TooLarge;
 use crate::endpoint::Purpose;
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
@@ -31,6 +32,13 @@ impl StreamEnd {
             Self::Refused(status) => (format!("refused with HTTP status {status}"), Sent::Maybe),
             Self::Lost(reason) => (reason, Sent::Maybe),
             Self::Complete => ("the stream ended without an answer".into(), Sent::Maybe),
+        }
+    }
+
+    fn into_close(self) -> CloseReason {
+        match self {
+            Self::Refused(status) => CloseReason::Refused(status),
+            other => CloseReason::Transport(other.into_loss().0),
         }
     }
 
@@ -67,20 +75,27 @@ impl Connection {
         let Some(waiting) = self.end.calls.give_up(now, call) else {
             return;
         };
+        let (reason, sent) = end.clone().into_loss();
+        let outcome = Outcome::Lost { reason, sent };
+        self.end.conclude(now, call, &waiting, outcome);
         match waiting.tag.purpose {
-            Purpose::Discover if end.tells_era() => {
+            Purpose::Discover if end.tells_era() || self.is_initializing() => {
                 self.handle_handshake_answer(now, Purpose::Discover, Err(None));
             }
-            Purpose::Discover | Purpose::Initialize => {
-                self.close_with(now, CloseReason::Transport(end.into_loss().0));
-            }
-            // The next question, or its absence, will tell.
-            Purpose::Keepalive => {}
-            Purpose::User => {
-                let (reason, sent) = end.into_loss();
-                let outcome = Outcome::Lost { reason, sent };
-                self.end.conclude(now, call, &waiting, outcome);
-            }
+            Purpose::Discover | Purpose::Initialize => self.close_with(now, end.into_close()),
+            // Of a keepalive the next question, or its absence, will tell.
+            Purpose::Keepalive | Purpose::User => {}
         }
+    }
+
+    /// A message on the stream of a call was too large to be kept. The call ends; a
+    /// connection of many streams goes on.
+    pub fn handle_oversized(&mut self, now: Instant, stream: Option<CallId>, too_large: &TooLarge) {
+        if self.is_closed() {
+            return;
+        }
+        self.handle_activity(now);
+        self.skip_too_large(now, stream, too_large);
+        self.end.note_flow(now);
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{Endpoint, Purpose, Tag, reset, said};
 use crate::calls::{Call, CallId, Found, Timeouts};
 use crate::commands::{CallError, CallRequest};
-use crate::config::CancelDialect;
+use crate::config::{CancelDialect, Carrier};
 use crate::events::Tell;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
@@ -42,7 +42,7 @@ impl<E: Tell> Endpoint<E> {
         request: &CallRequest,
         context: CallContext<'_>,
     ) -> Result<CallId, CallError> {
-        if !self.calls.has_room() {
+        if !self.calls.has_room(self.internal) {
             return Err(CallError::TooManyPending);
         }
         let call = self.issue().ok_or(CallError::IdsExhausted)?;
@@ -67,7 +67,12 @@ impl<E: Tell> Endpoint<E> {
             stream: context.stream,
             is_subscription: request.method == Method::Listen.as_str(),
         };
-        let timeouts = request.timeouts.unwrap_or(context.timeouts);
+        // A subscription lasts until somebody ends it.
+        let usual = match tag.is_subscription {
+            true => Timeouts::UNLIMITED,
+            false => context.timeouts,
+        };
+        let timeouts = request.timeouts.unwrap_or(usual);
         let started = request.since.unwrap_or(now);
         self.calls.insert(started, call, timeouts, tag);
         trace::request_start(self.side, Direction::Out, call.get(), &request.method);
@@ -103,6 +108,7 @@ impl<E: Tell> Endpoint<E> {
             is_subscription: false,
         };
         self.calls.insert(now, call, timeouts, tag);
+        self.internal += 1;
         trace::request_start(self.side, Direction::Out, call.get(), method.as_str());
         Some(call)
     }
@@ -153,9 +159,24 @@ impl<E: Tell> Endpoint<E> {
         if has_left && waiting.tag.purpose == Purpose::User {
             let mut message = self.cancel_message(call, form, reason);
             message.stream = waiting.tag.stream;
+            message.slot.cancels = Some(call);
             self.outbox.push_owed(message);
         }
         Some(waiting)
+    }
+
+    /// Gives up a call of the protocol's own, which has lost its point: it never leaves, or
+    /// its stream is closed.
+    pub(crate) fn drop_internal(&mut self, now: Instant, call: CallId) {
+        let Some(waiting) = self.calls.give_up(now, call) else {
+            return;
+        };
+        let ticket = waiting.tag.ticket;
+        let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
+        if has_left && self.composer.carrier() == Carrier::StreamPerRequest {
+            self.outbox.push_owed(reset(call));
+        }
+        self.conclude(now, call, &waiting, Outcome::Cancelled);
     }
 
     /// Gives up a call of the user's, because it is no longer wanted.
@@ -201,7 +222,9 @@ impl<E: Tell> Endpoint<E> {
         trace::call_stop(self.side, call.get(), duration, &outcome);
         match waiting.tag.purpose {
             Purpose::User => self.events.push(E::ended(call, outcome)),
-            Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {}
+            Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {
+                self.internal = self.internal.saturating_sub(1);
+            }
         }
     }
 
@@ -247,8 +270,13 @@ impl<E: Tell> Endpoint<E> {
     }
 }
 
+/// Characters of the reason for a cancellation.
+const MAX_REASON: usize = 200;
+
 /// The members of a cancellation's parameters.
 fn cancelled(call: CallId, reason: &str) -> Bytes {
+    // A reason is for a log: it needs no more.
+    let reason: String = reason.chars().take(MAX_REASON).collect();
     let params = CancelledParams::new()
         .request_id(RequestId::from(call))
         .reason(reason);

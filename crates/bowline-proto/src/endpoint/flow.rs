@@ -1,6 +1,8 @@
 //! When to read, when to send, and when to stop waiting.
 
 use super::{Endpoint, Purpose};
+use crate::calls::CallId;
+use crate::codec::Decoded;
 use crate::events::Tell;
 use crate::outbox::{Transmit, TransmitKind};
 use crate::outcome::Outcome;
@@ -31,6 +33,18 @@ impl<E: Tell> Endpoint<E> {
         trace::io(self.side, Direction::In, fresh);
     }
 
+    /// The next frame from the bytes that were read. How the peer frames it shows how it
+    /// wants to be answered.
+    pub(crate) fn poll_decoded(&mut self) -> Option<Decoded> {
+        let decoded = self.decoder.poll();
+        if self.follows_framing
+            && let Some(framing) = self.decoder.framing()
+        {
+            self.composer.set_framing(framing);
+        }
+        decoded
+    }
+
     /// Looks at what has become of reading. To be called whenever something was read,
     /// answered or told.
     pub(crate) fn note_flow(&mut self, now: Instant) {
@@ -40,6 +54,7 @@ impl<E: Tell> Endpoint<E> {
         } else if self.paused.is_none() {
             trace::reading_paused(self.side);
             self.paused = Some(now);
+            self.has_drained = false;
         }
         if !self.decoder.is_skipping() {
             self.skipping = None;
@@ -50,12 +65,14 @@ impl<E: Tell> Endpoint<E> {
 
     /// Time has passed: what took too long, if anything did.
     pub(crate) fn check_flow(&mut self, now: Instant) -> Option<Stall> {
-        if self.resend.is_some_and(|at| at <= now) {
-            self.resend = None;
-        }
+        self.outbox.resume(now);
         let is_over = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
         if is_over(self.read_deadline()) {
-            return Some(Stall::Reading);
+            // A slow peer is not a dead one: something left, or was taken.
+            match std::mem::take(&mut self.has_drained) {
+                true => self.paused = Some(now),
+                false => return Some(Stall::Reading),
+            }
         }
         is_over(self.skip_deadline()).then_some(Stall::Skipping)
     }
@@ -66,7 +83,7 @@ impl<E: Tell> Endpoint<E> {
             self.calls.next_deadline(),
             self.calls.next_sweep(),
             self.requests.next_deadline(),
-            self.resend,
+            self.outbox.next_resume(),
             self.read_deadline(),
             self.skip_deadline(),
         ]
@@ -77,11 +94,9 @@ impl<E: Tell> Endpoint<E> {
 
     /// The next message to send, unless the transport was busy a moment ago.
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
-        if self.resend.is_some() {
-            return None;
-        }
+        let was_full = !self.outbox.takes_answers();
         let transmit = self.outbox.pop()?;
-        self.note_room();
+        self.note_room(was_full && transmit.kind == TransmitKind::Answer);
         trace::io(self.side, Direction::Out, transmit.len());
         if let TransmitKind::Call(call) = transmit.kind
             && let Some(tag) = self.calls.get_mut(call)
@@ -93,52 +108,79 @@ impl<E: Tell> Endpoint<E> {
 
     /// The next event.
     pub(crate) fn poll_event(&mut self) -> Option<E> {
+        let was_full = !self.events.has_room();
         let event = self.events.pop();
-        self.note_room();
+        self.note_room(was_full);
         event
     }
 
     /// Counts events that were taken and wait elsewhere.
     pub(crate) fn set_beyond(&mut self, weight: usize) {
-        self.events.set_beyond(weight);
-        self.note_room();
+        let was_full = !self.events.has_room();
+        let has_shrunk = self.events.set_beyond(weight);
+        self.note_room(was_full && has_shrunk);
     }
 
     /// The transport did not take the message: it is offered again a little later. After
-    /// the last time a call ends and a notification is dropped; what we owe goes on being
-    /// offered, since a lost answer is a hang of the peer.
-    pub(crate) fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        let attempts = self.outbox.count_attempt();
+    /// the last time a call ends and a notification is dropped. What we owe goes on being
+    /// offered, since a lost answer is a hang of the peer, but not for ever: then its stream
+    /// is dead, or on a shared stream everything. Whether that is so.
+    #[must_use]
+    pub(crate) fn handle_busy(&mut self, now: Instant, mut transmit: Transmit) -> bool {
+        let (attempts, since) = transmit.count_attempt(now);
         trace::busy(self.side, attempts);
-        self.resend = Some(now + self.jitter.around(self.limits.send_pause, SPREAD));
+        let until = now + self.jitter.around(self.limits.send_pause, SPREAD);
         let is_last = attempts >= self.limits.send_attempts;
+        let is_dead = now.since(since) >= self.limits.stall_timeout;
         match transmit.kind {
-            TransmitKind::Call(call) => {
-                let Some(tag) = self.calls.get_mut(call) else {
-                    // It was given up meanwhile.
-                    return;
-                };
-                if is_last && tag.purpose == Purpose::User {
-                    if let Some(waiting) = self.calls.give_up(now, call) {
-                        let outcome = Outcome::Backpressure { attempts };
-                        self.conclude(now, call, &waiting, outcome);
-                    }
-                    return;
-                }
-                tag.ticket = self.outbox.put_back(transmit);
-            }
+            TransmitKind::Call(call) => self.call_was_busy(now, call, transmit, until, is_last),
             TransmitKind::Notification if is_last => {
                 self.stats.dropped_notifications += 1;
                 trace::notification_dropped(self.side, Direction::Out, "transport busy");
+                self.outbox.pause(&transmit, until);
+            }
+            TransmitKind::Answer if is_dead && transmit.stream.is_some() => {
+                self.stats.dropped_answers += 1;
+                trace::response_dropped(self.side, "transport busy");
             }
             TransmitKind::Notification | TransmitKind::Answer | TransmitKind::Reset(_) => {
-                self.outbox.put_back(transmit);
+                let is_shared = transmit.stream.is_none();
+                self.outbox.put_back(transmit, until);
+                return is_dead && is_shared;
             }
+        }
+        false
+    }
+
+    fn call_was_busy(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        transmit: Transmit,
+        until: Instant,
+        is_last: bool,
+    ) {
+        let Some(tag) = self.calls.get_mut(call) else {
+            // It was given up meanwhile, and has not been seen: nor shall its cancellation.
+            self.outbox.pause(&transmit, until);
+            return self.outbox.take_back_cancel(call);
+        };
+        if !is_last || tag.purpose != Purpose::User {
+            tag.ticket = Some(self.outbox.put_back(transmit, until));
+            return;
+        }
+        self.outbox.pause(&transmit, until);
+        if let Some(waiting) = self.calls.give_up(now, call) {
+            let attempts = self.limits.send_attempts;
+            let outcome = Outcome::Backpressure { attempts };
+            self.conclude(now, call, &waiting, outcome);
         }
     }
 
-    /// Something was drained: reading may go on.
-    fn note_room(&mut self) {
+    /// Something was drained: reading may go on. `counts` says that it was a part of what
+    /// reading waits for.
+    fn note_room(&mut self, counts: bool) {
+        self.has_drained |= counts;
         if self.paused.is_some() && self.wants_read() {
             self.paused = None;
         }

@@ -47,13 +47,16 @@ pub(crate) struct Endpoint<E> {
     /// The beginning of the last frame that was no message.
     pub(crate) sample: Option<Box<str>>,
     nonsense: u32,
+    /// We frame as the peer does.
+    follows_framing: bool,
+    /// Calls of the protocol's own, which count against no limit.
+    internal: usize,
     /// Bytes in the decoder that make no frame yet.
     left_over: usize,
     jitter: Jitter,
-    /// The transport was busy: nothing is sent before.
-    resend: Option<Instant>,
-    /// Since when nothing is read.
+    /// Since when nothing is read, and whether something has left or was taken since.
     paused: Option<Instant>,
+    has_drained: bool,
     /// Since when a frame is being skipped.
     skipping: Option<Instant>,
 }
@@ -85,7 +88,8 @@ pub(crate) struct Tag {
 pub(crate) struct Setup {
     pub(crate) side: Side,
     pub(crate) carrier: Carrier,
-    pub(crate) framing: Framing,
+    /// `None`: as the peer does.
+    pub(crate) framing: Option<Framing>,
     pub(crate) limits: Limits,
     pub(crate) seed: u64,
 }
@@ -105,17 +109,19 @@ impl<E: Tell> Endpoint<E> {
             counter: carried.ids,
             calls: Calls::new(limits.of_calls(), carried.given_up),
             requests: Requests::new(limits.of_requests(), carried.next_request),
-            composer: Composer::new(carrier, framing),
-            outbox: Outbox::new(limits.of_outbox()),
+            composer: Composer::new(carrier, framing.unwrap_or_default()),
+            follows_framing: framing.is_none(),
+            outbox: Outbox::new(limits.of_outbox(), carrier),
             events: Events::new(limits.max_undelivered),
             decoder: FrameDecoder::new(limits.frames),
             stats: Stats::default(),
             sample: None,
             nonsense: limits.nonsense_budget,
+            internal: 0,
             left_over: 0,
             jitter: Jitter::new(seed),
-            resend: None,
             paused: None,
+            has_drained: false,
             skipping: None,
         }
     }
@@ -195,7 +201,7 @@ impl<E: Tell> Endpoint<E> {
     ) -> Vec<RequestKey> {
         self.end_calls(now, outcome);
         self.outbox.clear();
-        self.resend = None;
+        self.decoder.abandon();
         self.paused = None;
         self.skipping = None;
         let open = self.requests.give_up_all().into_iter();
@@ -253,5 +259,6 @@ pub(crate) fn reset(call: CallId) -> Transmit {
         head: Bytes::new(),
         body: Bytes::new(),
         tail: Bytes::new(),
+        slot: crate::outbox::Slot::default(),
     }
 }

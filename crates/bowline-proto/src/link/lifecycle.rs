@@ -133,7 +133,12 @@ impl Link {
                 let is_permanent = error.is_permanent();
                 return self.fail_attempt(now, Cause::Ended(reason), is_permanent);
             }
+            // Authorization does not come by waiting.
+            CloseReason::Refused(401 | 403) => {
+                return self.fail_attempt(now, Cause::Ended(reason), true);
+            }
             CloseReason::Local
+            | CloseReason::Refused(_)
             | CloseReason::Peer(_)
             | CloseReason::Transport(_)
             | CloseReason::Stalled => {}

@@ -19,7 +19,7 @@ pub struct SessionConfig {
     pub(super) instructions: Option<String>,
     pub(super) revisions: Revisions,
     pub(super) carrier: Carrier,
-    pub(super) framing: Framing,
+    pub(super) framing: Option<Framing>,
     pub(super) handshake_timeout: Duration,
     pub(super) handshake_timeout_only_logs: bool,
     pub(super) handler_timeout: Option<Duration>,
@@ -39,7 +39,7 @@ impl SessionConfig {
             instructions: None,
             revisions: Revisions::ALL,
             carrier: Carrier::default(),
-            framing: Framing::default(),
+            framing: None,
             handshake_timeout: Duration::from_secs(30),
             handshake_timeout_only_logs: false,
             handler_timeout: None,
@@ -75,10 +75,10 @@ impl SessionConfig {
         self
     }
 
-    /// How frames that we write are told apart. Default: one a line. What the client writes
-    /// is detected.
+    /// How frames that we write are told apart. Default: as the client does, and one a line
+    /// until it has spoken. What the client writes is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
-        self.framing = framing;
+        self.framing = Some(framing);
         self
     }
 

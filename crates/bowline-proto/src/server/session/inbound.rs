@@ -24,7 +24,7 @@ impl Session {
     pub fn handle_read(&mut self, now: Instant) {
         self.end.note_read();
         while self.phase != SessionPhase::Closed
-            && let Some(decoded) = self.end.decoder.poll()
+            && let Some(decoded) = self.end.poll_decoded()
         {
             self.decoded(now, decoded);
         }
@@ -108,17 +108,19 @@ impl Session {
         frame: &Bytes,
         message: Envelope<'_>,
     ) {
-        self.end.regain_nonsense();
         let Envelope::Batch(batch) = message else {
             return self.single(now, stream, frame, message, false);
         };
         let is_allowed = self.revision.is_some_and(Revision::has_batches);
         if !is_allowed || batch.len() > self.end.limits.max_batch {
-            self.end.count_violation("a batch that is not taken");
             let words = "no batch is taken here";
-            return self.refuse(None, stream, ErrorKind::InvalidRequest, words);
+            self.refuse(None, stream, ErrorKind::InvalidRequest, words);
+            return self.violation(now, "a batch that is not taken");
         }
         for part in batch.parts() {
+            if self.phase == SessionPhase::Closed {
+                return;
+            }
             match part {
                 Ok(message) => self.single(now, stream, frame, message, true),
                 Err(error) => self.malformed(now, stream, frame, &error),
@@ -139,7 +141,7 @@ impl Session {
             Envelope::Notification(note) => self.notification(now, frame, &note),
             Envelope::Success(success) => self.success(now, frame, &success),
             Envelope::Failure(failure) => self.failure(now, &failure),
-            Envelope::Batch(_) => self.end.count_violation("a batch in a batch"),
+            Envelope::Batch(_) => self.violation(now, "a batch in a batch"),
         }
     }
 
@@ -152,16 +154,21 @@ impl Session {
         in_batch: bool,
     ) {
         let method: Option<Method> = request.method.parse().ok();
+        let is_duplicate = self.end.requests.find(&request.id).is_some();
         match (method, self.phase) {
-            (Some(Method::Ping), _) => self.end.accept(&request.id, stream),
+            (_, SessionPhase::Closed) => {}
+            (Some(Method::Ping), _) if !is_duplicate => {
+                self.end.regain_nonsense();
+                self.end.accept(&request.id, stream);
+            }
             (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if !in_batch => {
                 self.initialize(&request.id, stream, request.params);
             }
             (Some(Method::Initialize), _)
             | (_, SessionPhase::AwaitingInitialize | SessionPhase::ShuttingDown) => {
-                self.refuse_phase(&request.id, stream);
+                self.refuse_phase(now, &request.id, stream);
             }
-            (_, SessionPhase::Initialized | SessionPhase::Ready | SessionPhase::Closed) => {
+            (_, SessionPhase::Initialized | SessionPhase::Ready) => {
                 self.serve(now, stream, frame, request, method);
             }
         }
@@ -177,15 +184,15 @@ impl Session {
                 self.end.tell(SessionEvent::Ready);
             }
             (Some(Method::Initialized), _) => {
-                self.end
-                    .count_violation("initialized where it doesn't belong");
+                self.violation(now, "initialized where it doesn't belong");
             }
             (Some(Method::Cancelled), _) => self.cancelled(now, note.params),
             (Some(Method::Progress), _) => self.progress(now, frame, note.params),
             (Some(method), SessionPhase::Initialized | SessionPhase::Ready)
                 if !method.is_request() =>
             {
-                let params = note.params.map(|params| Payload::part(frame, params));
+                self.end.regain_nonsense();
+                let params = note.params.map(|params| Payload::kept_part(frame, params));
                 self.end.tell(SessionEvent::Notification { method, params });
             }
             (_, _) => self.end.count_pointless("not expected"),
@@ -207,7 +214,8 @@ impl Session {
         match (call, params) {
             (Some(call), Some(params)) => {
                 self.end.calls.progress(now, call);
-                let params = Payload::part(frame, params);
+                self.end.regain_nonsense();
+                let params = Payload::kept_part(frame, params);
                 self.end.tell(SessionEvent::Progress { call, params });
             }
             (_, _) => self.end.count_pointless("progress of nothing"),
@@ -218,6 +226,7 @@ impl Session {
         if let Some(call) = self.answered(now, &success.id)
             && let Some(waiting) = self.end.calls.answer(call)
         {
+            self.end.regain_nonsense();
             let outcome = Outcome::Result(Payload::part(frame, success.result));
             self.end.conclude(now, call, &waiting, outcome);
         }
@@ -290,6 +299,12 @@ impl Session {
     ) {
         let words = (kind, or_newest(self.revision));
         self.end.refuse(id, stream, words, message);
+    }
+
+    /// The client did what it must not do here.
+    pub(super) fn violation(&mut self, now: Instant, what: &'static str) {
+        self.end.count_violation(what);
+        self.spend_nonsense(now);
     }
 
     fn spend_nonsense(&mut self, now: Instant) {

@@ -45,10 +45,13 @@ impl Session {
         }
     }
 
-    /// The transport was busy and did not take `transmit`, the last one that
-    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times.
+    /// The transport was busy and did not take `transmit`, which
+    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
+    /// carrier with a stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        self.end.handle_busy(now, transmit);
+        if self.end.handle_busy(now, transmit) {
+            self.close_with(now, CloseReason::Stalled);
+        }
     }
 
     /// The transport was lost.

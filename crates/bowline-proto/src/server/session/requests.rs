@@ -24,15 +24,15 @@ impl Session {
             params,
             context,
         } = request;
-        self.end.regain_nonsense();
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
-            return self.refuse_phase(&id, None);
+            return self.refuse_phase(now, &id, None);
         }
         let timeout = self.config.handler_timeout;
         let Some(request) = self.end.admit(now, &id, method.as_str(), None, timeout) else {
             return;
         };
+        self.end.regain_nonsense();
         self.end.requests.set_stateless(request);
         let params = (params != JsonRef::EMPTY_OBJECT).then(|| Payload::part(frame, params));
         self.end.tell(SessionEvent::Request {
@@ -93,6 +93,7 @@ impl Session {
             .end
             .admit(now, &request.id, method.as_str(), stream, timeout);
         if let Some(request) = admitted {
+            self.end.regain_nonsense();
             self.end.tell(SessionEvent::Request {
                 request,
                 method,
@@ -156,13 +157,13 @@ impl Session {
         resources.and_then(|resources| resources.subscribe) == Some(true)
     }
 
-    pub(super) fn refuse_phase(&mut self, id: &RequestId, stream: Option<StreamId>) {
-        self.end.count_violation("a request in the wrong phase");
+    pub(super) fn refuse_phase(&mut self, now: Instant, id: &RequestId, stream: Option<StreamId>) {
         let phase = self.phase.as_str();
         let error = ErrorObject::new(-32600, format!("not allowed while {phase}"))
             .data(member("phase", phase));
         self.end
             .refuse_with(Some(id), stream, "wrong phase", &error);
+        self.violation(now, "a request in the wrong phase");
     }
 }
 
