@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_proto::codec::{FrameLimits, Oversize};
+use bowline_proto::link::{Action, LinkConfig, OpenError};
 use bowline_proto::server::{Session, SessionConfig, SessionEvent};
 use bowline_proto::{
-    CallRequest, Config, Connection, IdCounter, Instant, Keepalive, Payload, connection,
+    CallRequest, Config, Connection, IdCounter, Instant, Keepalive, Link, Payload, connection,
 };
 use bowline_types::common::Implementation;
 use bowline_types::{ErrorObject, Revision, Revisions};
@@ -192,6 +193,16 @@ fn eventful_server() {
     server.close(at(31));
 }
 
+/// A link whose transport can't be opened.
+fn eventful_link() {
+    let config = LinkConfig::new(Config::new(Implementation::new("canary", "1")));
+    let mut link = Link::new(at(0), config, IdCounter::new());
+    while let Some(Action::Open(life)) = link.poll_action() {
+        link.handle_open_failed(at(1), life, OpenError::passing(CANARY));
+    }
+    link.stop(at(2));
+}
+
 /// The rows of the table, with the fields that are always there and all of them.
 fn documented() -> BTreeMap<String, (String, String, BTreeSet<String>, BTreeSet<String>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md");
@@ -220,6 +231,7 @@ fn what_is_emitted_is_what_is_documented() {
     let rows = collect(|| {
         eventful_client();
         eventful_server();
+        eventful_link();
     });
     let documented = documented();
     for row in &rows {
@@ -243,6 +255,7 @@ fn nothing_that_was_said_is_told() {
     let rows = collect(|| {
         eventful_client();
         eventful_server();
+        eventful_link();
     });
     for row in &rows {
         assert!(
@@ -258,6 +271,7 @@ fn what_starts_stops() {
     let rows = collect(|| {
         eventful_client();
         eventful_server();
+        eventful_link();
     });
     let mut open = BTreeSet::new();
     for row in &rows {

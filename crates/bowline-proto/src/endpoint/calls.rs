@@ -68,8 +68,10 @@ impl<E: Tell> Endpoint<E> {
             is_subscription: request.method == Method::Listen.as_str(),
         };
         let timeouts = request.timeouts.unwrap_or(context.timeouts);
-        let started = request.since.unwrap_or(now);
-        self.calls.insert(started, call, timeouts, tag);
+        match request.since {
+            None => self.calls.insert(now, call, timeouts, tag),
+            Some(since) => self.calls.insert_since(since, call, timeouts, tag),
+        }
         trace::request_start(self.side, Direction::Out, call.get(), &request.method);
         Ok(call)
     }
