@@ -72,6 +72,13 @@ impl IdCounter {
         Some(id)
     }
 
+    /// Takes back the id that was given out last, when nobody has seen it.
+    pub(crate) fn take_back(&mut self, id: CallId) {
+        if id.0.checked_add(1) == Some(self.next) {
+            self.next = id.0;
+        }
+    }
+
     /// Whether only reserved ids are left.
     pub const fn is_exhausted(&self) -> bool {
         self.next >= RESERVED
