@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bowline_proto::connection::StreamEnd;
 use bowline_proto::link::{CallKey, LinkCall, State, Stop};
 use bowline_proto::{CallRequest, Instant};
 
 use super::events::EVENTS;
-use super::rig::{Rig, seconds};
+use super::rig::{Rig, call_id, seconds};
 
 /// The edges of docs/state-machine.md.
 const EDGES: &[(State, &[State])] = &[
@@ -91,7 +92,19 @@ fn walk(seed: u64) {
 
 /// Something happens; what ends a link for good happens rarely.
 fn step(rig: &mut Rig, chance: &mut Chance, made: &mut BTreeSet<CallKey>) {
-    match chance.below(8) {
+    match chance.below(10) {
+        8 => rig.end_stream(match chance.below(4) {
+            0 => StreamEnd::Complete,
+            1 => StreamEnd::Refused(503),
+            2 => StreamEnd::Lost("reset".into()),
+            _ => StreamEnd::NotSent("refused".into()),
+        }),
+        9 => {
+            let id = rig.last_id.saturating_sub(u64::from(chance.below(3)));
+            if let Some(life) = rig.life {
+                rig.link.handle_session_expired(rig.now, life, call_id(id));
+            }
+        }
         0 | 1 => {
             let mut call = LinkCall::new(CallRequest::new("x", &b""[..]));
             if chance.below(2) == 0 {
