@@ -17,6 +17,12 @@ impl Carried {
     pub fn new() -> Self {
         Self::from(IdCounter::new())
     }
+
+    /// Begins with fresh ids. Those that were given up are none of the new ones.
+    pub(crate) fn renew_ids(&mut self) {
+        self.ids = IdCounter::new();
+        self.given_up = GivenUp::default();
+    }
 }
 
 impl Default for Carried {

@@ -7,7 +7,8 @@ use bowline_types::meta::RequestMeta;
 use bytes::Bytes;
 
 use crate::calls::Timeouts;
-use crate::time::Instant;
+
+pub(crate) use crate::calls::Since;
 
 /// A call to be made.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct CallRequest {
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) wants_progress: bool,
     /// When it began, if not now.
-    pub(crate) since: Option<Instant>,
+    pub(crate) since: Option<Since>,
     /// More members of the parameters, which another attempt needs.
     pub(crate) extra: Bytes,
 }

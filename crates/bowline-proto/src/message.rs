@@ -18,6 +18,9 @@ use crate::payload::Payload;
 /// stateless era some 300; the memory is free again when the last of them has been sent.
 const ARENA: usize = 4096;
 
+/// The entry of `_meta` that holds the number of the session.
+pub(crate) const SESSION_KEY: &str = "dev.bowline/session";
+
 /// The `_meta` of a request: the connection's entries, the call's, the user's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meta<'a> {
@@ -60,6 +63,7 @@ impl Meta<'_> {
                 keys::PROTOCOL_VERSION.name(),
                 keys::CLIENT_CAPABILITIES.name(),
                 keys::CLIENT_INFO.name(),
+                SESSION_KEY,
             ]
             .contains(&key)
     }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_proto::codec::{FrameLimits, Oversize};
-use bowline_proto::link::{Action, Link, LinkConfig, OpenError};
+use bowline_proto::link::{Action, LinkConfig, OpenError};
 use bowline_proto::server::{Session, SessionConfig, SessionEvent};
 use bowline_proto::{
-    CallRequest, Config, Connection, IdCounter, Instant, Keepalive, Payload, connection,
+    CallRequest, Config, Connection, IdCounter, Instant, Keepalive, Link, Payload, connection,
 };
 use bowline_types::common::Implementation;
 use bowline_types::{ErrorObject, Revision, Revisions};

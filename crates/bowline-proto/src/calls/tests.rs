@@ -1,3 +1,4 @@
+use super::ids::RESERVED;
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -6,19 +6,17 @@ use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire};
 use bytes::Bytes;
 
-use super::{Connection, Event, Phase};
+use super::{Connection, Event, Phase, StreamEnd};
 use crate::calls::{CallId, Timeouts};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
 use crate::endpoint::{Purpose, Tag};
 use crate::keepalive::{Silence, Verdict};
+use crate::message::SESSION_KEY;
 use crate::negotiation::{Agreement, Negotiation, Step};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
-
-/// The entry of `_meta` that holds the number of the session.
-const SESSION_KEY: &str = "dev.bowline/session";
 
 /// Messages of the handshake have the handshake's time, not one of their own.
 const UNLIMITED: Timeouts = Timeouts::UNLIMITED;
@@ -27,6 +25,8 @@ impl Connection {
     /// Begins the handshake: the transport is up.
     pub fn open(&mut self, now: Instant) {
         let Phase::New = self.phase else { return };
+        // What was given up long ago may have come from the connection before.
+        self.end.calls.sweep(now);
         let (negotiation, step) = Negotiation::begin(self.config.revisions, self.config.known_era);
         let startup = self.config.startup_timeout;
         self.change_phase(
@@ -45,13 +45,7 @@ impl Connection {
     /// has not been served. One handshake for all opens a new session; calls that wait on
     /// their streams go on waiting.
     pub fn handle_session_expired(&mut self, now: Instant, call: CallId) {
-        if let Some(waiting) = self.end.calls.give_up(now, call) {
-            let outcome = Outcome::Lost {
-                reason: "the session has expired".into(),
-                sent: Sent::No,
-            };
-            self.end.conclude(now, call, &waiting, outcome);
-        }
+        self.handle_expired_call(now, call);
         let Phase::Ready { .. } = self.phase else {
             return;
         };
@@ -65,6 +59,32 @@ impl Connection {
         self.silence = None;
         self.change_phase(phase, "session expired");
         self.advance(now, step);
+    }
+
+    /// A call was not served, since the session in which it was made has expired.
+    pub(crate) fn handle_expired_call(&mut self, now: Instant, call: CallId) {
+        let purpose = self.end.calls.get(call).map(|waiting| waiting.tag.purpose);
+        match purpose {
+            None => {}
+            // The handshake is outside of any session: it was refused.
+            Some(Purpose::Discover | Purpose::Initialize) => {
+                self.handle_stream_end(now, call, StreamEnd::Refused(404));
+            }
+            Some(Purpose::Keepalive | Purpose::User) => {
+                if let Some(waiting) = self.end.calls.give_up(now, call) {
+                    let outcome = Outcome::Lost {
+                        reason: "the session has expired".into(),
+                        sent: Sent::No,
+                    };
+                    self.end.conclude(now, call, &waiting, outcome);
+                }
+            }
+        }
+    }
+
+    /// Whether no call can be made any more.
+    pub(crate) fn is_out_of_ids(&self) -> bool {
+        self.end.counter.is_exhausted()
     }
 
     /// Ends the connection: what waits ends with it.
@@ -221,6 +241,13 @@ impl Connection {
         match silence.check(now) {
             Verdict::Wait => {}
             Verdict::Ask { asked } => {
+                let is_of_user = |tag: &Tag| tag.purpose == Purpose::User;
+                if self.end.counter.is_exhausted()
+                    && self.end.calls.first_that(is_of_user).is_some()
+                {
+                    // Calls that wait may still be answered.
+                    return silence.broken(now);
+                }
                 trace::keepalive(Side::Client, asked);
                 // The one before has had its time.
                 let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;

@@ -127,6 +127,11 @@ impl Connection {
         self.was_probing
     }
 
+    /// The next event, for a link that keeps it.
+    pub(crate) fn hand_over_event(&mut self) -> Option<Event> {
+        self.end.hand_over_event()
+    }
+
     /// Counts events that were taken from here and wait elsewhere.
     pub(crate) fn set_beyond(&mut self, weight: usize) {
         self.end.set_beyond(weight);

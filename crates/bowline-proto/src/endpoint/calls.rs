@@ -58,11 +58,21 @@ impl<E: Tell> Endpoint<E> {
             .composer
             .message(kind, Some(call), &request.method, meta, body);
         message.stream = context.stream;
-        self.check_size(&message)?;
-        let ticket = self.outbox.push(message);
+        let queued = self.check_size(&message).and_then(|()| {
+            let ticket = self.outbox.push(message);
+            ticket.map_err(|_| CallError::QueueFull)
+        });
+        let ticket = match queued {
+            Ok(ticket) => ticket,
+            Err(error) => {
+                // Nobody has seen the id: whoever tries again and again uses none up.
+                self.counter.take_back(call);
+                return Err(error);
+            }
+        };
         let tag = Tag {
             purpose: Purpose::User,
-            ticket: Some(ticket.map_err(|_| CallError::QueueFull)?),
+            ticket: Some(ticket),
             wants_progress: request.wants_progress,
             stream: context.stream,
             is_subscription: request.method == Method::Listen.as_str(),
@@ -73,8 +83,10 @@ impl<E: Tell> Endpoint<E> {
             false => context.timeouts,
         };
         let timeouts = request.timeouts.unwrap_or(usual);
-        let started = request.since.unwrap_or(now);
-        self.calls.insert(started, call, timeouts, tag);
+        match request.since {
+            None => self.calls.insert(now, call, timeouts, tag),
+            Some(since) => self.calls.insert_since(since, call, timeouts, tag),
+        }
         trace::request_start(self.side, Direction::Out, call.get(), &request.method);
         Ok(call)
     }

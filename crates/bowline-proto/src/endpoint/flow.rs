@@ -114,6 +114,12 @@ impl<E: Tell> Endpoint<E> {
         event
     }
 
+    /// The next event, for somebody who keeps it: it is not taken by the driver yet, and
+    /// counted with [`set_beyond`](Self::set_beyond).
+    pub(crate) fn hand_over_event(&mut self) -> Option<E> {
+        self.events.pop()
+    }
+
     /// Counts events that were taken and wait elsewhere.
     pub(crate) fn set_beyond(&mut self, weight: usize) {
         let was_full = !self.events.has_room();

@@ -102,6 +102,15 @@ pub(super) struct Kept {
     pub(super) owner: Owner,
     pub(super) stage: Stage,
     pub(super) started: Instant,
+    /// Since when there has been no answer and no progress.
+    pub(super) idle_since: Instant,
+    /// So many handlers of ours run for it, since then.
+    handlers: u32,
+    paused_at: Instant,
+    /// The session in which it was made last.
+    pub(super) session: u64,
+    /// No other call of a stateful tool is made before it has ended.
+    pub(super) has_turn: bool,
     pub(super) retries: u32,
     pub(super) rounds: u32,
     /// It was refused because the session had expired, and may be made again once.
@@ -112,6 +121,49 @@ pub(super) struct Kept {
     deadline: Option<Instant>,
 }
 
+impl Kept {
+    /// Whether it may wait for another session.
+    pub(super) fn may_wait(&self) -> bool {
+        self.call.wait_for_ready || self.rounds > 0
+    }
+
+    /// Whether its time is over, while the connection doesn't know it.
+    pub(super) fn is_overdue(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// Progress came.
+    pub(super) fn progress(&mut self, now: Instant) {
+        if self.timeouts.progress_counts {
+            self.idle_since = now;
+        }
+    }
+
+    /// A handler of ours begins: the time stands still, for another attempt as well.
+    pub(super) fn pause(&mut self, now: Instant) {
+        if self.handlers == 0 {
+            self.paused_at = now;
+        }
+        self.handlers = self.handlers.saturating_add(1);
+    }
+
+    /// A handler of ours is done.
+    pub(super) fn resume(&mut self, now: Instant) {
+        match self.handlers {
+            0 => {}
+            1 => self.resume_all(now),
+            handlers => self.handlers = handlers - 1,
+        }
+    }
+
+    /// No handler of ours matters any more.
+    pub(super) fn resume_all(&mut self, now: Instant) {
+        if std::mem::take(&mut self.handlers) > 0 {
+            self.idle_since = self.idle_since + now.since(self.paused_at);
+        }
+    }
+}
+
 /// The calls that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct KeptCalls {
@@ -119,6 +171,10 @@ pub(super) struct KeptCalls {
     by_id: BTreeMap<CallId, CallKey>,
     /// Of those that the connection doesn't know.
     deadlines: BTreeSet<(Instant, CallKey)>,
+    waiting: BTreeSet<CallKey>,
+    /// Calls that have their turn: more than one only when their tools were declared
+    /// stateful meanwhile.
+    turns: usize,
     next: u64,
 }
 
@@ -142,6 +198,11 @@ impl KeptCalls {
             owner,
             stage: Stage::Waiting,
             started: now,
+            idle_since: now,
+            handlers: 0,
+            paused_at: now,
+            session: 0,
+            has_turn: false,
             retries: 0,
             rounds: 0,
             is_expired: false,
@@ -168,6 +229,7 @@ impl KeptCalls {
 
     /// Takes a call out.
     pub(super) fn remove(&mut self, key: CallKey) -> Option<Kept> {
+        self.set_turn(key, false);
         let kept = self.calls.remove(&key)?;
         self.leave_stage(key, kept.stage, kept.deadline);
         Some(kept)
@@ -183,7 +245,7 @@ impl KeptCalls {
         let (before, old_deadline) = (kept.stage, kept.deadline);
         let total = kept.started + kept.timeouts.total;
         let deadline = match stage {
-            Stage::Waiting => Some(total.min(kept.started + kept.timeouts.idle)),
+            Stage::Waiting => Some(total.min(kept.idle_since + kept.timeouts.idle)),
             Stage::AwaitingInput => Some(total),
             Stage::Made(_) => None,
         };
@@ -191,14 +253,39 @@ impl KeptCalls {
         kept.deadline = deadline;
         self.leave_stage(key, before, old_deadline);
         self.deadlines.extend(deadline.map(|at| (at, key)));
-        if let Stage::Made(id) = stage {
-            self.by_id.insert(id, key);
+        match stage {
+            Stage::Waiting => {
+                self.waiting.insert(key);
+            }
+            Stage::Made(id) => {
+                self.by_id.insert(id, key);
+            }
+            Stage::AwaitingInput => {}
         }
     }
 
+    /// Gives a call its turn, or takes it away.
+    pub(super) fn set_turn(&mut self, key: CallKey, has_turn: bool) {
+        if let Some(kept) = self.calls.get_mut(&key) {
+            let had_turn = std::mem::replace(&mut kept.has_turn, has_turn);
+            self.turns = self.turns + usize::from(has_turn) - usize::from(had_turn);
+        }
+    }
+
+    /// Whether a call has its turn.
+    pub(super) fn is_turn_taken(&self) -> bool {
+        self.turns > 0
+    }
+
     fn leave_stage(&mut self, key: CallKey, stage: Stage, deadline: Option<Instant>) {
-        if let Stage::Made(id) = stage {
-            self.by_id.remove(&id);
+        match stage {
+            Stage::Waiting => {
+                self.waiting.remove(&key);
+            }
+            Stage::Made(id) => {
+                self.by_id.remove(&id);
+            }
+            Stage::AwaitingInput => {}
         }
         if let Some(at) = deadline {
             self.deadlines.remove(&(at, key));
@@ -215,21 +302,26 @@ impl KeptCalls {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The calls that wait, oldest first.
-    pub(super) fn waiting(&self) -> Vec<CallKey> {
-        let waiting = |kept: &Kept| kept.stage == Stage::Waiting;
-        let calls = self.calls.iter().filter(|(_, kept)| waiting(kept));
-        calls.map(|(key, _)| *key).collect()
+    /// The oldest call that waits, after another one.
+    pub(super) fn waiting_after(&self, last: Option<CallKey>) -> Option<CallKey> {
+        let next = CallKey(last.map_or(0, |last| last.0 + 1));
+        self.waiting.range(next..).next().copied()
+    }
+
+    /// The calls that wait and are older than another one.
+    pub(super) fn waiting_before(&self, key: CallKey) -> impl Iterator<Item = &Kept> {
+        let earlier = self.waiting.range(..key);
+        earlier.filter_map(|key| self.calls.get(key))
+    }
+
+    /// Whether a call of the user's is with the connection.
+    pub(super) fn is_any_made(&self) -> bool {
+        let mut made = self.by_id.values().filter_map(|key| self.calls.get(key));
+        made.any(|kept| kept.owner == Owner::User)
     }
 
     /// All calls, oldest first.
     pub(super) fn keys(&self) -> Vec<CallKey> {
         self.calls.keys().copied().collect()
-    }
-
-    /// Whether a call that keeps its order is with the connection.
-    pub(super) fn is_made(&self, is_such: impl Fn(&Kept) -> bool) -> bool {
-        let mut kept = self.by_id.values().filter_map(|key| self.calls.get(key));
-        kept.any(is_such)
     }
 }

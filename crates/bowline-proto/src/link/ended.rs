@@ -1,7 +1,9 @@
 //! What becomes of what a connection tells.
 
+use bowline_types::Method;
+
 use super::Link;
-use super::calls::{CallKey, Kept, Owner, Stage};
+use super::calls::{CallKey, Kept, Owner};
 use super::event::LinkEvent;
 use super::state::{Cause, State};
 use crate::calls::CallId;
@@ -17,7 +19,7 @@ impl Link {
     pub(super) fn pump(&mut self, now: Instant) {
         while let Some(connection) = &mut self.connection {
             let was_probing = connection.was_probing();
-            match connection.poll_event() {
+            match connection.hand_over_event() {
                 None => break,
                 Some(Event::Closed(reason)) => {
                     if let Some(connection) = self.connection.take() {
@@ -28,7 +30,8 @@ impl Link {
                 Some(event) => self.handle_event(now, event),
             }
         }
-        if self.is_draining() && self.connection.as_ref().is_some_and(|it| it.pending() == 0) {
+        self.make_waiting(now);
+        if self.is_draining() && !self.calls.is_any_made() {
             self.renew_ids(now);
         }
         self.weigh();
@@ -36,7 +39,7 @@ impl Link {
 
     /// A connection that we have ended ourselves: its calls end, its reason is ours.
     pub(super) fn take_over(&mut self, now: Instant, mut connection: Connection) {
-        while let Some(event) = connection.poll_event() {
+        while let Some(event) = connection.hand_over_event() {
             match event {
                 Event::Closed(_) => {}
                 event => self.handle_event(now, event),
@@ -48,7 +51,7 @@ impl Link {
     /// A connection that has ended for a reason of its own.
     pub(super) fn finish_connection(&mut self, now: Instant, mut connection: Connection) {
         let mut reason = CloseReason::Local;
-        while let Some(event) = connection.poll_event() {
+        while let Some(event) = connection.hand_over_event() {
             match event {
                 Event::Closed(why) => reason = why,
                 event => self.handle_event(now, event),
@@ -70,6 +73,9 @@ impl Link {
             Event::Ended { call, outcome } => self.handle_ended(now, call, outcome),
             Event::Progress { call, params } => {
                 if let Some(call) = self.calls.by_id(call) {
+                    if let Some(kept) = self.calls.get_mut(call) {
+                        kept.progress(now);
+                    }
                     self.tell(LinkEvent::Progress { call, params });
                 }
             }
@@ -84,6 +90,9 @@ impl Link {
             }),
             Event::RequestCancelled(request) => self.tell(LinkEvent::RequestCancelled(request)),
             Event::Notification { method, params } => {
+                if *method == *Method::Acknowledged.as_str() {
+                    self.note_acknowledged(params.as_ref());
+                }
                 self.tell(LinkEvent::Notification { method, params });
             }
             // It is looked at where the connection is at hand.
@@ -101,7 +110,6 @@ impl Link {
         self.tell(LinkEvent::Ready { session, agreement });
         self.tag_session();
         self.reopen_subscriptions(now, revision);
-        self.make_waiting(now);
     }
 
     fn handle_ended(&mut self, now: Instant, id: CallId, outcome: Outcome) {
@@ -117,28 +125,28 @@ impl Link {
                 self.try_again(now, key);
             }
             Outcome::Result(result) if self.is_stateless() => match self.kind_of_result(result) {
-                ResultKind::Complete => self.finish(now, key, outcome),
-                ResultKind::InputRequired => self.ask_for_input(now, key, result.clone()),
+                ResultKind::Complete => self.finish(key, outcome),
+                ResultKind::InputRequired => self.ask_for_input(key, result.clone()),
                 ResultKind::Unknown => {
                     let words = "a result of a type that nobody asked for".to_owned();
-                    self.finish(now, key, Outcome::Invalid(words));
+                    self.finish(key, Outcome::Invalid(words));
                 }
             },
-            _ => self.finish(now, key, outcome),
+            Outcome::Result(_)
+            | Outcome::Error(_)
+            | Outcome::TimedOut { .. }
+            | Outcome::Cancelled
+            | Outcome::CancelledByServer
+            | Outcome::Invalid(_)
+            | Outcome::TooLarge { .. }
+            | Outcome::Backpressure { .. }
+            | Outcome::Lost { .. }
+            | Outcome::Shutdown => self.finish(key, outcome),
         }
-    }
-
-    fn try_again(&mut self, now: Instant, key: CallKey) {
-        if let Some(kept) = self.calls.get_mut(key) {
-            kept.retries += 1;
-            kept.is_expired = false;
-        }
-        self.calls.set_stage(key, Stage::Waiting);
-        self.make(now, key);
     }
 
     /// Ends a call, and tells whoever made it.
-    pub(super) fn finish(&mut self, now: Instant, key: CallKey, outcome: Outcome) {
+    pub(super) fn finish(&mut self, key: CallKey, outcome: Outcome) {
         let Some(kept) = self.calls.remove(key) else {
             return;
         };
@@ -151,10 +159,6 @@ impl Link {
                 self.subscription_call_ended(key, subscription, outcome);
             }
         }
-        if kept.call.tool.is_some() {
-            // Another one may wait for its turn.
-            self.make_waiting(now);
-        }
     }
 
     fn learn(&mut self, kept: &Kept, result: &Payload) {
@@ -165,6 +169,15 @@ impl Link {
         self.modes
             .learn(result, is_first, self.config.max_stateful_tools);
         self.tag_session();
+        self.count_turns();
+    }
+
+    /// Lets calls carry the number of the session, or not.
+    fn tag_session(&mut self) {
+        let session = self.modes.is_session_required().then_some(self.session);
+        if let Some(connection) = &mut self.connection {
+            connection.set_session_tag(session);
+        }
     }
 
     /// What the result of a stateless server is.
@@ -186,10 +199,12 @@ enum ResultKind {
     Unknown,
 }
 
-/// Whether a call that was lost is made again by itself.
+/// Whether a call that was lost is made again by itself. Subscriptions are opened again
+/// otherwise.
 fn is_retried(kept: &Kept, sent: Sent) -> bool {
-    match sent {
+    let may = match sent {
         Sent::No => kept.is_expired || kept.call.wait_for_ready,
         Sent::Maybe => kept.call.wait_for_ready && kept.call.is_idempotent,
-    }
+    };
+    may && kept.owner == Owner::User
 }

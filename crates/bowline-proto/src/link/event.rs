@@ -95,10 +95,10 @@ pub enum LinkEvent {
         /// The parameters.
         params: Option<Payload>,
     },
-    /// A subscription is open again, in a new session: what changed in between is not known,
-    /// so whatever was read must be read again.
+    /// A subscription is open again, in a new session, as the server has confirmed: what
+    /// changed in between is not known, so whatever was read must be read again.
     SubscriptionGap(SubscriptionKey),
-    /// A subscription was ended by the server, or refused.
+    /// A subscription was ended by the server, or refused, or the link is closed.
     SubscriptionEnded {
         /// The subscription.
         subscription: SubscriptionKey,

@@ -5,7 +5,6 @@ use bowline_types::Era;
 use super::event::{Action, LinkEvent};
 use super::state::{Cause, State, Transition};
 use super::{Life, Link};
-use crate::calls::IdCounter;
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
 use crate::outcome::{Outcome, Sent};
@@ -55,6 +54,7 @@ impl Link {
 
     /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.note(now);
         if self.timer.is_some_and(|at| at <= now) {
             self.timer = None;
             self.handle_timer(now);
@@ -65,6 +65,7 @@ impl Link {
         let life = self.life;
         self.drive(now, life, |connection| connection.handle_timeout(now));
         self.time_out_kept(now);
+        self.pump(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
@@ -75,7 +76,7 @@ impl Link {
             }
             // The connection has its own.
             State::Initializing => {}
-            State::Ready => self.failures = 0,
+            State::Ready => self.forgive(),
             State::Backoff => self.enter(now, State::Starting, Cause::WaitOver),
             State::Closing => self.enter(now, State::Closed, Cause::Drained),
             State::Closed => {}
@@ -96,7 +97,7 @@ impl Link {
         match self.state {
             State::Closing | State::Closed => return Stop::AlreadyClosing,
             State::Backoff => {
-                self.end_calls(now, &Outcome::Shutdown);
+                self.end_all(&Outcome::Shutdown);
                 self.enter(now, State::Closed, Cause::Stopped);
             }
             State::Starting | State::Initializing | State::Ready => {
@@ -104,7 +105,7 @@ impl Link {
                     connection.close(now);
                     self.take_over(now, connection);
                 }
-                self.end_calls(now, &Outcome::Shutdown);
+                self.end_all(&Outcome::Shutdown);
                 self.actions.push_back(Action::Close(self.life));
                 self.enter(now, State::Closing, Cause::Stopped);
             }
@@ -115,18 +116,20 @@ impl Link {
     /// The connection has ended by itself, or by what its transport did.
     pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
         self.actions.push_back(Action::Close(self.life));
-        let is_shared = self.config.connection.carrier == Carrier::SharedStream;
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
-            CloseReason::Transport(_) if was_probing && is_shared && self.known_era.is_none() => {
+            CloseReason::Transport(_) if was_probing && self.may_have_died_of_probe() => {
                 self.known_era = Some(Era::Handshake);
                 return self.enter(now, State::Starting, Cause::DiedOfProbe);
             }
             CloseReason::Peer(PeerFault::SessionReset) => {
+                self.fail_unwilling(&Outcome::CancelledByServer);
                 return self.enter(now, State::Starting, Cause::Ended(reason));
             }
             CloseReason::IdsExhausted => {
-                self.carried = Some(IdCounter::new().into());
+                if let Some(carried) = &mut self.carried {
+                    carried.renew_ids();
+                }
                 return self.wait_for(now, Cause::Ended(reason), now);
             }
             CloseReason::Negotiation(error) => {
@@ -146,6 +149,14 @@ impl Link {
         self.fail_attempt(now, Cause::Ended(reason), false);
     }
 
+    /// Whether asking for the era may be what ended the server: not when it is known, and
+    /// only where there is something else to try.
+    fn may_have_died_of_probe(&self) -> bool {
+        let config = &self.config.connection;
+        let handshake = config.revisions.intersection(Era::Handshake.revisions());
+        config.carrier == Carrier::SharedStream && self.known_era.is_none() && !handshake.is_empty()
+    }
+
     /// An attempt failed, or a connection was lost: wait, or give up.
     pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
         if self.state == State::Initializing {
@@ -153,14 +164,20 @@ impl Link {
             self.known_era = None;
         }
         if is_permanent && !self.was_ready {
-            return self.close_for(now, cause);
+            return self.close_for(now, cause.to_string(), cause);
+        }
+        if self.state == State::Ready && self.timer.is_none_or(|at| at <= now) {
+            self.forgive();
+        } else {
+            self.attempts = self.attempts.saturating_add(1);
         }
         self.failures = self.failures.saturating_add(1);
         let most = self.config.backoff.max_attempts;
-        if most.is_some_and(|most| self.failures >= most) {
+        if most.is_some_and(|most| self.attempts >= most) {
             // The last reason stays in sight.
+            let reason = cause.to_string();
             self.wait_for(now, cause, now);
-            return self.close_for(now, Cause::AttemptsExhausted);
+            return self.close_for(now, reason, Cause::AttemptsExhausted);
         }
         let delay = match is_permanent {
             true => self.config.backoff.longest(),
@@ -169,43 +186,53 @@ impl Link {
         self.wait_for(now, cause, now + delay);
     }
 
-    fn wait_for(&mut self, now: Instant, cause: Cause, until: Instant) {
-        self.enter(now, State::Backoff, cause);
-        self.timer = Some(until);
-        self.fail_unwilling(now);
+    /// The connection has lasted: what failed before it no longer counts.
+    fn forgive(&mut self) {
+        self.failures = 0;
+        self.attempts = 0;
     }
 
-    fn close_for(&mut self, now: Instant, cause: Cause) {
-        let outcome = Outcome::Lost {
-            reason: cause.to_string(),
-            sent: Sent::No,
-        };
-        self.end_calls(now, &outcome);
+    fn wait_for(&mut self, now: Instant, cause: Cause, until: Instant) {
+        self.fail_unwilling(&lost(cause.to_string()));
+        self.enter(now, State::Backoff, cause);
+        self.timer = Some(until);
+    }
+
+    /// Closes for good, without having been asked to.
+    pub(super) fn close_for(&mut self, now: Instant, reason: String, cause: Cause) {
+        self.end_all(&lost(reason));
         self.enter(now, State::Closed, cause);
+    }
+
+    fn end_all(&mut self, outcome: &Outcome) {
+        self.end_calls(outcome);
+        self.end_subscriptions(outcome);
     }
 
     fn end_everything(&mut self, now: Instant) {
         if let Some(connection) = self.connection.take() {
             self.take_over(now, connection);
         }
-        self.end_calls(now, &Outcome::Shutdown);
-        self.subscriptions.clear();
+        self.end_all(&Outcome::Shutdown);
     }
 
     /// The transport is gone without a word.
     pub(super) fn drop_connection(&mut self, now: Instant, reason: &str) {
-        self.actions.push_back(Action::Close(self.life));
         if let Some(mut connection) = self.connection.take() {
             connection.handle_lost(now, reason);
             self.take_over(now, connection);
         }
-        self.fail_unwilling(now);
+        self.fail_unwilling(&lost(reason.to_owned()));
+        self.actions.push_back(Action::Close(self.life));
     }
 
     /// The ids are used up: what waits may still be answered, then all begins anew.
     pub(super) fn drain_ids(&mut self, now: Instant) {
         if self.draining.is_none() {
-            self.draining = Some(now + self.config.connection.call_timeouts.idle);
+            self.draining = Some(match self.calls.is_any_made() {
+                true => now + self.config.connection.call_timeouts.idle,
+                false => now,
+            });
         }
     }
 
@@ -220,5 +247,12 @@ impl Link {
     /// Whether the link waits for calls to end before it begins anew.
     pub(super) fn is_draining(&self) -> bool {
         self.draining.is_some()
+    }
+}
+
+fn lost(reason: String) -> Outcome {
+    Outcome::Lost {
+        reason,
+        sent: Sent::No,
     }
 }

@@ -9,15 +9,19 @@
 //! A driver does what [`Link::poll_action`] says with the transport, moves bytes as for a
 //! connection, and tells what happened, with the [`Life`] in which it did.
 
+mod attempts;
 mod backoff;
 mod calls;
+mod commands;
 mod config;
 mod ended;
+mod error;
 mod event;
+mod input;
 mod lifecycle;
-mod making;
 mod modes;
 mod state;
+mod subscribing;
 mod subscriptions;
 mod transport;
 
@@ -42,9 +46,9 @@ use subscriptions::Subscriptions;
 pub use backoff::Backoff;
 pub use calls::{CallKey, LinkCall};
 pub use config::LinkConfig;
+pub use error::{InputError, LinkError};
 pub use event::{Action, Life, LinkEvent};
 pub use lifecycle::Stop;
-pub use making::{InputError, LinkError};
 pub use state::{Cause, State, Transition};
 pub use subscriptions::SubscriptionKey;
 pub use transport::OpenError;
@@ -63,8 +67,12 @@ pub struct Link {
     session: u64,
     known_era: Option<Era>,
     was_ready: bool,
-    /// Failures in a row.
+    /// Failures in a row, after which waits grow.
     failures: u32,
+    /// Attempts in a row that failed.
+    attempts: u32,
+    /// The last moment that was told.
+    seen: Instant,
     /// The ids are used up: until when calls that wait may go on.
     draining: Option<Instant>,
     crashes: VecDeque<Instant>,
@@ -92,6 +100,8 @@ impl Link {
             known_era: config.connection.known_era,
             was_ready: false,
             failures: 0,
+            attempts: 0,
+            seen: now,
             draining: None,
             crashes: VecDeque::new(),
             history: History::default(),
@@ -181,7 +191,10 @@ impl Link {
     /// The next message to send, on the transport of this life. Take it only when the one
     /// before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.connection.as_mut()?.poll_transmit()
+        let transmit = self.connection.as_mut()?.poll_transmit()?;
+        // There is room for another one.
+        self.make_waiting(self.seen);
+        Some(transmit)
     }
 
     /// The next event.
@@ -203,6 +216,11 @@ impl Link {
         .into_iter()
         .flatten()
         .min()
+        .filter(|at| *at != Instant::NEVER)
+    }
+
+    fn note(&mut self, now: Instant) {
+        self.seen = self.seen.max(now);
     }
 
     fn tell(&mut self, event: LinkEvent) {

@@ -31,6 +31,8 @@ pub(super) struct Subscription {
     pub(super) calls: Vec<CallKey>,
     /// It has been open in an earlier session.
     pub(super) was_open: bool,
+    /// It is being opened again, and nobody knows what happened in between.
+    pub(super) has_gap: bool,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +53,7 @@ impl Subscriptions {
             filter,
             calls: Vec::new(),
             was_open: false,
+            has_gap: false,
         };
         self.kept.insert(key, subscription);
         key
@@ -68,8 +71,10 @@ impl Subscriptions {
         self.kept.keys().copied().collect()
     }
 
-    pub(super) fn clear(&mut self) {
-        self.kept.clear();
+    /// Whether one of them is about this resource.
+    fn is_about(&self, uri: &str) -> bool {
+        let mut uris = self.kept.values().flat_map(Subscription::uris);
+        uris.any(|other| other == uri)
     }
 }
 
@@ -82,27 +87,34 @@ impl Subscription {
                 let body = members(|encoder| params.encode_members(encoder, false).is_ok());
                 vec![CallRequest::new(Method::Listen.as_str(), body)]
             }
-            Era::Handshake => self.of_resources(Method::Subscribe),
+            Era::Handshake => of_resources(Method::Subscribe, self.uris()),
         }
     }
 
-    /// The calls that end it; none where giving up its call does.
-    pub(super) fn ending(&self, revision: Revision) -> Vec<CallRequest> {
+    /// The calls that end it; none where giving up its call does, or where another one still
+    /// wants the same.
+    pub(super) fn ending(&self, revision: Revision, others: &Subscriptions) -> Vec<CallRequest> {
         match revision.era() {
             Era::Stateless => Vec::new(),
-            Era::Handshake => self.of_resources(Method::Unsubscribe),
+            Era::Handshake => {
+                let uris = self.uris().filter(|uri| !others.is_about(uri));
+                of_resources(Method::Unsubscribe, uris)
+            }
         }
     }
 
-    fn of_resources(&self, method: Method) -> Vec<CallRequest> {
-        let uris = self.filter.resource_subscriptions.iter().flatten();
-        let calls = uris.map(|uri| {
-            let params = SubscribeParams::new(uri.clone());
-            let body = members(|encoder| params.encode_members(encoder, false).is_ok());
-            CallRequest::new(method.as_str(), body)
-        });
-        calls.collect()
+    fn uris(&self) -> impl Iterator<Item = &String> {
+        self.filter.resource_subscriptions.iter().flatten()
     }
+}
+
+fn of_resources<'a>(method: Method, uris: impl Iterator<Item = &'a String>) -> Vec<CallRequest> {
+    let calls = uris.map(|uri| {
+        let params = SubscribeParams::new(uri.clone());
+        let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+        CallRequest::new(method.as_str(), body)
+    });
+    calls.collect()
 }
 
 /// Members of parameters, in the words that every revision which has them shares.

@@ -43,6 +43,7 @@ impl Link {
         if !self.is_current(life) || self.state != State::Starting {
             return;
         }
+        self.note(now);
         let mut config = self.config.connection.clone();
         config.known_era(self.known_era);
         let mut connection = Connection::new(config, self.carried.take().unwrap_or_default());
@@ -106,10 +107,22 @@ impl Link {
         self.drive(now, life, |connection| connection.handle_activity(now));
     }
 
-    /// The stream of a call has ended: see [`Connection::handle_stream_end`].
+    /// The stream of a call has ended: see [`Connection::handle_stream_end`]. A server that
+    /// can't be reached while no other stream is open is lost.
     pub fn handle_stream_end(&mut self, now: Instant, life: Life, call: CallId, end: StreamEnd) {
+        let unreachable = match &end {
+            StreamEnd::NotSent(reason) => Some(reason.clone()),
+            StreamEnd::Refused(_) | StreamEnd::Lost(_) | StreamEnd::Complete => None,
+        };
         self.drive(now, life, |connection| {
             connection.handle_stream_end(now, call, end);
+            // Nothing else shows that the server is there.
+            if let Some(reason) = unreachable
+                && connection.is_ready()
+                && connection.pending() == 0
+            {
+                connection.handle_lost(now, &reason);
+            }
         });
     }
 
@@ -119,11 +132,17 @@ impl Link {
         if self.of_life(life).is_none() {
             return;
         }
-        if let Some(key) = self.calls.by_id(call)
-            && let Some(kept) = self.calls.get_mut(key)
-        {
+        let session = self.session;
+        let kept = self.calls.by_id(call);
+        if let Some(kept) = kept.and_then(|key| self.calls.get_mut(key)) {
             // Once: a server that forgets every session would never end.
             kept.is_expired = kept.retries == 0;
+            if kept.session < session {
+                // That session has been replaced already.
+                return self.drive(now, life, |connection| {
+                    connection.handle_expired_call(now, call);
+                });
+            }
         }
         if self.state == State::Ready {
             self.enter(now, State::Initializing, Cause::SessionExpired);
@@ -143,6 +162,7 @@ impl Link {
     /// The driver crashed: the transport is gone with it. It is started anew, unless that
     /// happens too often.
     pub fn handle_crash(&mut self, now: Instant) {
+        self.note(now);
         match self.state {
             State::Starting | State::Initializing | State::Ready | State::Backoff => {}
             State::Closing => return self.enter(now, State::Closed, Cause::DriverCrash),
@@ -152,11 +172,18 @@ impl Link {
         self.crashes.retain(|at| now.since(*at) < window);
         self.crashes.push_back(now);
         let is_too_often = self.crashes.len() > self.config.max_crashes as usize;
-        self.drop_connection(now, "the driver crashed");
-        if is_too_often {
-            return self.enter(now, State::Closed, Cause::TooManyCrashes);
+        let waits = self.state == State::Backoff;
+        if !waits {
+            self.drop_connection(now, "the driver crashed");
         }
-        self.enter(now, State::Starting, Cause::DriverCrash);
+        if is_too_often {
+            let cause = Cause::TooManyCrashes;
+            return self.close_for(now, cause.to_string(), cause);
+        }
+        // Without a transport there is nothing to start anew before the wait is over.
+        if !waits {
+            self.enter(now, State::Starting, Cause::DriverCrash);
+        }
     }
 
     /// Whether something of this life still matters.
@@ -173,6 +200,7 @@ impl Link {
 
     /// Does something with the connection of this life, and what follows from it.
     pub(super) fn drive(&mut self, now: Instant, life: Life, work: impl FnOnce(&mut Connection)) {
+        self.note(now);
         if let Some(connection) = self.of_life(life) {
             work(connection);
             self.pump(now);

@@ -38,7 +38,7 @@ fn replay(text: &str) -> String {
     play(text, &mut client)
 }
 
-fn configure(config: &mut Config, name: &str, value: &str) {
+pub(crate) fn configure(config: &mut Config, name: &str, value: &str) {
     match name {
         "revisions" => config.revisions(settings::revisions(value)),
         "known-era" if value == "handshake" => config.known_era(Some(Era::Handshake)),

@@ -20,6 +20,7 @@
 
 mod client;
 mod http;
+mod link;
 mod server;
 mod settings;
 
@@ -29,6 +30,9 @@ use std::time::Duration;
 
 use bowline_proto::{Instant, Outcome, Payload, Transmit, TransmitKind};
 
+/// Whose transcripts there are.
+const SIDES: [&str; 3] = ["client", "server", "link"];
+
 /// README.md says what each transcript shows.
 #[test]
 fn every_transcript_is_named() {
@@ -36,12 +40,16 @@ fn every_transcript_is_named() {
     let text = std::fs::read_to_string(folder.join("README.md")).expect("the table");
     let named: BTreeSet<String> = text
         .split('`')
-        .filter(|word| word.starts_with("client/") || word.starts_with("server/"))
+        .filter(|word| {
+            SIDES
+                .iter()
+                .any(|side| word.starts_with(&format!("{side}/")))
+        })
         .filter(|word| *word != "server/discover")
         .map(str::to_owned)
         .collect();
     let mut found = BTreeSet::new();
-    for side in ["client", "server"] {
+    for side in SIDES {
         let names = transcripts(&folder.join(side));
         let names = names.iter().filter_map(|path| path.file_stem()?.to_str());
         found.extend(names.map(|name| format!("{side}/{name}")));

@@ -1,0 +1,207 @@
+//! What the application wants: calls, notifications, answers.
+
+use bowline_types::ErrorObject;
+use bytes::Bytes;
+
+use super::Link;
+use super::calls::{CallKey, LinkCall, Owner, Stage};
+use super::error::LinkError;
+use super::state::State;
+use crate::commands::{CallError, CallRequest, RespondError};
+use crate::outcome::Outcome;
+use crate::payload::Payload;
+use crate::requests::RequestKey;
+use crate::time::Instant;
+
+impl Link {
+    /// Makes a call. Its outcome comes as one [`LinkEvent::Ended`](super::LinkEvent::Ended).
+    ///
+    /// # Errors
+    ///
+    /// When it can't be made now, and may not wait.
+    pub fn call(&mut self, now: Instant, call: LinkCall) -> Result<CallKey, LinkError> {
+        self.note(now);
+        self.check_open()?;
+        self.check_room()?;
+        if !call.wait_for_ready {
+            self.check_ready()?;
+        }
+        let timeouts = call.request.timeouts;
+        let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
+        let key = self.calls.insert(now, call, Owner::User, timeouts);
+        match self.make_first(now, key) {
+            Ok(()) => Ok(key),
+            Err(error) => {
+                self.calls.remove(key);
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks for a sign of life: see
+    /// [`Connection::ping`](crate::Connection::ping). Its outcome comes as that of a call.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be made now.
+    pub fn ping(&mut self, now: Instant) -> Result<CallKey, LinkError> {
+        self.note(now);
+        self.check_room()?;
+        let timeouts = self.config.connection.call_timeouts;
+        let Some(connection) = &mut self.connection else {
+            return Err(self.unavailable());
+        };
+        let id = match connection.ping(now) {
+            Ok(id) => id,
+            Err(error) => {
+                if error == CallError::IdsExhausted {
+                    self.drain_ids(now);
+                }
+                return Err(self.refusal(error));
+            }
+        };
+        let call = LinkCall::new(CallRequest::new("ping", Bytes::new()));
+        let key = self.calls.insert(now, call, Owner::User, timeouts);
+        let session = self.session;
+        if let Some(kept) = self.calls.get_mut(key) {
+            kept.session = session;
+        }
+        self.calls.set_stage(key, Stage::Made(id));
+        Ok(key)
+    }
+
+    /// Sends a notification. `body` is as for [`CallRequest::new`].
+    ///
+    /// # Errors
+    ///
+    /// When it can't be sent now.
+    pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> Result<(), LinkError> {
+        self.check_ready()?;
+        let Some(connection) = &mut self.connection else {
+            return Err(self.unavailable());
+        };
+        let notified = connection.notify(method, body);
+        notified.map_err(|error| self.refusal(error))
+    }
+
+    /// Gives up a call. Whether it had not ended.
+    pub fn cancel(&mut self, now: Instant, call: CallKey, reason: &str) -> bool {
+        self.note(now);
+        let Some(kept) = self.calls.get(call) else {
+            return false;
+        };
+        match kept.stage {
+            Stage::Waiting | Stage::AwaitingInput => self.finish(call, Outcome::Cancelled),
+            Stage::Made(id) => {
+                if let Some(connection) = &mut self.connection {
+                    connection.cancel(now, id, reason);
+                }
+            }
+        }
+        self.pump(now);
+        true
+    }
+
+    /// Answers a request of the server.
+    ///
+    /// # Errors
+    ///
+    /// When it was answered or cancelled, or its connection is over.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        request: RequestKey,
+        result: Payload,
+    ) -> Result<(), RespondError> {
+        match &mut self.connection {
+            Some(connection) => connection.respond(now, request, result),
+            None => Err(RespondError::NotOpen),
+        }
+    }
+
+    /// Answers a request of the server with an error.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn respond_error(
+        &mut self,
+        now: Instant,
+        request: RequestKey,
+        error: &ErrorObject,
+    ) -> Result<(), RespondError> {
+        match &mut self.connection {
+            Some(connection) => connection.respond_error(now, request, error),
+            None => Err(RespondError::NotOpen),
+        }
+    }
+
+    /// The handler of a request is done and has no answer.
+    pub fn release(&mut self, now: Instant, request: RequestKey) {
+        if let Some(connection) = &mut self.connection {
+            connection.release(now, request);
+        }
+    }
+
+    /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
+    /// Whether such a call is with the server.
+    pub fn set_waiting_for_us(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
+        let (Some(kept), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
+        else {
+            return false;
+        };
+        let Stage::Made(id) = kept.stage else {
+            return false;
+        };
+        match is_waiting {
+            true => kept.pause(now),
+            false => kept.resume(now),
+        }
+        connection.set_waiting_for_us(now, id, is_waiting)
+    }
+
+    fn check_room(&self) -> Result<(), LinkError> {
+        match self.calls.len() < self.config.connection.limits.max_pending {
+            true => Ok(()),
+            false => Err(LinkError::Backpressure),
+        }
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), LinkError> {
+        match self.state {
+            State::Starting | State::Initializing | State::Ready | State::Backoff => Ok(()),
+            State::Closing | State::Closed => Err(LinkError::Shutdown),
+        }
+    }
+
+    fn check_ready(&self) -> Result<(), LinkError> {
+        match self.is_serving() {
+            true => Ok(()),
+            false => Err(self.unavailable()),
+        }
+    }
+
+    pub(super) fn unavailable(&self) -> LinkError {
+        match self.state {
+            State::Closing | State::Closed => LinkError::Shutdown,
+            State::Starting | State::Initializing | State::Ready | State::Backoff => {
+                LinkError::Unavailable {
+                    state: self.state,
+                    next_attempt: self.next_attempt(),
+                }
+            }
+        }
+    }
+
+    pub(super) fn refusal(&self, error: CallError) -> LinkError {
+        match error {
+            CallError::TooManyPending | CallError::QueueFull => LinkError::Backpressure,
+            CallError::TooLarge { size } => LinkError::TooLarge { size },
+            CallError::NotReady
+            | CallError::Closed
+            | CallError::IdsExhausted
+            | CallError::RequestClosed
+            | CallError::Stateless => self.unavailable(),
+        }
+    }
+}

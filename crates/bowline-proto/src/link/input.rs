@@ -1,0 +1,75 @@
+//! Rounds of input: the server asks for something before it goes on with a call.
+
+use bytes::Bytes;
+
+use super::Link;
+use super::calls::{CallKey, Kept, Owner, Stage};
+use super::error::InputError;
+use super::event::LinkEvent;
+use crate::outcome::Outcome;
+use crate::payload::Payload;
+use crate::time::Instant;
+
+impl Link {
+    /// Gives the server what it needs for a call: the members of `inputResponses`, an answer
+    /// for each key of its questions. The call goes on with a new id. Without a connection it
+    /// waits for one, within its own time.
+    ///
+    /// # Errors
+    ///
+    /// When no such call waits for input.
+    pub fn give_input(
+        &mut self,
+        now: Instant,
+        call: CallKey,
+        responses: &Payload,
+    ) -> Result<(), InputError> {
+        self.note(now);
+        let waits = |kept: &&mut Kept| kept.stage == Stage::AwaitingInput;
+        let kept = self.calls.get_mut(call).filter(waits).ok_or(InputError)?;
+        kept.call.request.extra = retry_members(responses, kept.request_state.as_deref());
+        // The server has answered, so the time without an answer begins anew; the total
+        // goes on.
+        kept.idle_since = now;
+        self.calls.set_stage(call, Stage::Waiting);
+        self.pump(now);
+        Ok(())
+    }
+
+    /// The server needs input before it goes on.
+    pub(super) fn ask_for_input(&mut self, key: CallKey, result: Payload) {
+        let most = self.config.max_rounds;
+        let Some(kept) = self.calls.get_mut(key) else {
+            return;
+        };
+        if kept.owner != Owner::User {
+            let words = "a subscription needs no input".to_owned();
+            return self.finish(key, Outcome::Invalid(words));
+        }
+        kept.rounds += 1;
+        if kept.rounds > most {
+            let words = format!("the server asked for input more than {most} times");
+            return self.finish(key, Outcome::Invalid(words));
+        }
+        kept.request_state = result.peek_raw("requestState");
+        let round = kept.rounds;
+        self.calls.set_stage(key, Stage::AwaitingInput);
+        self.tell(LinkEvent::InputRequired {
+            call: key,
+            round,
+            result,
+        });
+    }
+}
+
+/// The members that a round of input adds to a call: our answers, and what the server wants
+/// to have back, as it was.
+fn retry_members(responses: &Payload, state: Option<&[u8]>) -> Bytes {
+    let mut members = b"\"inputResponses\":".to_vec();
+    members.extend_from_slice(responses.as_str().as_bytes());
+    if let Some(state) = state {
+        members.extend_from_slice(b",\"requestState\":");
+        members.extend_from_slice(state);
+    }
+    members.into()
+}

@@ -1,0 +1,191 @@
+//! Opening subscriptions, and opening them again.
+
+use std::time::Duration;
+
+use bowline_types::meta::keys;
+use bowline_types::subscriptions::{AcknowledgedParams, SubscriptionFilter};
+use bowline_types::{Era, RequestId, Revision};
+
+use super::Link;
+use super::calls::{CallKey, LinkCall, Owner, Stage};
+use super::error::LinkError;
+use super::event::LinkEvent;
+use super::subscriptions::SubscriptionKey;
+use crate::calls::{CallId, Timeouts};
+use crate::commands::CallRequest;
+use crate::outcome::Outcome;
+use crate::payload::Payload;
+use crate::time::Instant;
+
+/// A subscription lasts as long as its session.
+const LASTING: Timeouts = Timeouts::new(Duration::MAX, Duration::MAX);
+
+impl Link {
+    /// Keeps a subscription open, in this session and the next ones.
+    ///
+    /// # Errors
+    ///
+    /// When there are as many as may be, or the link is stopped.
+    pub fn subscribe(
+        &mut self,
+        now: Instant,
+        filter: SubscriptionFilter,
+    ) -> Result<SubscriptionKey, LinkError> {
+        self.note(now);
+        self.check_open()?;
+        if self.subscriptions.len() >= self.config.max_subscriptions {
+            return Err(LinkError::Backpressure);
+        }
+        let key = self.subscriptions.insert(filter);
+        if let Some(revision) = self.revision() {
+            self.open_subscription(now, key, revision);
+        }
+        self.make_waiting(now);
+        Ok(key)
+    }
+
+    /// Ends a subscription. Whether there was one.
+    pub fn unsubscribe(&mut self, now: Instant, key: SubscriptionKey) -> bool {
+        self.note(now);
+        let Some(subscription) = self.subscriptions.remove(key) else {
+            return false;
+        };
+        for call in &subscription.calls {
+            self.cancel(now, *call, "no longer wanted");
+        }
+        if let Some(revision) = self.revision() {
+            for request in subscription.ending(revision, &self.subscriptions) {
+                self.make_for(now, key, request, None);
+            }
+        }
+        self.make_waiting(now);
+        true
+    }
+
+    /// Opens the subscriptions of earlier sessions again.
+    pub(super) fn reopen_subscriptions(&mut self, now: Instant, revision: Revision) {
+        for key in self.subscriptions.keys() {
+            self.open_subscription(now, key, revision);
+        }
+    }
+
+    fn open_subscription(&mut self, now: Instant, key: SubscriptionKey, revision: Revision) {
+        let Some(subscription) = self.subscriptions.get_mut(key) else {
+            return;
+        };
+        subscription.has_gap |= std::mem::replace(&mut subscription.was_open, true);
+        let opening = subscription.opening(revision);
+        let before = std::mem::take(&mut subscription.calls);
+        for call in before {
+            // Of an earlier session: it was never made.
+            let waits = |stage| stage == Stage::Waiting;
+            if self.calls.get(call).is_some_and(|kept| waits(kept.stage)) {
+                self.calls.remove(call);
+            }
+        }
+        let lasts = (revision.era() == Era::Stateless).then_some(LASTING);
+        let calls: Vec<_> = opening
+            .into_iter()
+            .map(|request| self.make_for(now, key, request, lasts))
+            .collect();
+        let has_calls = !calls.is_empty();
+        if let Some(subscription) = self.subscriptions.get_mut(key) {
+            subscription.calls = calls;
+        }
+        if !has_calls {
+            self.tell_gap(key);
+        }
+    }
+
+    /// A call of a subscription has ended: with its session, or for good.
+    pub(super) fn subscription_call_ended(
+        &mut self,
+        call: CallKey,
+        key: SubscriptionKey,
+        outcome: Outcome,
+    ) {
+        let is_stateless = self.is_stateless();
+        let Some(subscription) = self.subscriptions.get_mut(key) else {
+            return;
+        };
+        let calls = &mut subscription.calls;
+        let Some(place) = calls.iter().position(|other| *other == call) else {
+            return;
+        };
+        calls.remove(place);
+        let is_last = calls.is_empty();
+        match outcome {
+            // It is opened again in the next session.
+            Outcome::Lost { .. } | Outcome::Shutdown => {}
+            // Accepted; in the handshake era that is all.
+            Outcome::Result(_) if !is_stateless => {
+                if is_last {
+                    self.tell_gap(key);
+                }
+            }
+            Outcome::Result(_)
+            | Outcome::Error(_)
+            | Outcome::TimedOut { .. }
+            | Outcome::Cancelled
+            | Outcome::CancelledByServer
+            | Outcome::Invalid(_)
+            | Outcome::TooLarge { .. }
+            | Outcome::Backpressure { .. } => self.end_subscription(key, outcome),
+        }
+    }
+
+    /// The server has opened a subscription of the stateless era.
+    pub(super) fn note_acknowledged(&mut self, params: Option<&Payload>) {
+        let params = params.and_then(|params| params.decode::<AcknowledgedParams>().ok());
+        let meta = params.and_then(|params| params.meta);
+        let id = meta.and_then(|meta| meta.read(keys::SUBSCRIPTION_ID).ok().flatten());
+        let Some(id) = id.and_then(|id: RequestId| id.as_i64()) else {
+            return;
+        };
+        let id = u64::try_from(id).ok().map(CallId::from_number);
+        let kept = id.and_then(|id| self.calls.get(self.calls.by_id(id)?));
+        if let Some(Owner::Subscription(key)) = kept.map(|kept| kept.owner) {
+            self.tell_gap(key);
+        }
+    }
+
+    /// A subscription is open again: whoever reads now misses nothing.
+    fn tell_gap(&mut self, key: SubscriptionKey) {
+        if let Some(subscription) = self.subscriptions.get_mut(key)
+            && std::mem::take(&mut subscription.has_gap)
+        {
+            self.tell(LinkEvent::SubscriptionGap(key));
+        }
+    }
+
+    fn end_subscription(&mut self, key: SubscriptionKey, outcome: Outcome) {
+        if self.subscriptions.remove(key).is_some() {
+            self.tell(LinkEvent::SubscriptionEnded {
+                subscription: key,
+                outcome,
+            });
+        }
+    }
+
+    /// Ends all subscriptions.
+    pub(super) fn end_subscriptions(&mut self, outcome: &Outcome) {
+        for key in self.subscriptions.keys() {
+            self.end_subscription(key, outcome.clone());
+        }
+    }
+
+    /// A call for a subscription, which waits until there is room.
+    fn make_for(
+        &mut self,
+        now: Instant,
+        key: SubscriptionKey,
+        mut request: CallRequest,
+        timeouts: Option<Timeouts>,
+    ) -> CallKey {
+        request.timeouts = timeouts;
+        let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
+        let owner = Owner::Subscription(key);
+        self.calls
+            .insert(now, LinkCall::new(request), owner, timeouts)
+    }
+}

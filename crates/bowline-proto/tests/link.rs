@@ -1,0 +1,258 @@
+//! A link over many lives and with many calls: what a table or a transcript can't show.
+
+use std::time::Duration;
+
+use bowline_proto::link::{
+    Action, CallKey, Life, LinkCall, LinkConfig, LinkEvent, OpenError, State, Stop,
+};
+use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
+use bowline_types::common::Implementation;
+use bowline_types::{Revision, Revisions};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn at(seconds: u32) -> Instant {
+    Instant::START + seconds * SECOND
+}
+
+fn link(configure: impl FnOnce(&mut Config)) -> (Link, Life) {
+    let mut config = Config::new(Implementation::new("link", "0"));
+    config.revisions(Revisions::only(Revision::V2025_11_25));
+    configure(&mut config);
+    let mut link = Link::new(at(0), LinkConfig::new(config), IdCounter::new());
+    let life = opening(&mut link).expect("it is being opened");
+    (link, life)
+}
+
+/// The transport that is to be opened.
+fn opening(link: &mut Link) -> Option<Life> {
+    let actions = std::iter::from_fn(|| link.poll_action());
+    let lives = actions.filter_map(|action| match action {
+        Action::Open(life) => Some(life),
+        _ => None,
+    });
+    lives.last()
+}
+
+/// Opens the transport, and agrees.
+fn agree(link: &mut Link, now: Instant, life: Life) {
+    link.handle_opened(now, life);
+    let initialize = link.poll_transmit().expect("initialize").to_bytes();
+    let initialize: serde_json::Value = serde_json::from_slice(&initialize).expect("JSON");
+    let id = &initialize["id"];
+    hear(
+        link,
+        now,
+        life,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        ),
+    );
+    assert_eq!(link.state(), State::Ready);
+}
+
+fn hear(link: &mut Link, now: Instant, life: Life, frame: &str) {
+    let buffer = link.read_buffer(life).expect("this life");
+    buffer.extend_from_slice(frame.as_bytes());
+    buffer.extend_from_slice(b"\n");
+    link.handle_read(now, life);
+}
+
+/// Takes all events: how calls ended.
+fn ended(link: &mut Link) -> Vec<(CallKey, Outcome)> {
+    let events = std::iter::from_fn(|| link.poll_event());
+    let ended = events.filter_map(|event| match event {
+        LinkEvent::Ended { call, outcome } => Some((call, outcome)),
+        _ => None,
+    });
+    ended.collect()
+}
+
+fn sent(link: &mut Link) -> usize {
+    std::iter::from_fn(|| link.poll_transmit()).count()
+}
+
+fn call(timeout: Duration) -> LinkCall {
+    let timeouts = Timeouts::new(timeout, 600 * SECOND);
+    LinkCall::new(CallRequest::new("x", &b""[..]).timeouts(timeouts))
+}
+
+// proves: CN-4, F-LC-14
+#[test]
+fn a_server_that_never_lasts_is_asked_less_and_less() {
+    let (mut link, mut life) = link(|_| {});
+    let mut now = at(0);
+    let mut waits = Vec::new();
+    for round in 0..12 {
+        agree(&mut link, now, life);
+        // The eleventh one lasts.
+        let lasts = if round == 10 {
+            10 * SECOND
+        } else {
+            SECOND / 100
+        };
+        now = now + lasts;
+        link.handle_lost(now, life, "gone");
+        let due = link.next_attempt().expect("it waits");
+        waits.push(due.since(now).as_millis());
+        now = due;
+        link.handle_timeout(now);
+        life = opening(&mut link).expect("it is being opened");
+        ended(&mut link);
+    }
+    for (wait, base) in waits.iter().zip([1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 1, 2]) {
+        let (least, most) = (base * 800, (base * 1200).min(30_000));
+        assert!((least..=most).contains(wait), "{waits:?}");
+    }
+}
+
+// proves: F-SD-03
+#[test]
+fn ten_thousand_calls_end_once() {
+    for stop in [true, false] {
+        let (mut link, life) = link(|config| {
+            config.limits().max_pending(10_000).max_queued(10_000);
+        });
+        agree(&mut link, at(0), life);
+        let mut made: Vec<_> = (0..10_000)
+            .map(|_| link.call(at(0), call(30 * SECOND)).expect("there is room"))
+            .collect();
+        assert!(link.call(at(0), call(SECOND)).is_err());
+        for _ in 0..5_000 {
+            link.poll_transmit().expect("a message");
+        }
+        if stop {
+            assert_eq!(link.stop(at(1)), Stop::Begun);
+        } else {
+            link.handle_lost(at(1), life, "gone");
+        }
+        let (mut calls, outcomes): (Vec<_>, Vec<_>) = ended(&mut link).into_iter().unzip();
+        calls.sort_unstable();
+        made.sort_unstable();
+        assert_eq!(calls, made);
+        let is_right = |outcome: &Outcome| match outcome {
+            Outcome::Shutdown => stop,
+            Outcome::Lost { .. } => !stop,
+            _ => false,
+        };
+        assert!(outcomes.iter().all(is_right));
+        assert_eq!(link.pending(), 0);
+    }
+}
+
+// proves: CN-6
+#[test]
+fn a_call_whose_time_was_over_before_it_could_be_made_is_not_made() {
+    let (mut link, life) = link(|_| {});
+    let waiting = link.call(at(0), call(5 * SECOND).wait_for_ready());
+    let waiting = waiting.expect("it may wait");
+    // The driver is late: nobody has said that five seconds are over.
+    agree(&mut link, at(6), life);
+    assert_eq!(sent(&mut link), 1, "only the handshake is concluded");
+    let elapsed = 6 * SECOND;
+    let timed_out = Outcome::TimedOut { elapsed };
+    assert_eq!(ended(&mut link), [(waiting, timed_out)]);
+}
+
+// proves: F-LC-01
+#[test]
+fn waiting_ends_with_the_calls_own_time() {
+    let (mut link, life) = link(|_| {});
+    let short = link.call(at(0), call(5 * SECOND).wait_for_ready());
+    let short = short.expect("it may wait");
+    link.handle_open_failed(at(1), life, OpenError::passing("refused"));
+    assert!(link.call(at(1), call(SECOND)).is_err());
+    while let Some(due) = link.poll_timeout()
+        && due < at(5)
+    {
+        link.handle_timeout(due);
+    }
+    link.handle_timeout(at(5));
+    let elapsed = 5 * SECOND;
+    assert_eq!(ended(&mut link), [(short, Outcome::TimedOut { elapsed })]);
+}
+
+/// Progress, and handlers of ours, give a call more time; another attempt knows that.
+// proves: CN-8, CN-9
+#[test]
+fn another_attempt_has_the_time_that_was_left() {
+    for has_progress in [true, false] {
+        let (mut link, life) = link(|_| {});
+        agree(&mut link, at(0), life);
+        let mut timeouts = Timeouts::new(10 * SECOND, 600 * SECOND);
+        timeouts.progress_counts = true;
+        let request = CallRequest::new("x", &b""[..]);
+        let request = request.wants_progress().timeouts(timeouts);
+        let made = LinkCall::new(request).wait_for_ready().idempotent();
+        let made = link.call(at(0), made).expect("it is ready");
+        sent(&mut link);
+        if has_progress {
+            let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+            hear(&mut link, at(8), life, progress);
+        } else {
+            assert!(link.set_waiting_for_us(at(1), made, true));
+            assert!(link.set_waiting_for_us(at(9), made, false));
+        }
+        link.handle_lost(at(12), life, "gone");
+        assert_eq!(ended(&mut link), []);
+        // At 18 s the ten seconds are over in both cases.
+        while let Some(due) = link.poll_timeout()
+            && due < at(18)
+        {
+            link.handle_timeout(due);
+        }
+        assert_eq!(ended(&mut link), []);
+        link.handle_timeout(at(18));
+        assert_eq!(ended(&mut link).len(), 1, "progress: {has_progress}");
+    }
+}
+
+// proves: CN-24
+#[test]
+fn three_crashes_in_five_seconds_are_survived() {
+    let (mut link, _) = link(|_| {});
+    for seconds in [0, 1, 2, 5, 6, 7, 10] {
+        link.handle_crash(at(seconds));
+        assert_eq!(link.state(), State::Starting, "at {seconds} s");
+    }
+    link.handle_crash(at(10));
+    assert_eq!(link.state(), State::Closed);
+}
+
+/// The keys of the server's requests go on when the ids begin anew: an answer that comes late
+/// is none to a later request.
+// proves: CN-16
+#[test]
+fn a_request_of_an_earlier_life_is_not_answered() {
+    let mut config = Config::new(Implementation::new("link", "0"));
+    config.revisions(Revisions::only(Revision::V2025_11_25));
+    let last = IdCounter::starting_at(8_646_911_284_551_262);
+    let mut link = Link::new(at(0), LinkConfig::new(config), last);
+    let life = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(0), life);
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    hear(&mut link, at(0), life, ask);
+    let asked = |link: &mut Link| {
+        let events = std::iter::from_fn(|| link.poll_event());
+        let requests = events.filter_map(|event| match event {
+            LinkEvent::Request { request, .. } => Some(request),
+            _ => None,
+        });
+        requests.last().expect("a request")
+    };
+    let old = asked(&mut link);
+    // The last id, which nobody answers.
+    link.call(at(0), call(SECOND)).expect("there is one id");
+    while link.state() != State::Starting {
+        let due = link.poll_timeout().expect("something is due");
+        link.handle_timeout(due);
+    }
+    let life = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(40), life);
+    hear(&mut link, at(40), life, ask);
+    let new = asked(&mut link);
+    assert_ne!(old, new);
+    let answer = bowline_proto::Payload::EMPTY;
+    assert!(link.respond(at(41), old, answer.clone()).is_err());
+    assert!(link.respond(at(41), new, answer).is_ok());
+}
