@@ -37,12 +37,14 @@ fn naive(limits: FrameLimits, bytes: &[u8]) -> Vec<String> {
     let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
         let line = without_head(line);
-        // The end of the stream ends a line that is one byte too long, too.
+        // Without its end a line may have a byte more that turns out to be white space.
         let is_last = lines.peek().is_none();
-        let longest = limits.frame + usize::from(is_last);
-        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
         let whole = line.trim_ascii();
-        if length <= longest && (!is_last || line.len() <= longest) {
+        let fits = match is_last {
+            true => whole.len() <= limits.frame && line.len() <= limits.frame + 1,
+            false => line.strip_suffix(b"\r").unwrap_or(line).len() <= limits.frame,
+        };
+        if fits {
             if !whole.is_empty() {
                 out.push(support::frame(whole));
             }

@@ -99,9 +99,12 @@ fn naive(bytes: &[u8]) -> (Vec<String>, String) {
             b"data" => data.push(value),
             b"event" if value.len() <= MAX_FIELD => name = value,
             b"id" if value.len() <= MAX_FIELD && !value.contains(&0) => {
-                id = String::from_utf8(value.into()).ok();
+                id = Some(String::from_utf8_lossy(value).into_owned());
             }
-            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+            b"retry"
+                if (1..=MAX_FIELD).contains(&value.len())
+                    && value.iter().all(u8::is_ascii_digit) =>
+            {
                 let millis = String::from_utf8_lossy(value).parse().unwrap_or(u64::MAX);
                 out.push(format!(
                     "{:?}",
