@@ -223,13 +223,18 @@ impl Connection {
 
     /// The shared stream ended.
     pub fn handle_eof(&mut self, now: Instant) {
+        self.handle_end(now, "the peer closed the stream");
+    }
+
+    /// The shared stream ended, for a reason that is known: a process that exited.
+    pub fn handle_end(&mut self, now: Instant, reason: &str) {
         self.handle_read(now);
         if !self.is_closed()
             && let Some(decoded) = self.end.decoder.finish()
         {
             self.handle_decoded(now, decoded);
         }
-        self.handle_lost(now, "the peer closed the stream");
+        self.handle_lost(now, reason);
     }
 
     /// The transport was lost.

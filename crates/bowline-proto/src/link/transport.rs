@@ -83,6 +83,11 @@ impl Link {
         self.handle_down(now, life, |connection| connection.handle_eof(now));
     }
 
+    /// The shared stream ended, for a reason that is known: a process that exited.
+    pub fn handle_end(&mut self, now: Instant, life: Life, reason: &str) {
+        self.handle_down(now, life, |connection| connection.handle_end(now, reason));
+    }
+
     /// The transport was lost.
     pub fn handle_lost(&mut self, now: Instant, life: Life, reason: &str) {
         self.handle_down(now, life, |connection| connection.handle_lost(now, reason));
