@@ -1,0 +1,31 @@
+//! A Model Context Protocol client that holds under any load.
+//!
+//! [`Client`] is a handle that stays valid: its server may crash, hang, flood, restart as
+//! another version or answer twice, and every call still ends exactly once.
+//!
+//! ```
+//! use bowline::transport::memory;
+//! use bowline::types::common::Implementation;
+//! use bowline::{Client, Config};
+//!
+//! # async fn example() -> Result<(), bowline::Error> {
+//! let (transport, _server) = memory::pair();
+//! let config = Config::new(Implementation::new("example", "1.0"));
+//! let client = Client::connect(transport, config).await?;
+//! let tools = client.call("tools/list", "").await?;
+//! println!("{}", tools.as_str());
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod client;
+pub mod transport;
+
+mod error;
+
+pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Transition};
+pub use bowline_proto::{Config, Payload, Timeouts};
+/// The messages themselves.
+pub use bowline_types as types;
+pub use client::Client;
+pub use error::{Error, ErrorKind, Recovery};

@@ -1,0 +1,55 @@
+//! A transport within one process, for tests.
+
+use tokio::io::{DuplexStream, duplex, split};
+use tokio::sync::mpsc;
+
+use super::{OpenError, Stream, Transport};
+
+/// Bytes that either direction holds.
+const CAPACITY: usize = 64 * 1024;
+
+/// A transport and its other end, which gets a stream each time that it is opened.
+///
+/// ```
+/// # async fn example() {
+/// let (transport, mut server) = bowline::transport::memory::pair();
+/// # drop(transport);
+/// while let Some(stream) = server.accept().await {
+///     // One life of a connection.
+/// #   drop(stream);
+/// }
+/// # }
+/// ```
+pub fn pair() -> (Memory, Acceptor) {
+    let (sender, receiver) = mpsc::channel(1);
+    (Memory { sender }, Acceptor { receiver })
+}
+
+/// The client's end.
+#[derive(Debug)]
+pub struct Memory {
+    sender: mpsc::Sender<DuplexStream>,
+}
+
+/// The server's end.
+#[derive(Debug)]
+pub struct Acceptor {
+    receiver: mpsc::Receiver<DuplexStream>,
+}
+
+impl Acceptor {
+    /// The next stream. `None` when the client is gone. Cancel safe.
+    pub async fn accept(&mut self) -> Option<DuplexStream> {
+        self.receiver.recv().await
+    }
+}
+
+impl Transport for Memory {
+    async fn open(&mut self) -> Result<Stream, OpenError> {
+        let (ours, theirs) = duplex(CAPACITY);
+        let sent = self.sender.send(theirs).await;
+        sent.map_err(|_| OpenError::passing("nobody accepts"))?;
+        let (reader, writer) = split(ours);
+        Ok(Stream::new(reader, writer))
+    }
+}

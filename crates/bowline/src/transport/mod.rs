@@ -1,0 +1,83 @@
+//! How bytes reach a server.
+//!
+//! A [`Transport`] opens a stream of bytes, once for each life of a connection. Everything
+//! else, reconnecting included, is the client's: bring your own transport and it has it all.
+
+mod child;
+pub mod memory;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use bowline_proto::link::OpenError;
+pub use child::{ChildProcess, StderrTo};
+
+/// A future of a trait object.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Opens streams of bytes to a server.
+///
+/// ```
+/// use bowline::transport::{OpenError, Stream, Transport};
+/// use tokio::net::TcpStream;
+///
+/// /// A server on a socket.
+/// struct Tcp(String);
+///
+/// impl Transport for Tcp {
+///     async fn open(&mut self) -> Result<Stream, OpenError> {
+///         let stream = TcpStream::connect(&self.0).await;
+///         let stream = stream.map_err(|error| OpenError::passing(error.to_string()))?;
+///         let (reader, writer) = stream.into_split();
+///         Ok(Stream::new(reader, writer))
+///     }
+/// }
+/// ```
+pub trait Transport: Send + 'static {
+    /// Opens a stream. Dropping the future gives it up.
+    fn open(&mut self) -> impl Future<Output = Result<Stream, OpenError>> + Send;
+}
+
+/// A stream of bytes in both directions.
+pub struct Stream {
+    pub(crate) reader: Box<dyn AsyncRead + Send + Unpin>,
+    pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
+    pub(crate) peer: Option<Box<dyn Peer>>,
+}
+
+impl Stream {
+    /// A stream of two halves. Dropping them closes it.
+    pub fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        Self {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+            peer: None,
+        }
+    }
+
+    /// The same stream, with somebody who knows why it ended.
+    #[must_use]
+    pub fn peer(mut self, peer: impl Peer) -> Self {
+        self.peer = Some(Box::new(peer));
+        self
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").finish_non_exhaustive()
+    }
+}
+
+/// Who is at the other end of a stream, as far as that is known. Dropping it is the end of
+/// whoever that is.
+pub trait Peer: Send + 'static {
+    /// Why the stream ended, which it just did. `None` when nobody knows.
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<String>> + Send + '_>>;
+}
