@@ -212,6 +212,21 @@ impl<'a> JsonRef<'a> {
         }
     }
 
+    /// The members, when it is an object. They are found without checking them again.
+    ///
+    /// ```
+    /// use bowline_types::JsonRef;
+    ///
+    /// let object = JsonRef::parse(r#"{"a":[1],"b":2}"#)?;
+    /// let (key, value) = object.members().unwrap().last().unwrap();
+    /// assert!(key.is("b") && value.as_str() == "2");
+    /// assert!(JsonRef::parse("[]")?.members().is_none());
+    /// # Ok::<(), bowline_types::json::SyntaxError>(())
+    /// ```
+    pub fn members(self) -> Option<Members<'a>> {
+        (self.kind() == Kind::Object).then(|| Members::new(self.0))
+    }
+
     /// A reader over the value.
     pub fn reader(self) -> Reader<'a> {
         Reader::new(self.0)

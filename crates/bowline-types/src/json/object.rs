@@ -226,7 +226,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn new(object: &'a str) -> Self {
+    pub(super) fn new(object: &'a str) -> Self {
         let mut scanner = Scanner::new(object);
         scanner.take(b'{');
         Self { scanner }

@@ -1,7 +1,7 @@
 //! What a server looks at in the `_meta` of a request.
 
 use bowline_types::envelope::Request;
-use bowline_types::json::Kind;
+use bowline_types::json::{Key, Kind};
 use bowline_types::meta::{MetaKey, keys};
 use bowline_types::wire::Decode;
 use bowline_types::{DecodeError, JsonRef};
@@ -20,33 +20,34 @@ pub(super) struct MetaEntries<'a> {
 impl<'a> MetaEntries<'a> {
     pub(super) fn of(request: &Request<'a>) -> Result<Self, DecodeError> {
         let mut found = Self::default();
-        let meta = match request.params {
-            Some(params) => params.reader().peek_member("_meta")?,
-            None => None,
-        };
-        let Some(meta) = meta else {
+        let mut params = request.params.and_then(JsonRef::members);
+        let meta = params
+            .as_mut()
+            .and_then(|it| it.find(|(key, _)| key.is("_meta")));
+        let Some((_, meta)) = meta.filter(|(_, meta)| meta.kind() != Kind::Null) else {
             return Ok(found);
         };
-        meta.reader().object(|reader, key| {
-            let value = reader.raw()?;
+        let Some(entries) = meta.members() else {
+            return Err(meta.reader().expected("an object"));
+        };
+        for (key, value) in entries {
             if let Some(entry) = found.entry(key) {
                 *entry = Some(value);
             }
-            Ok(())
-        })?;
+        }
         Ok(found)
     }
 
-    fn entry(&mut self, key: &str) -> Option<&mut Option<JsonRef<'a>>> {
-        // Most keys have one prefix; what differs comes last.
-        match key {
-            key if key == keys::PROTOCOL_VERSION.name() => Some(&mut self.version),
-            key if key == keys::CLIENT_CAPABILITIES.name() => Some(&mut self.capabilities),
-            key if key == keys::CLIENT_INFO.name() => Some(&mut self.client_info),
-            key if key == keys::LOG_LEVEL.name() => Some(&mut self.log_level),
-            key if key == keys::PROGRESS_TOKEN.name() => Some(&mut self.progress_token),
-            _ => None,
-        }
+    fn entry(&mut self, key: Key<'_>) -> Option<&mut Option<JsonRef<'a>>> {
+        [
+            (keys::PROTOCOL_VERSION.name(), &mut self.version),
+            (keys::CLIENT_CAPABILITIES.name(), &mut self.capabilities),
+            (keys::CLIENT_INFO.name(), &mut self.client_info),
+            (keys::LOG_LEVEL.name(), &mut self.log_level),
+            (keys::PROGRESS_TOKEN.name(), &mut self.progress_token),
+        ]
+        .into_iter()
+        .find_map(|(name, entry)| key.is(name).then_some(entry))
     }
 }
 
