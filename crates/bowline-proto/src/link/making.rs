@@ -78,8 +78,9 @@ impl Link {
     /// When it can't be made now, and may not wait.
     pub fn call(&mut self, now: Instant, call: LinkCall) -> Result<CallKey, LinkError> {
         self.check_room()?;
-        if !call.wait_for_ready {
-            self.check_ready()?;
+        match self.check_ready() {
+            Err(LinkError::Unavailable { .. }) if call.wait_for_ready => {}
+            checked => checked?,
         }
         let timeouts = call.request.timeouts;
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
