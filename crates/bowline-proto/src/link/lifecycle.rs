@@ -6,6 +6,7 @@ use super::event::{Action, LinkEvent};
 use super::state::{Cause, State, Transition};
 use super::{Life, Link};
 use crate::calls::IdCounter;
+use crate::carried::Carried;
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
 use crate::outcome::{Outcome, Sent};
@@ -126,7 +127,12 @@ impl Link {
                 return self.enter(now, State::Starting, Cause::Ended(reason));
             }
             CloseReason::IdsExhausted => {
-                self.carried = Some(IdCounter::new().into());
+                // Keys of requests go on: a late handler must not answer another one.
+                let next_request = self.carried.as_ref().map_or(1, |it| it.next_request);
+                self.carried = Some(Carried {
+                    next_request,
+                    ..IdCounter::new().into()
+                });
                 return self.wait_for(now, Cause::Ended(reason), now);
             }
             CloseReason::Negotiation(error) => {
