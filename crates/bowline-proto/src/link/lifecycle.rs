@@ -210,9 +210,12 @@ impl Link {
 
     /// The ids are used up: what waits may still be answered, then all begins anew.
     pub(super) fn drain_ids(&mut self, now: Instant) {
-        if self.draining.is_none() {
-            self.draining = Some(now + self.config.connection.call_timeouts.idle);
-        }
+        let has_pending = self.connection.as_ref().is_some_and(|it| it.pending() > 0);
+        let until = match has_pending {
+            true => now + self.config.connection.call_timeouts.idle,
+            false => now,
+        };
+        self.draining.get_or_insert(until);
     }
 
     /// Begins anew with fresh ids, once nothing waits or that has taken too long.
