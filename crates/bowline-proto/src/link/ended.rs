@@ -142,6 +142,7 @@ impl Link {
         let Some(kept) = self.calls.remove(key) else {
             return;
         };
+        self.note_room();
         if let Outcome::Result(result) = &outcome {
             self.learn(&kept, result);
         }

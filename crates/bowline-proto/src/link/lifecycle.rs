@@ -29,6 +29,8 @@ impl Link {
         let from = std::mem::replace(&mut self.state, to);
         self.timer = None;
         self.draining = None;
+        self.crowded = None;
+        self.retry = None;
         trace::link_transition(Side::Client, from.as_str(), to.as_str(), cause.name());
         let transition = Transition {
             at: now,
@@ -66,6 +68,9 @@ impl Link {
         let life = self.life;
         self.drive(now, life, |connection| connection.handle_timeout(now));
         self.time_out_kept(now);
+        if self.retry.take_if(|at| *at <= now).is_some() {
+            self.make_waiting(now);
+        }
     }
 
     fn handle_timer(&mut self, now: Instant) {

@@ -376,8 +376,11 @@ impl Link {
                     Err(self.unavailable())
                 }
             }
-            // Those before it go first; it is tried again when one of them has ended.
-            Err(CallError::TooManyPending | CallError::QueueFull) if may_wait => Ok(()),
+            // Those before it go first; it is tried again when one has left or ended.
+            Err(CallError::TooManyPending | CallError::QueueFull) if may_wait => {
+                self.crowded.get_or_insert(now);
+                Ok(())
+            }
             Err(error) => Err(self.refusal(error)),
         }
     }

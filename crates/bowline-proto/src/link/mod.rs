@@ -67,6 +67,10 @@ pub struct Link {
     failures: u32,
     /// The ids are used up: until when calls that wait may go on.
     draining: Option<Instant>,
+    /// Since when a call waits for room among those that were made.
+    crowded: Option<Instant>,
+    /// There may be room again: calls that wait are tried when this is due.
+    retry: Option<Instant>,
     crashes: VecDeque<Instant>,
     history: History,
     jitter: Jitter,
@@ -93,6 +97,8 @@ impl Link {
             was_ready: false,
             failures: 0,
             draining: None,
+            crowded: None,
+            retry: None,
             crashes: VecDeque::new(),
             history: History::default(),
             jitter: Jitter::new(config.connection.seed),
@@ -181,7 +187,9 @@ impl Link {
     /// The next message to send, on the transport of this life. Take it only when the one
     /// before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.connection.as_mut()?.poll_transmit()
+        let transmit = self.connection.as_mut()?.poll_transmit()?;
+        self.note_room();
+        Some(transmit)
     }
 
     /// The next event.
@@ -197,6 +205,7 @@ impl Link {
         [
             self.timer,
             self.draining,
+            self.retry,
             self.calls.next_deadline(),
             connection,
         ]
@@ -207,6 +216,11 @@ impl Link {
 
     fn tell(&mut self, event: LinkEvent) {
         self.events.push(event);
+    }
+
+    /// A message has left or a call has ended: one that waits may fit.
+    fn note_room(&mut self) {
+        self.retry = self.retry.or(self.crowded.take());
     }
 
     /// What waits here came from the connection, and counts for it.
