@@ -221,7 +221,13 @@ impl<E: Tell> Endpoint<E> {
         let duration = now.since(waiting.started);
         trace::call_stop(self.side, call.get(), duration, &outcome);
         match waiting.tag.purpose {
-            Purpose::User => self.events.push(E::ended(call, outcome)),
+            Purpose::User => {
+                // A peer that answers before it is asked: nobody waits for the question.
+                if let Some(ticket) = waiting.tag.ticket {
+                    self.outbox.take_back(ticket);
+                }
+                self.events.push(E::ended(call, outcome));
+            }
             Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {
                 self.internal = self.internal.saturating_sub(1);
             }
