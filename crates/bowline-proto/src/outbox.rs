@@ -61,6 +61,15 @@ impl Transmit {
         self.len() - headers - line_end
     }
 
+    /// Whether the protocol owes it to the peer: an answer, a cancellation, a part of the
+    /// handshake.
+    pub(crate) fn is_owed(&self) -> bool {
+        match self.slot.account {
+            Account::Own => false,
+            Account::Answers | Account::Nothing => true,
+        }
+    }
+
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
