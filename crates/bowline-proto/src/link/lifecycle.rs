@@ -9,6 +9,7 @@ use crate::calls::IdCounter;
 use crate::carried::Carried;
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
@@ -40,7 +41,9 @@ impl Link {
             session: self.session,
         };
         self.history.push(transition.clone());
-        self.tell(LinkEvent::State(transition));
+        if !(defect::is(Defect::UntoldState) && to == State::Initializing) {
+            self.tell(LinkEvent::State(transition));
+        }
         match to {
             State::Starting => self.begin_opening(now),
             State::Initializing | State::Backoff => {}
@@ -90,7 +93,7 @@ impl Link {
 
     /// Tries now, instead of waiting. Whether there was a wait.
     pub fn reconnect_now(&mut self, now: Instant) -> bool {
-        if self.state != State::Backoff {
+        if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
         }
         self.enter(now, State::Starting, Cause::Asked);
@@ -120,7 +123,9 @@ impl Link {
 
     /// The connection has ended by itself, or by what its transport did.
     pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
-        self.actions.push_back(Action::Close(self.life));
+        if !defect::is(Defect::TransportLeft) {
+            self.actions.push_back(Action::Close(self.life));
+        }
         let is_shared = self.config.connection.carrier == Carrier::SharedStream;
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.

@@ -15,6 +15,7 @@ use super::subscriptions::SubscriptionKey;
 use crate::calls::Timeouts;
 use crate::commands::{CallError, CallRequest, RespondError};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
@@ -408,6 +409,12 @@ impl Link {
 
     /// Ends the calls that wait although they may not.
     pub(super) fn fail_unwilling(&mut self, now: Instant) {
+        if let (true, Some(key)) = (
+            defect::is(Defect::LostWaiter),
+            self.calls.waiting().first().copied(),
+        ) {
+            self.calls.remove(key);
+        }
         for key in self.calls.waiting() {
             self.make(now, key);
         }
@@ -424,7 +431,8 @@ impl Link {
 
     /// Ends all calls.
     pub(super) fn end_calls(&mut self, now: Instant, outcome: &Outcome) {
-        for key in self.calls.keys() {
+        let forgotten = usize::from(defect::is(Defect::StopForgets));
+        for key in self.calls.keys().into_iter().skip(forgotten) {
             self.finish(now, key, outcome.clone());
         }
     }
@@ -463,7 +471,8 @@ impl Link {
     }
 
     fn check_room(&self) -> Result<(), LinkError> {
-        match self.calls.len() < self.config.connection.limits.max_pending {
+        let has_room = self.calls.len() < self.config.connection.limits.max_pending;
+        match has_room || defect::is(Defect::UnboundedCalls) {
             true => Ok(()),
             false => Err(LinkError::Backpressure),
         }
@@ -507,7 +516,7 @@ impl Link {
 fn retry_members(responses: &Payload, state: Option<&[u8]>) -> Bytes {
     let mut members = b"\"inputResponses\":".to_vec();
     members.extend_from_slice(responses.as_str().as_bytes());
-    if let Some(state) = state {
+    if let Some(state) = state.filter(|_| !defect::is(Defect::LostState)) {
         members.extend_from_slice(b",\"requestState\":");
         members.extend_from_slice(state);
     }
