@@ -29,7 +29,7 @@ impl Link {
                 Some(event) => self.handle_event(now, event),
             }
         }
-        if self.is_draining() && self.connection.as_ref().is_some_and(|it| it.pending() == 0) {
+        if self.is_draining() && !self.has_made() {
             self.renew_ids(now);
         }
         self.weigh();

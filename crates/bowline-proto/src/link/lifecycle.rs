@@ -220,8 +220,7 @@ impl Link {
 
     /// The ids are used up: what waits may still be answered, then all begins anew.
     pub(super) fn drain_ids(&mut self, now: Instant) {
-        let has_pending = self.connection.as_ref().is_some_and(|it| it.pending() > 0);
-        let until = match has_pending {
+        let until = match self.has_made() {
             true => now + self.config.connection.call_timeouts.idle,
             false => now,
         };
@@ -234,6 +233,11 @@ impl Link {
             connection.close_for_ids(now);
             self.finish_connection(now, connection);
         }
+    }
+
+    /// Whether a call is with the connection; a question of its own is none.
+    pub(super) fn has_made(&self) -> bool {
+        self.calls.is_made(|_| true)
     }
 
     /// Whether the link waits for calls to end before it begins anew.
