@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::calls::CallId;
+use crate::defect::{self, Defect};
 use crate::outcome::Outcome;
 
 /// What an event costs beside its payload.
@@ -54,7 +55,8 @@ impl<E: Weigh> Events<E> {
     /// Whether more may be read. Outcomes are bounded by the calls that wait, and the rest
     /// by this.
     pub(crate) fn has_room(&self) -> bool {
-        self.weight.saturating_add(self.beyond) <= self.limit
+        let weight = self.weight.saturating_add(self.beyond);
+        weight <= self.limit || defect::is(Defect::UnboundedEvents)
     }
 
     /// Counts what was taken and waits elsewhere. Whether that is less than before.

@@ -12,6 +12,8 @@
 
 pub mod codec;
 pub mod connection;
+#[cfg(feature = "defects")]
+pub mod defect;
 pub mod link;
 pub mod server;
 
@@ -20,6 +22,8 @@ mod carried;
 mod close;
 mod commands;
 mod config;
+#[cfg(not(feature = "defects"))]
+mod defect;
 mod endpoint;
 mod events;
 mod jitter;

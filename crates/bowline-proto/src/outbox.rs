@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::calls::CallId;
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::time::Instant;
 
 /// A stream of the driver's, on a carrier with a stream per request: the driver numbers
@@ -59,6 +60,15 @@ impl Transmit {
         let headers = self.head.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let line_end = usize::from(self.tail.ends_with(b"\n"));
         self.len() - headers - line_end
+    }
+
+    /// Whether the protocol owes it to the peer: an answer, a cancellation, a part of the
+    /// handshake.
+    pub(crate) fn is_owed(&self) -> bool {
+        match self.slot.account {
+            Account::Own => false,
+            Account::Answers | Account::Nothing => true,
+        }
     }
 
     /// Whether there is nothing to write.
@@ -179,7 +189,7 @@ impl Outbox {
     pub(crate) fn push(&mut self, transmit: Transmit) -> Result<Ticket, Full> {
         let has_room = self.messages < self.limits.messages
             && (self.bytes == 0 || self.bytes + transmit.len() <= self.limits.bytes);
-        if !has_room {
+        if !has_room && !defect::is(Defect::UnboundedQueue) {
             return Err(Full);
         }
         Ok(self.enqueue(Account::Own, transmit))

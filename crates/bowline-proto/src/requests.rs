@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bowline_types::RequestId;
 
+use crate::defect::{self, Defect};
 use crate::outbox::StreamId;
 use crate::time::Instant;
 
@@ -106,7 +107,7 @@ impl Requests {
         }
         let has_room =
             self.handled.len() < self.limits.count && self.id_bytes + size <= self.limits.id_bytes;
-        if !has_room {
+        if !has_room && !defect::is(Defect::UnboundedRequests) {
             return Admission::Busy;
         }
         let key = RequestKey(self.next);

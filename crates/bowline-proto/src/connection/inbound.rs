@@ -12,7 +12,8 @@ use super::{Connection, Event, Phase};
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Oversize, TooLarge};
-use crate::endpoint::{Answered, or_newest};
+use crate::defect::{self, Defect};
+use crate::endpoint::{Answered, Purpose, or_newest};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::time::Instant;
@@ -102,6 +103,11 @@ impl Connection {
         self.end.regain_nonsense();
         let outcome = Outcome::Result(Payload::part(frame, success.result));
         self.end.conclude(now, call, &waiting, outcome);
+        if defect::is(Defect::SecondAnswer) && waiting.tag.purpose == Purpose::User {
+            let timeouts = self.config.call_timeouts;
+            self.end.calls.insert(now, call, timeouts, waiting.tag);
+            return;
+        }
         self.handle_handshake_answer(now, waiting.tag.purpose, Ok(success.result));
     }
 

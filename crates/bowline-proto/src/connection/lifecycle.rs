@@ -10,6 +10,7 @@ use super::{Connection, Event, Phase, StreamEnd};
 use crate::calls::{CallId, Timeouts};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::endpoint::{Purpose, Tag};
 use crate::keepalive::{Silence, Verdict};
 use crate::message::SESSION_KEY;
@@ -127,7 +128,7 @@ impl Connection {
         else {
             return;
         };
-        if *deadline <= now {
+        if *deadline <= now && !defect::is(Defect::EndlessHandshake) {
             return self.close_with(now, CloseReason::Peer(PeerFault::HandshakeTimeout));
         }
         if probe.is_some_and(|at| at <= now) {

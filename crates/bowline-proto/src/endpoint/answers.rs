@@ -8,6 +8,7 @@ use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, RequestId, Revisio
 use super::Endpoint;
 use crate::codec::TooLarge;
 use crate::commands::RespondError;
+use crate::defect::{self, Defect};
 use crate::events::Tell;
 use crate::outbox::StreamId;
 use crate::payload::Payload;
@@ -66,6 +67,9 @@ impl<E: Tell> Endpoint<E> {
             code = Some(error.code);
         }
         message.stream = request.stream;
+        if defect::is(Defect::AnsweredTwice) {
+            self.outbox.push_owed(message.clone());
+        }
         self.outbox.push_owed(message);
         trace::request_stop(self.side, key.get(), duration, code);
         answered

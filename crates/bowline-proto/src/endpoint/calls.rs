@@ -9,6 +9,7 @@ use super::{Endpoint, Purpose, Tag, reset, said};
 use crate::calls::{Call, CallId, Found, Timeouts};
 use crate::commands::{CallError, CallRequest};
 use crate::config::{CancelDialect, Carrier};
+use crate::defect::{self, Defect};
 use crate::events::Tell;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
@@ -168,10 +169,13 @@ impl<E: Tell> Endpoint<E> {
         let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
         // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor is a
         // question of ours that the user knows nothing of.
-        if has_left && waiting.tag.purpose == Purpose::User {
+        if has_left && waiting.tag.purpose == Purpose::User && !defect::is(Defect::LostCancel) {
             let mut message = self.cancel_message(call, form, reason);
             message.stream = waiting.tag.stream;
             message.slot.cancels = Some(call);
+            if defect::is(Defect::DoubleCancel) {
+                self.outbox.push_owed(message.clone());
+            }
             self.outbox.push_owed(message);
         }
         Some(waiting)
@@ -233,7 +237,13 @@ impl<E: Tell> Endpoint<E> {
         let duration = now.since(waiting.started);
         trace::call_stop(self.side, call.get(), duration, &outcome);
         match waiting.tag.purpose {
-            Purpose::User => self.events.push(E::ended(call, outcome)),
+            Purpose::User => {
+                // A peer that answers before it is asked: nobody waits for the question.
+                if let Some(ticket) = waiting.tag.ticket {
+                    self.outbox.take_back(ticket);
+                }
+                self.events.push(E::ended(call, outcome));
+            }
             Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {
                 self.internal = self.internal.saturating_sub(1);
             }

@@ -129,7 +129,8 @@ impl<E: Tell> Endpoint<E> {
 
     /// The transport did not take the message: it is offered again a little later. After
     /// the last time a call ends and a notification is dropped. What we owe goes on being
-    /// offered, since a lost answer is a hang of the peer, but not for ever: then its stream
+    /// offered, since a lost answer is a hang of the peer and a lost cancellation is work for
+    /// nobody, but not for ever: then its stream
     /// is dead, or on a shared stream everything. Whether that is so.
     #[must_use]
     pub(crate) fn handle_busy(&mut self, now: Instant, mut transmit: Transmit) -> bool {
@@ -140,7 +141,7 @@ impl<E: Tell> Endpoint<E> {
         let is_dead = now.since(since) >= self.limits.stall_timeout;
         match transmit.kind {
             TransmitKind::Call(call) => self.call_was_busy(now, call, transmit, until, is_last),
-            TransmitKind::Notification if is_last => {
+            TransmitKind::Notification if is_last && !transmit.is_owed() => {
                 self.stats.dropped_notifications += 1;
                 trace::notification_dropped(self.side, Direction::Out, "transport busy");
                 self.outbox.pause(&transmit, until);

@@ -9,6 +9,7 @@ use super::state::State;
 use crate::commands::{CallError, Since};
 use crate::config::Carrier;
 use crate::connection::Connection;
+use crate::defect::{self, Defect};
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
@@ -161,6 +162,11 @@ impl Link {
     /// Ends the calls that wait although they may not.
     pub(super) fn fail_unwilling(&mut self, outcome: &Outcome) {
         let mut last = None;
+        if defect::is(Defect::LostWaiter)
+            && let Some(key) = self.calls.waiting_after(None)
+        {
+            self.calls.remove(key);
+        }
         while let Some(key) = self.calls.waiting_after(last) {
             last = Some(key);
             if self.calls.get(key).is_some_and(|kept| !kept.may_wait()) {
@@ -185,7 +191,8 @@ impl Link {
 
     /// Ends all calls.
     pub(super) fn end_calls(&mut self, outcome: &Outcome) {
-        for key in self.calls.keys() {
+        let forgotten = usize::from(defect::is(Defect::StopForgets));
+        for key in self.calls.keys().into_iter().skip(forgotten) {
             self.finish(key, outcome.clone());
         }
     }

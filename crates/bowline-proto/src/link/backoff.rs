@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::defect::{self, Defect};
 use crate::jitter::Jitter;
 
 /// How long to wait before another attempt, and how many there are.
@@ -74,7 +75,13 @@ impl Backoff {
 
     /// The wait after so many failures in a row.
     pub(super) fn delay(&self, failures: u32, jitter: &mut Jitter) -> Duration {
-        let doublings = failures.saturating_sub(1).min(31);
+        if defect::is(Defect::NoBackoff) {
+            return Duration::ZERO;
+        }
+        let doublings = match defect::is(Defect::FlatBackoff) {
+            true => 0,
+            false => failures.saturating_sub(1).min(31),
+        };
         let wait = self.first.saturating_mul(1 << doublings).min(self.most);
         match self.chance {
             Chance::Percent(percent) => jitter.around(wait, percent).min(self.most),

@@ -9,6 +9,7 @@ use super::state::{Cause, State};
 use crate::calls::CallId;
 use crate::close::CloseReason;
 use crate::connection::{Connection, Event};
+use crate::defect::{self, Defect};
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
@@ -64,7 +65,14 @@ impl Link {
     /// Keeps what outlives a connection.
     fn retire(&mut self, connection: Connection) {
         self.past = self.past.with(connection.stats());
-        self.carried = Some(connection.into_carried());
+        let mut carried = connection.into_carried();
+        if defect::is(Defect::ReusedId) {
+            carried.ids = crate::IdCounter::new();
+        }
+        if defect::is(Defect::ReusedKey) {
+            carried.next_request = 1;
+        }
+        self.carried = Some(carried);
     }
 
     fn handle_event(&mut self, now: Instant, event: Event) {
@@ -102,7 +110,7 @@ impl Link {
 
     fn become_ready(&mut self, now: Instant, agreement: Box<Agreement>) {
         let revision = agreement.revision;
-        self.session += 1;
+        self.session += u64::from(!defect::is(Defect::SameSession) || self.session == 0);
         self.was_ready = true;
         self.known_era = Some(revision.era());
         self.enter(now, State::Ready, Cause::Agreed(revision));
@@ -113,9 +121,12 @@ impl Link {
     }
 
     fn handle_ended(&mut self, now: Instant, id: CallId, outcome: Outcome) {
-        let Some(key) = self.calls.by_id(id) else {
+        let Some(mut key) = self.calls.by_id(id) else {
             return;
         };
+        if defect::is(Defect::Misrouted) {
+            key = self.calls.keys().first().copied().unwrap_or(key);
+        }
         let Some(kept) = self.calls.get(key) else {
             return;
         };
@@ -154,7 +165,13 @@ impl Link {
             self.learn(&kept, result);
         }
         match kept.owner {
-            Owner::User => self.tell(LinkEvent::Ended { call: key, outcome }),
+            Owner::User => {
+                if defect::is(Defect::DoubleDelivery) {
+                    let outcome = outcome.clone();
+                    self.tell(LinkEvent::Ended { call: key, outcome });
+                }
+                self.tell(LinkEvent::Ended { call: key, outcome });
+            }
             Owner::Subscription(subscription) => {
                 self.subscription_call_ended(key, subscription, outcome);
             }

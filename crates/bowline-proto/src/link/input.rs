@@ -6,6 +6,7 @@ use super::Link;
 use super::calls::{CallKey, Kept, Owner, Stage};
 use super::error::InputError;
 use super::event::LinkEvent;
+use crate::defect::{self, Defect};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::time::Instant;
@@ -67,7 +68,7 @@ impl Link {
 fn retry_members(responses: &Payload, state: Option<&[u8]>) -> Bytes {
     let mut members = b"\"inputResponses\":".to_vec();
     members.extend_from_slice(responses.as_str().as_bytes());
-    if let Some(state) = state {
+    if let Some(state) = state.filter(|_| !defect::is(Defect::LostState)) {
         members.extend_from_slice(b",\"requestState\":");
         members.extend_from_slice(state);
     }

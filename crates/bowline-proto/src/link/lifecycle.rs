@@ -7,6 +7,7 @@ use super::state::{Cause, State, Transition};
 use super::{Life, Link};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
@@ -36,7 +37,9 @@ impl Link {
             session: self.session,
         };
         self.history.push(transition.clone());
-        self.tell(LinkEvent::State(transition));
+        if !(defect::is(Defect::UntoldState) && to == State::Initializing) {
+            self.tell(LinkEvent::State(transition));
+        }
         match to {
             State::Starting => self.begin_opening(now),
             State::Initializing | State::Backoff => {}
@@ -85,7 +88,7 @@ impl Link {
 
     /// Tries now, instead of waiting. Whether there was a wait.
     pub fn reconnect_now(&mut self, now: Instant) -> bool {
-        if self.state != State::Backoff {
+        if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
         }
         self.enter(now, State::Starting, Cause::Asked);
@@ -115,7 +118,9 @@ impl Link {
 
     /// The connection has ended by itself, or by what its transport did.
     pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
-        self.actions.push_back(Action::Close(self.life));
+        if !defect::is(Defect::TransportLeft) {
+            self.actions.push_back(Action::Close(self.life));
+        }
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
             CloseReason::Transport(_) if was_probing && self.may_have_died_of_probe() => {

@@ -6,6 +6,7 @@ use std::fmt;
 use bowline_types::Revision;
 
 use crate::close::CloseReason;
+use crate::defect::{self, Defect};
 use crate::time::Instant;
 
 /// Where a link stands. docs/state-machine.md has every edge.
@@ -174,7 +175,7 @@ impl History {
     const LENGTH: usize = 64;
 
     pub(super) fn push(&mut self, transition: Transition) {
-        if self.0.len() == Self::LENGTH {
+        if self.0.len() == Self::LENGTH && !defect::is(Defect::UnboundedHistory) {
             self.0.pop_front();
         }
         self.0.push_back(transition);

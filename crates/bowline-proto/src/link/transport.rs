@@ -6,6 +6,7 @@ use super::state::{Cause, State};
 use super::{Life, Link};
 use crate::calls::CallId;
 use crate::connection::{Connection, StreamEnd};
+use crate::defect::{self, Defect};
 use crate::outbox::Transmit;
 use crate::time::Instant;
 
@@ -193,11 +194,11 @@ impl Link {
 
     /// Whether something of this life still matters.
     fn is_current(&self, life: Life) -> bool {
-        life == self.life
+        life == self.life || defect::is(Defect::StaleLife)
     }
 
     fn of_life(&mut self, life: Life) -> Option<&mut Connection> {
-        match life == self.life {
+        match self.is_current(life) {
             true => self.connection.as_mut(),
             false => None,
         }

@@ -1,0 +1,117 @@
+//! Deliberate defects, to show that the simulator finds them.
+//!
+//! Without the feature `defects` there are none: [`is`] is `false`, and what it guards is not
+//! compiled. With it a thread may have one at a time.
+
+macro_rules! defects {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// Something that is done wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        #[cfg_attr(not(feature = "defects"), expect(unreachable_pub, reason = "public with the feature"))]
+        pub enum Defect {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        #[cfg(feature = "defects")]
+        impl Defect {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The defect in words.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+defects! {
+    /// A call that is given up is not cancelled at the peer.
+    LostCancel = "lost cancel",
+    /// It is cancelled there twice.
+    DoubleCancel = "cancel sent twice",
+    /// The end of a call is told twice.
+    DoubleDelivery = "double delivery",
+    /// The deadline of a call outlives it.
+    LeakedTimer = "leaked timer",
+    /// The queue takes whatever comes.
+    UnboundedQueue = "unbounded queue",
+    /// As many calls wait as are made.
+    UnboundedCalls = "unbounded calls",
+    /// As many requests of the peer are handled as come.
+    UnboundedRequests = "unbounded requests",
+    /// Reading goes on while nobody takes the events.
+    UnboundedEvents = "unbounded events",
+    /// All changes of state are remembered.
+    UnboundedHistory = "unbounded history",
+    /// What an old transport brings counts.
+    StaleLife = "stale frame accepted",
+    /// Calls that were given up are not remembered.
+    NoTombstone = "tombstone not kept",
+    /// Ids begin anew with each connection.
+    ReusedId = "id reused after reconnect",
+    /// Keys of requests begin anew with each connection.
+    ReusedKey = "request key reused",
+    /// Calls that wait for a connection are forgotten when it is lost.
+    LostWaiter = "waiting call lost",
+    /// Whoever asks to try now gets it in every state.
+    UnlistedEdge = "state edge not listed",
+    /// A change of state is not told.
+    UntoldState = "state change not told",
+    /// There is no wait between attempts.
+    NoBackoff = "backoff not applied",
+    /// The waits don't grow.
+    FlatBackoff = "backoff does not grow",
+    /// A call that was answered goes on waiting.
+    SecondAnswer = "second response accepted",
+    /// An answer goes to the call before.
+    Misrouted = "answer misrouted",
+    /// A stop forgets one of the calls that wait.
+    StopForgets = "stop leaves a call pending",
+    /// A request of the peer is answered twice.
+    AnsweredTwice = "request answered twice",
+    /// A handshake may take for ever.
+    EndlessHandshake = "handshake timer ignored",
+    /// A transport is not closed when its connection has ended.
+    TransportLeft = "transport left behind",
+    /// The number of the session stands still.
+    SameSession = "session number not raised",
+    /// What the server wants to have back is not given.
+    LostState = "request state lost",
+}
+
+#[cfg(feature = "defects")]
+mod switch {
+    use std::cell::Cell;
+
+    use super::Defect;
+
+    std::thread_local! {
+        static DEFECT: Cell<Option<Defect>> = const { Cell::new(None) };
+    }
+
+    /// Lets this thread have a defect, or none.
+    pub fn set(defect: Option<Defect>) {
+        DEFECT.set(defect);
+    }
+
+    /// Whether this thread has this defect.
+    pub(crate) fn is(defect: Defect) -> bool {
+        DEFECT.get() == Some(defect)
+    }
+}
+
+#[cfg(feature = "defects")]
+pub(crate) use switch::is;
+#[cfg(feature = "defects")]
+pub use switch::set;
+
+/// There is no defect in what is used.
+#[cfg(not(feature = "defects"))]
+#[inline(always)]
+pub(crate) const fn is(_: Defect) -> bool {
+    false
+}

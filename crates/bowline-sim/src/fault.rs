@@ -1,0 +1,238 @@
+//! What can go wrong, and how often it does in a world.
+
+use std::fmt;
+
+use crate::chance::Chance;
+
+macro_rules! faults {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// Something that can go wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Fault {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Fault {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The fault in words.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    /// A frame of the server is lost.
+    Drop = "drop",
+    /// A frame of the client is lost.
+    DropOfClient = "drop of client",
+    /// A frame comes twice.
+    Duplicate = "duplicate",
+    /// A frame is written later than those after it.
+    Delay = "delay",
+    /// A frame comes in pieces.
+    Split = "split",
+    /// Frames come in one piece.
+    Merge = "merge",
+    /// A bit of a frame is another one.
+    BitFlip = "bit flip",
+    /// A frame ends before its end.
+    Truncate = "truncate",
+    /// A frame beyond the limit.
+    Oversize = "oversize",
+    /// A frame that is nested too deep.
+    DeepNesting = "deep nesting",
+    /// The server doesn't read for a while.
+    StallReading = "stall reading",
+    /// The server doesn't write for a while.
+    StallWriting = "stall writing",
+    /// The stream ends.
+    Eof = "eof",
+    /// The server hears nothing more, and goes on talking.
+    HalfClose = "half close",
+    /// The transport is lost.
+    Reset = "reset",
+    /// One stream of many is lost.
+    StreamLost = "one stream lost",
+    /// A POST can't be sent.
+    NotSent = "not sent",
+    /// A POST is refused with a status.
+    Refused = "refused",
+    /// An answer with the id of another call.
+    WrongId = "wrong id",
+    /// A frame of an earlier life comes again.
+    ReplayedId = "replayed id of an earlier life",
+    /// An answer to what was never asked.
+    NeverIssuedId = "never-issued id",
+    /// An answer after its call was given up.
+    LateAnswer = "late answer",
+    /// Two answers to one call.
+    DoubleAnswer = "double answer",
+    /// An answer to the next call, before it is made.
+    EarlyAnswer = "early answer",
+    /// A call is never answered.
+    NoAnswer = "no answer",
+    /// Calls are answered with errors.
+    ErrorAnswer = "error answer",
+    /// An answer with both, a result and an error.
+    ResultAndError = "result and error",
+    /// An answer with neither.
+    NothingSaid = "neither result nor error",
+    /// A result of a type that nobody knows.
+    OddResultType = "odd result type",
+    /// The server asks for input without end.
+    EndlessInput = "endless input",
+    /// The server sends `initialize`.
+    SecondInitialize = "second initialize",
+    /// A cancellation without an id.
+    CancelWithoutId = "cancel without id",
+    /// A cancellation of one of our calls.
+    CancelOfOurs = "cancel of our call",
+    /// The server takes back what it asked.
+    CancelOfTheirs = "cancel of a server request",
+    /// The user cancels in the moment in which the answer comes.
+    CancelRace = "cancel race",
+    /// The answer comes in the moment of the timeout.
+    TimeoutRace = "timeout race",
+    /// The transport takes nothing.
+    Busy = "busy carrier",
+    /// Nobody takes the events.
+    SlowConsumer = "slow consumer",
+    /// Nobody answers what the server asks.
+    SlowHandler = "slow handler",
+    /// The driver crashes.
+    DriverCrash = "driver crash",
+    /// The server crashes.
+    PeerCrash = "peer crash and restart",
+    /// The server comes back as one of another era.
+    EraChange = "era change across a restart",
+    /// The server dies when it is probed.
+    DiesOfProbe = "dies of the probe",
+    /// The server forgets its HTTP sessions.
+    SessionExpiry = "session expiry",
+    /// The clock stands still.
+    ClockStands = "clock standing still",
+    /// The clock jumps.
+    ClockJumps = "clock jumping",
+    /// The ids are nearly used up.
+    CounterNearEnd = "counter near its end",
+    /// Lines that are no JSON.
+    Garbage = "garbage lines",
+    /// A byte order mark.
+    ByteOrderMark = "byte order mark",
+    /// Lines end as on Windows.
+    CarriageReturn = "carriage return",
+    /// Blank lines.
+    BlankLines = "blank lines",
+    /// The server frames as language servers do.
+    ContentLength = "content-length framing",
+    /// The server writes UTF-16.
+    Utf16 = "utf-16",
+    /// Bytes that are no UTF-8.
+    InvalidUtf8 = "invalid utf-8",
+    /// Bytes that are zero.
+    Nul = "nul",
+    /// Batches, in whatever revision.
+    Batch = "batch",
+    /// The same progress twice.
+    DuplicateProgress = "duplicate progress",
+    /// Progress of nothing.
+    UnknownProgress = "progress for an unknown token",
+    /// Ids come back as strings.
+    IdAsString = "id as string",
+    /// An error without an id.
+    ErrorWithoutId = "error without id",
+    /// Many notifications that nobody knows.
+    NotificationFlood = "notification flood",
+    /// Many requests of the server.
+    RequestFlood = "server request flood",
+    /// Requests of the server with the same id.
+    DuplicateRequests = "server requests with duplicate ids",
+    /// Requests and notifications before the handshake.
+    EarlyTalk = "talk before the handshake",
+    /// Capabilities that make no sense.
+    BadCapabilities = "malformed capabilities",
+    /// A revision that we don't speak.
+    UnsupportedVersion = "unsupported version",
+    /// The handshake has no answer.
+    SilentHandshake = "handshake never answered",
+    /// The handshake has two answers.
+    DoubleHandshake = "handshake answered twice",
+    /// The transport can't be opened.
+    OpenFails = "open fails",
+    /// The transport is never opened.
+    OpenHangs = "open hangs",
+    /// The transport is opened too late.
+    OpenLate = "open late",
+    /// The transport can't be opened, for good.
+    OpenPermanent = "permanent open error",
+    /// What an old transport does is told again.
+    StaleEvents = "events of an old transport",
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The faults of a world, and how often each happens where it can.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// In a thousand times, by the number of the fault.
+    often: Vec<u64>,
+}
+
+impl Faults {
+    /// None.
+    pub fn none() -> Self {
+        Self {
+            often: vec![0; Fault::ALL.len()],
+        }
+    }
+
+    /// Some, as chance has it.
+    pub fn draw(chance: &mut Chance) -> Self {
+        let mut faults = Self::none();
+        let count = match chance.below(8) {
+            0 => 0,
+            1..=4 => 1 + chance.below(5),
+            _ => 4 + chance.below(16),
+        };
+        for _ in 0..count {
+            let often = chance.pick(&[10, 40, 150, 500]).unwrap_or(10);
+            if let Some(fault) = chance.pick(Fault::ALL) {
+                faults.set(fault, often);
+            }
+        }
+        faults
+    }
+
+    /// Lets a fault happen so often in a thousand times.
+    pub fn set(&mut self, fault: Fault, often: u64) {
+        if let Some(slot) = self.often.get_mut(fault as usize) {
+            *slot = often;
+        }
+    }
+
+    /// How often a fault happens in a thousand times.
+    pub fn often(&self, fault: Fault) -> u64 {
+        self.often.get(fault as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether a fault can happen.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.often(fault) > 0
+    }
+
+    /// Those that can happen.
+    pub fn iter(&self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.iter().copied().filter(|fault| self.has(*fault))
+    }
+}

@@ -1,0 +1,22 @@
+//! Links and servers in a world that goes wrong.
+//!
+//! A [`World`] has a client's [`Link`](bowline_proto::Link) with a driver and a user, a
+//! server process, and a carrier between them: a pipe, or POSTs with a stream each. Time is
+//! virtual, and all that happens follows from one seed, so that a run can be repeated to the
+//! byte. Each seed switches on some of the [faults](Fault). After every step the invariants
+//! of docs/state-machine.md are checked from outside; when the faults stop, the link has two
+//! minutes to be ready or closed with nothing waiting.
+//!
+//! `scripts/sim` runs many seeds, and one of them with a chart of what happened.
+
+mod chance;
+mod chart;
+mod fault;
+mod oracle;
+mod run;
+mod world;
+
+pub use chance::Chance;
+pub use fault::{Fault, Faults};
+pub use run::{Failure, Found, Summary, find_violation, run_many};
+pub use world::{Carrying, Report, World};

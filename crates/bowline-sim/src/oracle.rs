@@ -1,0 +1,450 @@
+//! What must hold, whatever goes wrong: the invariants of docs/state-machine.md, from what
+//! can be seen of a link.
+//!
+//! It knows the calls that were made, what left on the wire and what was told, and nothing
+//! of the inside. The first violation is kept; the world stops at it.
+
+mod edges;
+mod states;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bowline_proto::link::{Action, CallKey, LinkEvent, State};
+use bowline_proto::{CallId, Instant, Link, Outcome, RequestKey};
+use bowline_types::{Era, Revision};
+
+use crate::chance::Chance;
+
+pub(crate) use wire::number_after;
+
+/// The limits that a world configures and that the oracle holds a link to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) pending: usize,
+    pub(crate) tombstones: usize,
+    pub(crate) queued: usize,
+    pub(crate) peer_requests: usize,
+    pub(crate) undelivered: usize,
+    pub(crate) first_wait: Duration,
+    pub(crate) longest_wait: Duration,
+}
+
+/// A call that has not ended.
+#[derive(Debug)]
+struct Open {
+    /// What marks its message.
+    nonce: Option<u64>,
+    made: Instant,
+    /// When it has ended, whatever happens.
+    latest: Instant,
+}
+
+/// What is known of a link from outside.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    bounds: Bounds,
+    /// Frames may be changed on their way, so that an answer may be another call's.
+    is_blurred: bool,
+    /// All that is queued leaves at once.
+    is_flowing: bool,
+    violation: Option<String>,
+    open: BTreeMap<CallKey, Open>,
+    made: u64,
+    by_nonce: BTreeMap<u64, CallKey>,
+    /// Ids that left in this life and are not known to be over.
+    in_flight: BTreeMap<CallId, Option<u64>>,
+    /// All ids that left, and the marks of their calls.
+    sent: BTreeMap<u64, CallId>,
+    sent_marks: BTreeSet<u64>,
+    answered: BTreeSet<CallId>,
+    cancelled: BTreeSet<CallId>,
+    owed_cancels: BTreeSet<CallId>,
+    highest_id: u64,
+    state: State,
+    since: Instant,
+    failures: u32,
+    /// When the wait may end.
+    earliest: Instant,
+    session: u64,
+    is_stopped: bool,
+    /// Requests of the server whose handlers are not done, and whether they may be answered.
+    requests: BTreeMap<RequestKey, bool>,
+    last_request: u64,
+    /// Requests of the server that were sent in this life, by id, less their answers.
+    unanswered: BTreeMap<String, i64>,
+    /// Notifications that were taken and have not left.
+    queued: usize,
+    /// Bytes of events that a slow consumer has found.
+    found: usize,
+    transports: BTreeSet<u64>,
+    /// `notifications/initialized` left in this life.
+    has_introduced: bool,
+    /// Calls whose answers were given to the link in this step.
+    delivered: BTreeSet<u64>,
+    /// The last call, and whether it had a result.
+    last: Option<(CallKey, bool)>,
+}
+
+impl Oracle {
+    pub(crate) fn new(bounds: Bounds, is_blurred: bool, is_flowing: bool) -> Self {
+        Self {
+            bounds,
+            is_blurred,
+            is_flowing,
+            violation: None,
+            open: BTreeMap::new(),
+            made: 0,
+            by_nonce: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            sent_marks: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            cancelled: BTreeSet::new(),
+            owed_cancels: BTreeSet::new(),
+            highest_id: 0,
+            state: State::Starting,
+            since: Instant::START,
+            failures: 0,
+            earliest: Instant::START,
+            session: 0,
+            is_stopped: false,
+            requests: BTreeMap::new(),
+            last_request: 0,
+            unanswered: BTreeMap::new(),
+            queued: 0,
+            found: 0,
+            transports: BTreeSet::new(),
+            has_introduced: false,
+            delivered: BTreeSet::new(),
+            last: None,
+        }
+    }
+
+    pub(crate) fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+
+    pub(crate) fn violated(&mut self, what: impl Into<String>) {
+        if self.violation.is_none() {
+            self.violation = Some(what.into());
+        }
+    }
+
+    /// Calls of the user that have not ended.
+    pub(crate) fn open_calls(&self) -> Vec<CallKey> {
+        self.open.keys().copied().collect()
+    }
+
+    /// The call whose message has this mark, while it has not ended.
+    pub(crate) fn call_of(&self, nonce: u64) -> Option<CallKey> {
+        let call = self.by_nonce.get(&nonce)?;
+        self.open.contains_key(call).then_some(*call)
+    }
+
+    /// The highest id that left.
+    pub(crate) fn highest_id(&self) -> u64 {
+        self.highest_id
+    }
+
+    /// An id that left a little while ago.
+    pub(crate) fn some_id(&self, chance: &mut Chance) -> u64 {
+        self.highest_id.saturating_sub(chance.below(5))
+    }
+
+    /// Calls that were made.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// A call of the user was taken.
+    pub(crate) fn on_made(
+        &mut self,
+        link: &Link,
+        call: CallKey,
+        nonce: Option<u64>,
+        (made, latest): (Instant, Instant),
+    ) {
+        self.made += 1;
+        let open = Open {
+            nonce,
+            made,
+            latest,
+        };
+        if self.open.insert(call, open).is_some() {
+            self.violated(format!("1: key {call} was used twice"));
+        }
+        self.by_nonce.extend(nonce.map(|nonce| (nonce, call)));
+        let (pending, most) = (link.pending(), self.bounds.pending);
+        if pending > most {
+            self.violated(format!("5: {pending} calls wait, {most} may"));
+        }
+    }
+
+    /// A call when all is well again.
+    pub(crate) fn on_last_made(&mut self, call: CallKey) {
+        self.last = Some((call, false));
+    }
+
+    /// Whether the last call had its result.
+    pub(crate) fn is_well(&self) -> bool {
+        self.last.is_none_or(|(_, is_well)| is_well)
+    }
+
+    pub(crate) fn on_notified(&mut self) {
+        self.queued += 1;
+        if self.queued > self.bounds.queued {
+            self.violated("5: more notifications wait to be sent than may");
+        }
+    }
+
+    pub(crate) fn on_stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
+    pub(crate) fn on_action(&mut self, action: Action) {
+        match action {
+            Action::Open(life) => {
+                if let Some(left) = self.transports.first() {
+                    let left = *left;
+                    self.violated(format!("4: transport {left} was left behind"));
+                }
+                self.transports.insert(life.get());
+                self.has_introduced = false;
+                self.on_life_over();
+            }
+            Action::Close(life) => {
+                self.transports.remove(&life.get());
+                self.on_life_over();
+            }
+            _ => self.violated("an action that no driver knows"),
+        }
+    }
+
+    /// A transport ended by itself, which its driver knows.
+    pub(crate) fn on_transport_over(&mut self, life: u64) {
+        self.transports.remove(&life);
+    }
+
+    fn on_life_over(&mut self) {
+        self.in_flight.clear();
+        self.owed_cancels.clear();
+        self.unanswered.clear();
+        self.queued = 0;
+    }
+
+    /// Something was told.
+    pub(crate) fn on_event(&mut self, link: &Link, event: &LinkEvent, is_prompt: bool) {
+        match event {
+            LinkEvent::State(transition) => self.on_transition(link, transition, is_prompt),
+            LinkEvent::Ready { session, .. } => {
+                if *session != self.session + 1 {
+                    self.violated(format!("session {session} after {}", self.session));
+                }
+                self.session = *session;
+            }
+            LinkEvent::Ended { call, outcome } => self.on_ended(link, *call, outcome, is_prompt),
+            LinkEvent::Progress { call, params } => {
+                self.find(params.as_str().len());
+                if !self.open.contains_key(call) {
+                    self.violated(format!("1: progress of call {call}, which has ended"));
+                }
+            }
+            LinkEvent::InputRequired { call, .. } => match self.open.get(call) {
+                Some(open) => {
+                    let nonce = open.nonce;
+                    let ids = self.ids_of(nonce);
+                    self.answered.extend(&ids);
+                    self.in_flight.retain(|id, _| !ids.contains(id));
+                }
+                None => self.violated(format!("1: input for call {call}, which has ended")),
+            },
+            LinkEvent::Request {
+                request, params, ..
+            } => {
+                self.find(params.as_ref().map_or(0, |params| params.as_str().len()));
+                self.on_request(*request);
+            }
+            LinkEvent::RequestCancelled(request) => match self.requests.get_mut(request) {
+                Some(is_open) if *is_open => *is_open = false,
+                Some(_) => self.violated(format!("request {request} was cancelled twice")),
+                // Its handler was faster than who takes the events.
+                None => {}
+            },
+            LinkEvent::Notification { params, .. } => {
+                self.find(params.as_ref().map_or(0, |params| params.as_str().len()));
+            }
+            LinkEvent::SubscriptionGap(_) | LinkEvent::SubscriptionEnded { .. } => {}
+            _ => self.violated("an event that no driver knows"),
+        }
+    }
+
+    /// All events were taken.
+    pub(crate) fn on_drained(&mut self) {
+        // What one chunk more than the limit can hold.
+        let most = self.bounds.undelivered + 12_000;
+        if self.found > most {
+            let found = self.found;
+            self.violated(format!("5: {found} bytes of events waited, {most} may"));
+        }
+        self.found = 0;
+    }
+
+    fn find(&mut self, payload: usize) {
+        self.found += 128 + payload;
+    }
+
+    fn on_request(&mut self, request: RequestKey) {
+        if request.get() <= self.last_request {
+            self.violated(format!("the key of request {request} was used twice"));
+        }
+        self.last_request = self.last_request.max(request.get());
+        self.requests.insert(request, true);
+        let (handled, most) = (self.requests.len(), self.bounds.peer_requests);
+        if handled > most {
+            self.violated(format!("5: {handled} requests are handled, {most} may"));
+        }
+    }
+
+    /// The handler of a request is done.
+    pub(crate) fn on_handled(&mut self, request: RequestKey) {
+        self.requests.remove(&request);
+    }
+
+    fn on_ended(&mut self, link: &Link, call: CallKey, outcome: &Outcome, is_prompt: bool) {
+        let Some(open) = self.open.remove(&call) else {
+            return self.violated(format!("1: call {call} ended twice: {outcome:?}"));
+        };
+        let ids = self.ids_of(open.nonce);
+        self.in_flight.retain(|id, _| !ids.contains(id));
+        if let Some((last, is_well)) = &mut self.last {
+            *is_well |= *last == call && matches!(outcome, Outcome::Result(_));
+        }
+        match outcome {
+            Outcome::Result(result) => {
+                let echo = number_after(result.as_str().as_bytes(), "\"echo\":");
+                if !self.is_blurred && echo.is_some() && echo != open.nonce {
+                    self.violated(format!("1: call {call} has the answer of another one"));
+                }
+                self.answered.extend(ids);
+            }
+            Outcome::Error(_) => self.answered.extend(ids),
+            Outcome::TimedOut { .. } | Outcome::Cancelled => {
+                let has_left = open.nonce.is_none_or(|n| self.sent_marks.contains(&n));
+                let was_ready = self.state == State::Ready && self.since <= open.made;
+                if !has_left && was_ready && self.is_flowing && outcome.name() == "timed_out" {
+                    self.violated(format!(
+                        "call {call} waited in vain on a link that is ready"
+                    ));
+                }
+                let may_look = is_prompt && link.revision().is_some();
+                if may_look && !ids.is_empty() && link.tombstones() == 0 {
+                    self.violated(format!("call {call} was given up and not remembered"));
+                }
+                let is_done = |id: &CallId| self.cancelled.contains(id);
+                let owed: Vec<_> = ids.into_iter().filter(|id| !is_done(id)).collect();
+                self.owed_cancels.extend(owed);
+            }
+            Outcome::CancelledByServer
+            | Outcome::Invalid(_)
+            | Outcome::TooLarge { .. }
+            | Outcome::Backpressure { .. }
+            | Outcome::Lost { .. }
+            | Outcome::Shutdown => {}
+            _ => self.violated("an outcome that nobody knows"),
+        }
+    }
+
+    fn ids_of(&self, nonce: Option<u64>) -> Vec<CallId> {
+        let of_call = |(_, other): &(&CallId, &Option<u64>)| nonce.is_some() && **other == nonce;
+        let ids = self.in_flight.iter().filter(of_call);
+        ids.map(|(id, _)| *id).collect()
+    }
+
+    /// Looks at the link after a step. `is_drained` when all that it had to tell was taken.
+    pub(crate) fn check(&mut self, link: &Link, is_drained: bool) {
+        if link.tombstones() > self.bounds.tombstones {
+            self.violated(format!("5: {} tombstones", link.tombstones()));
+        }
+        if link.history().len() > 64 {
+            self.violated("5: more than 64 changes of state are remembered");
+        }
+        if link.pending() > 2 * self.bounds.pending {
+            self.violated(format!("5: {} calls wait", link.pending()));
+        }
+        if link.state() == State::Closed && link.poll_timeout().is_some() {
+            self.violated("3: a timer is armed in Closed");
+        }
+        if !is_drained {
+            return;
+        }
+        let (pending, open) = (link.pending(), self.open.len());
+        if pending < open {
+            self.violated(format!("1: {open} calls have not ended, {pending} wait"));
+        }
+        if link.state() != self.state {
+            let (state, told) = (link.state(), self.state);
+            self.violated(format!("6: it is {state}, {told} was told"));
+        }
+        let is_over = matches!(link.state(), State::Closing | State::Closed);
+        if (is_over || self.is_stopped) && (pending > 0 || open > 0) {
+            self.violated(format!("4: {pending} calls wait after the end"));
+        }
+        if is_over != self.is_stopped && self.is_stopped {
+            self.violated("4: it goes on after it was stopped");
+        }
+    }
+
+    /// Looks at the calls after the timers have fired, with all events taken.
+    pub(crate) fn check_deadlines(&mut self, now: Instant) {
+        let late = self.open.iter().find(|(_, open)| open.latest < now);
+        if let Some((call, open)) = late {
+            let (call, latest) = (*call, open.latest);
+            self.violated(format!("1: call {call} should have ended at {latest}"));
+        }
+        if let Some(nonce) = self.delivered.pop_first() {
+            let is_open = self.call_of(nonce).is_some();
+            if is_open && self.in_flight.values().any(|other| *other == Some(nonce)) {
+                self.violated(format!("1: the answer to call ({nonce}) had no effect"));
+            }
+        }
+    }
+
+    /// An answer is given to the link as the server wrote it.
+    pub(crate) fn on_delivered(&mut self, frame: &[u8]) {
+        let id = number_after(frame, "\"id\":");
+        let nonce = number_after(frame, "\"echo\":");
+        let is_waiting = |(call, other): (&CallId, &Option<u64>)| {
+            Some(call.get()) == id && *other == nonce && nonce.is_some()
+        };
+        if self.in_flight.iter().any(is_waiting) {
+            self.delivered.extend(nonce);
+        }
+    }
+
+    /// Looks at the link when everything had its time.
+    pub(crate) fn check_end(&mut self, link: &Link) {
+        match link.state() {
+            State::Ready | State::Closed => {}
+            state @ (State::Starting | State::Initializing | State::Backoff | State::Closing) => {
+                self.violated(format!("liveness: still {state}"));
+            }
+        }
+        if link.pending() > 0 || !self.open.is_empty() {
+            let (pending, open) = (link.pending(), self.open.len());
+            self.violated(format!("liveness: {pending} calls wait, {open} not ended"));
+        }
+        if let Some(id) = self.owed_cancels.first() {
+            let id = *id;
+            self.violated(format!("the server was never told that {id} was given up"));
+        }
+        let era = link.revision().map(Revision::era);
+        if era == Some(Era::Handshake) && !self.has_introduced {
+            self.violated("the server was never told that the handshake is done");
+        }
+        if link.state() == State::Closed && !self.transports.is_empty() {
+            self.violated("4: a transport was left behind");
+        }
+    }
+}

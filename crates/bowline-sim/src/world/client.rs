@@ -1,0 +1,417 @@
+//! The driver of the link: transports, bytes, time, events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use bowline_proto::link::{Action, Life, OpenError};
+use bowline_proto::{CallId, Instant, Link, Stats, Transmit, TransmitKind};
+use bytes::Bytes;
+
+use super::{Carrying, End, Happening, Heard, Said, World};
+use crate::chart::{Column, shown, told};
+use crate::fault::Fault;
+
+/// Bytes that a pipe holds.
+const PIPE: usize = 2048;
+
+/// Times that a timer may be due again in the moment in which it was.
+const MAX_TIMEOUTS: u32 = 16;
+
+/// What the driver knows.
+#[derive(Debug)]
+pub(super) struct Client {
+    /// The transport that it was told to open last.
+    pub(super) life: Option<Life>,
+    pub(super) is_open: bool,
+    /// Chunks that nobody has read yet, and how the pipe ends behind them.
+    inbox: VecDeque<Bytes>,
+    end: Option<End>,
+    /// What came over HTTP and nobody has read yet.
+    pub(super) heard: VecDeque<Heard>,
+    /// Bytes in the pipe to the server.
+    pub(super) in_pipe: usize,
+    /// Streams of calls that are open, with the number of the POST.
+    pub(super) streams: BTreeMap<CallId, u64>,
+    /// The HTTP session.
+    pub(super) session: Option<u64>,
+    /// Nobody takes events.
+    pub(super) is_asleep: bool,
+    /// Somebody took none for a while: what comes now is old.
+    is_late: bool,
+    /// The clock stands still, here.
+    pub(super) frozen: Option<Instant>,
+    /// The clock is ahead of the world's.
+    pub(super) ahead: Duration,
+}
+
+/// What can be seen of a link.
+type Seen = (
+    bowline_proto::link::State,
+    u64,
+    usize,
+    usize,
+    Stats,
+    Option<Instant>,
+    bool,
+);
+
+impl Client {
+    pub(super) fn new() -> Self {
+        Self {
+            life: None,
+            is_open: false,
+            inbox: VecDeque::new(),
+            end: None,
+            heard: VecDeque::new(),
+            in_pipe: 0,
+            streams: BTreeMap::new(),
+            session: None,
+            is_asleep: false,
+            is_late: false,
+            frozen: None,
+            ahead: Duration::ZERO,
+        }
+    }
+
+    fn forget_transport(&mut self) {
+        self.is_open = false;
+        self.inbox.clear();
+        self.end = None;
+        self.in_pipe = 0;
+        self.streams.clear();
+        self.session = None;
+    }
+}
+
+impl World {
+    /// The link's time.
+    pub(super) fn clock(&self) -> Instant {
+        self.client.frozen.unwrap_or(self.now + self.client.ahead)
+    }
+
+    /// When a timer is due, in the world's time.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        let link = self
+            .link
+            .poll_timeout()
+            .filter(|_| self.client.frozen.is_none());
+        let ahead = self.client.ahead;
+        let link = link.map(|at| Instant::START + at.since(Instant::START + ahead));
+        let server = self.server.next_timer();
+        [link, server].into_iter().flatten().min()
+    }
+
+    pub(super) fn fire_timers(&mut self) {
+        self.server.time_out(self.now);
+        if self.client.frozen.is_some() {
+            return;
+        }
+        let now = self.clock();
+        let mut times = 0;
+        while self.link.poll_timeout().is_some_and(|at| at <= now) {
+            self.link.handle_timeout(now);
+            times += 1;
+            if times > MAX_TIMEOUTS {
+                self.oracle.violated("6: a timer stays in the past");
+                return;
+            }
+            // What it wants is done before it is asked again.
+            self.do_actions();
+        }
+    }
+
+    pub(super) fn do_actions(&mut self) -> bool {
+        let mut has_moved = false;
+        while let Some(action) = self.link.poll_action() {
+            has_moved = true;
+            self.oracle.on_action(action);
+            match action {
+                Action::Open(life) => self.open(life),
+                Action::Close(life) => self.close(life),
+                _ => {}
+            }
+        }
+        has_moved
+    }
+
+    fn open(&mut self, life: Life) {
+        self.note(Column::Client, || format!("opens transport {life}"));
+        self.client.forget_transport();
+        self.client.life = Some(life);
+        let soon = Duration::from_millis(1) + self.chance.millis(40);
+        let (delay, result) = if self.hit(Fault::OpenFails) {
+            (soon, Err(OpenError::passing("refused")))
+        } else if self.hit(Fault::OpenPermanent) {
+            (soon, Err(OpenError::permanent("no such command")))
+        } else if self.hit(Fault::OpenLate) {
+            (Duration::from_secs(25), Ok(()))
+        } else if self.hit(Fault::OpenHangs) {
+            return;
+        } else {
+            (soon, Ok(()))
+        };
+        self.after(delay, Happening::Opened(life, result));
+    }
+
+    fn close(&mut self, life: Life) {
+        self.note(Column::Client, || format!("closes transport {life}"));
+        if self.client.life != Some(life) {
+            return;
+        }
+        self.client.forget_transport();
+        self.server.on_client_gone(life);
+        let delay = self.chance.millis(80);
+        self.after(delay, Happening::Closed(life));
+    }
+
+    pub(super) fn on_opened(&mut self, life: Life, result: Result<(), OpenError>) {
+        let is_current = self.client.life == Some(life);
+        match result {
+            Ok(()) => {
+                if is_current && self.link.state() == bowline_proto::link::State::Starting {
+                    self.client.is_open = true;
+                    self.start_server(life);
+                }
+                self.tell(life, "opened", |link, now| link.handle_opened(now, life));
+            }
+            Err(error) => {
+                self.oracle.on_transport_over(life.get());
+                self.tell(life, "not opened", |link, now| {
+                    link.handle_open_failed(now, life, error);
+                });
+            }
+        }
+        if self.hit(Fault::StaleEvents) {
+            self.tell(life, "opened again", |link, now| {
+                link.handle_opened(now, life)
+            });
+        }
+    }
+
+    pub(super) fn on_closed(&mut self, life: Life) {
+        self.oracle.on_transport_over(life.get());
+        self.tell(life, "is closed", |link, now| {
+            link.handle_lost(now, life, "closed")
+        });
+    }
+
+    pub(super) fn on_chunk(&mut self, life: Life, chunk: Bytes) {
+        if self.client.life == Some(life) && self.client.is_open {
+            return self.client.inbox.push_back(chunk);
+        }
+        // Bytes of an old transport that a driver has not thrown away.
+        let is_wanted = self.link.read_buffer(life).is_some();
+        if is_wanted && self.client.life != Some(life) {
+            self.oracle.violated(format!(
+                "3: bytes of transport {life}, which is closed, are read"
+            ));
+        }
+        self.tell(life, "old bytes", |link, now| link.handle_read(now, life));
+    }
+
+    pub(super) fn on_end(&mut self, life: Life, end: End) {
+        if self.client.life == Some(life) && self.client.is_open {
+            self.client.end = Some(end);
+            return;
+        }
+        self.oracle.on_transport_over(life.get());
+        self.tell(life, "old end", |link, now| link.handle_eof(now, life));
+    }
+
+    /// Reads one chunk, if the link wants one.
+    pub(super) fn read(&mut self) -> bool {
+        match self.carrying {
+            Carrying::Pipe => self.read_pipe(),
+            Carrying::Http => self.read_streams(),
+        }
+    }
+
+    fn read_pipe(&mut self) -> bool {
+        let Some(life) = self.client.life.filter(|_| self.client.is_open) else {
+            return false;
+        };
+        if !self.link.wants_read() {
+            return false;
+        }
+        let now = self.clock();
+        if let Some(chunk) = self.client.inbox.pop_front() {
+            if self.is_clean() {
+                let frames = chunk.split(|byte| *byte == b'\n');
+                frames.for_each(|frame| self.oracle.on_delivered(frame));
+            }
+            if let Some(buffer) = self.link.read_buffer(life) {
+                buffer.extend_from_slice(&chunk);
+            }
+            self.link.handle_read(now, life);
+            return true;
+        }
+        let Some(end) = self.client.end.take() else {
+            return false;
+        };
+        self.note(Column::Client, || format!("{end:?} of transport {life}"));
+        self.oracle.on_transport_over(life.get());
+        match end {
+            End::Eof => self.link.handle_eof(now, life),
+            End::Lost => self.link.handle_lost(now, life, "reset by peer"),
+        }
+        true
+    }
+
+    /// Whether what the server writes comes as it was written.
+    fn is_clean(&self) -> bool {
+        let spoiling = [
+            Fault::BitFlip,
+            Fault::Truncate,
+            Fault::Split,
+            Fault::Utf16,
+            Fault::ContentLength,
+            Fault::ByteOrderMark,
+            Fault::DeepNesting,
+            Fault::ResultAndError,
+            Fault::Oversize,
+        ];
+        !spoiling.iter().any(|fault| self.faults.has(*fault))
+    }
+
+    fn read_streams(&mut self) -> bool {
+        let is_blocked = self.client.is_open && !self.link.wants_read();
+        if is_blocked {
+            return false;
+        }
+        let Some(heard) = self.client.heard.pop_front() else {
+            return self.lose_server();
+        };
+        let Heard { life, stream, what } = heard;
+        let is_current = self.client.life == Some(life) && self.client.is_open;
+        if let (Some(call), true) = (stream, is_current) {
+            match &what {
+                Said::Message(_, Some(session)) => self.client.session = Some(*session),
+                Said::Message(_, None) => {}
+                Said::End(_) | Said::Expired => {
+                    self.client.streams.remove(&call);
+                    self.oracle.on_stream_over(call);
+                }
+            }
+        }
+        self.note(Column::Client, || {
+            format!("{what:?} on {stream:?}").chars().take(42).collect()
+        });
+        self.tell(life, "old message", |link, now| match (what, stream) {
+            (Said::Message(frame, _), stream) => link.handle_message(now, life, stream, &frame),
+            (Said::End(end), Some(call)) => link.handle_stream_end(now, life, call, end),
+            (Said::Expired, Some(call)) => link.handle_session_expired(now, life, call),
+            (Said::End(_) | Said::Expired, None) => link.handle_activity(now, life),
+        });
+        true
+    }
+
+    /// Nobody is at the other end any more.
+    fn lose_server(&mut self) -> bool {
+        let (Some(life), Some(_)) = (self.client.life, self.client.end.take()) else {
+            return false;
+        };
+        self.oracle.on_transport_over(life.get());
+        self.tell(life, "the end", |link, now| {
+            link.handle_lost(now, life, "unreachable")
+        });
+        true
+    }
+
+    /// Tells the link of something. Of an old transport it must have no effect.
+    fn tell(&mut self, life: Life, what: &str, tell: impl FnOnce(&mut Link, Instant)) {
+        let now = self.clock();
+        let is_old = self.client.life != Some(life);
+        let before = seen(&self.link);
+        tell(&mut self.link, now);
+        if is_old && seen(&self.link) != before {
+            self.oracle
+                .violated(format!("3: {what} of transport {life} had an effect"));
+        }
+    }
+
+    /// Sends what is to be sent, as far as the carrier takes it.
+    pub(super) fn write(&mut self) -> bool {
+        let mut has_moved = false;
+        while self.client.in_pipe < PIPE
+            && let Some(transmit) = self.link.poll_transmit()
+        {
+            has_moved = true;
+            self.oracle.on_taken();
+            if self.hit(Fault::Busy) {
+                let (now, life) = (self.clock(), self.client.life);
+                if let Some(life) = life {
+                    self.link.handle_busy(now, life, transmit);
+                }
+                break;
+            }
+            self.send(&transmit);
+        }
+        has_moved
+    }
+
+    fn send(&mut self, transmit: &Transmit) {
+        let frame = transmit.to_bytes();
+        self.note(Column::Wire, || match transmit.kind {
+            TransmitKind::Reset(call) => format!("─▶ closes the stream of {call}"),
+            _ => format!("─▶ {}", shown(&frame)),
+        });
+        self.oracle.on_sent(transmit.kind, &frame);
+        let Some(life) = self.client.life.filter(|_| self.client.is_open) else {
+            return self.oracle.violated("a message without a transport");
+        };
+        match self.carrying {
+            Carrying::Pipe => {
+                self.client.in_pipe += frame.len();
+                let delay = self.latency();
+                let at = self.server.in_order(self.now + delay);
+                let frame = match self.hit(Fault::DropOfClient) {
+                    true => Bytes::new(),
+                    false => frame.into(),
+                };
+                self.at(at, Happening::ToServer(life, frame));
+            }
+            Carrying::Http => self.post(life, transmit.kind, frame.into()),
+        }
+    }
+
+    pub(super) fn latency(&mut self) -> Duration {
+        Duration::from_micros(200 + self.chance.below(20_000))
+    }
+
+    /// Takes what the link has to tell.
+    pub(super) fn take_events(&mut self) -> bool {
+        if self.client.is_asleep {
+            return false;
+        }
+        if self.faults.has(Fault::SlowConsumer) && self.hit(Fault::SlowConsumer) {
+            self.client.is_asleep = true;
+            self.client.is_late = true;
+            let until = self.chance.millis(15_000);
+            self.after(until, Happening::Wake);
+            return false;
+        }
+        let mut has_moved = false;
+        while let Some(event) = self.link.poll_event() {
+            has_moved = true;
+            self.note(Column::Client, || told(&event));
+            self.oracle
+                .on_event(&self.link, &event, !self.client.is_late);
+            self.react(event);
+        }
+        self.client.is_late = false;
+        self.oracle.on_drained();
+        has_moved
+    }
+}
+
+fn seen(link: &Link) -> Seen {
+    (
+        link.state(),
+        link.session(),
+        link.pending(),
+        link.tombstones(),
+        link.stats(),
+        link.poll_timeout(),
+        link.wants_read(),
+    )
+}

@@ -1,0 +1,206 @@
+//! What goes wrong by itself: frames that nobody asked for, crashes, clocks.
+
+use std::time::Duration;
+
+use super::build::{MAX_FRAME, revisions};
+use super::wire::To;
+use super::{Carrying, End, Happening, World};
+use crate::fault::Fault;
+
+/// Faults that need nothing but a moment.
+const BY_THEMSELVES: &[Fault] = &[
+    Fault::Oversize,
+    Fault::DeepNesting,
+    Fault::StallReading,
+    Fault::StallWriting,
+    Fault::Eof,
+    Fault::HalfClose,
+    Fault::Reset,
+    Fault::StreamLost,
+    Fault::ReplayedId,
+    Fault::NeverIssuedId,
+    Fault::EarlyAnswer,
+    Fault::SecondInitialize,
+    Fault::CancelWithoutId,
+    Fault::CancelOfOurs,
+    Fault::DriverCrash,
+    Fault::PeerCrash,
+    Fault::EraChange,
+    Fault::SessionExpiry,
+    Fault::ClockStands,
+    Fault::ClockJumps,
+    Fault::Garbage,
+    Fault::BlankLines,
+    Fault::InvalidUtf8,
+    Fault::Nul,
+    Fault::Batch,
+    Fault::UnknownProgress,
+    Fault::ErrorWithoutId,
+    Fault::NotificationFlood,
+    Fault::RequestFlood,
+    Fault::DuplicateRequests,
+    Fault::EarlyTalk,
+];
+
+impl World {
+    /// Lets something go wrong, and something else a little later.
+    pub(super) fn inject(&mut self) {
+        if self.is_healed {
+            return;
+        }
+        for fault in BY_THEMSELVES {
+            if self.faults.has(*fault) && self.hit(*fault) {
+                self.strike(*fault);
+            }
+        }
+        let pause = Duration::from_millis(20) + self.chance.millis(1500);
+        self.after(pause, Happening::Inject);
+    }
+
+    fn strike(&mut self, fault: Fault) {
+        match fault {
+            Fault::StallReading => {
+                self.server.is_deaf = true;
+                let until = self.chance.millis(20_000);
+                self.after(until, Happening::Unstall);
+            }
+            Fault::StallWriting => {
+                self.server.is_mute = true;
+                let until = self.chance.millis(20_000);
+                self.after(until, Happening::Unstall);
+            }
+            Fault::Eof => self.end_server(End::Eof),
+            Fault::Reset => self.end_server(End::Lost),
+            Fault::HalfClose => self.server.is_half_closed = true,
+            Fault::StreamLost => self.lose_stream(),
+            Fault::DriverCrash => {
+                let now = self.clock();
+                self.link.handle_crash(now);
+            }
+            Fault::PeerCrash => self.crash(),
+            Fault::EraChange => {
+                let spoken = revisions(&mut self.chance);
+                self.server.speak(spoken);
+                self.crash();
+            }
+            Fault::SessionExpiry => self.expire_sessions(),
+            Fault::ClockStands => {
+                if self.client.frozen.is_none() {
+                    self.client.frozen = Some(self.clock());
+                    let until = self.chance.millis(20_000);
+                    self.after(until, Happening::Thaw);
+                }
+            }
+            Fault::ClockJumps => {
+                self.client.ahead += Duration::from_secs(1) + self.chance.millis(100_000);
+            }
+            other => self.talk(other),
+        }
+    }
+
+    fn end_server(&mut self, end: End) {
+        match (self.carrying, self.client.life) {
+            (Carrying::Pipe, _) => {
+                if let Some(life) = self.server.life() {
+                    self.end_pipe(life, end);
+                }
+            }
+            (Carrying::Http, Some(life)) => self.end_pipe(life, end),
+            (Carrying::Http, None) => {}
+        }
+    }
+
+    /// Says something that nobody asked for.
+    fn talk(&mut self, fault: Fault) {
+        let to = match self.carrying {
+            Carrying::Pipe => self.server.life().map(To::Pipe),
+            Carrying::Http => {
+                let stream = self.server.sessions.first_stream();
+                let stream = stream.filter(|_| self.chance.one_in(2));
+                let on_none = self.client.life.map(|life| To::Stream(life, None, None));
+                stream
+                    .map(|(life, call)| To::Stream(life, Some(call), None))
+                    .or(on_none)
+            }
+        };
+        let Some(to) = to.filter(|_| self.client.is_open && !self.server.is_mute) else {
+            return;
+        };
+        for frame in self.words(fault) {
+            self.put_on_wire(to, &frame);
+        }
+    }
+
+    fn words(&mut self, fault: Fault) -> Vec<Vec<u8>> {
+        let number = self.chance.below(1000);
+        let any_id = self.oracle.some_id(&mut self.chance);
+        let next_id = self.oracle.highest_id() + 1;
+        let answer = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"lie":true}}}}"#);
+        let request = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
+        let note = |method: &str, params: &str| {
+            format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+        };
+        let frame = match fault {
+            Fault::Oversize => note(
+                "notifications/message",
+                &format!("{{\"data\":\"{}\"}}", "x".repeat(MAX_FRAME)),
+            ),
+            Fault::DeepNesting => "[".repeat(2000),
+            Fault::ReplayedId => {
+                return self
+                    .any_sent()
+                    .map(|frame| frame.to_vec())
+                    .into_iter()
+                    .collect();
+            }
+            Fault::NeverIssuedId => answer(next_id + 1000 + number),
+            Fault::EarlyAnswer => answer(next_id),
+            Fault::SecondInitialize => format!(
+                r#"{{"jsonrpc":"2.0","id":"i{number}","method":"initialize","params":{{}}}}"#
+            ),
+            Fault::CancelWithoutId => note("notifications/cancelled", "{}"),
+            Fault::CancelOfOurs => note(
+                "notifications/cancelled",
+                &format!("{{\"requestId\":{any_id}}}"),
+            ),
+            Fault::Garbage => format!("INFO listening on port {number}"),
+            Fault::BlankLines => "\n \n".into(),
+            Fault::InvalidUtf8 => {
+                return vec![b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\xc0\x80\"}".to_vec()];
+            }
+            Fault::Nul => "{\"jsonrpc\":\"2.0\",\0\"method\":\"x\"}".into(),
+            Fault::Batch => format!(
+                "[{},{}]",
+                answer(any_id),
+                request(&format!("\"b{number}\""))
+            ),
+            Fault::UnknownProgress => note(
+                "notifications/progress",
+                &format!("{{\"progressToken\":{},\"progress\":1}}", next_id + number),
+            ),
+            Fault::ErrorWithoutId => {
+                r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#.into()
+            }
+            Fault::NotificationFlood => {
+                let params = format!("{{\"data\":\"{}\"}}", "y".repeat(300));
+                return vec![note("notifications/odd", &params).into_bytes(); 60];
+            }
+            Fault::RequestFlood => {
+                return (0..20)
+                    .map(|n| request(&format!("\"f{number}-{n}\"")).into_bytes())
+                    .collect();
+            }
+            Fault::DuplicateRequests => {
+                return vec![request(&format!("\"d{}\"", number % 4)).into_bytes(); 2];
+            }
+            _ => {
+                let early = note("notifications/message", "{\"level\":\"info\",\"data\":1}");
+                return vec![
+                    early.into_bytes(),
+                    request(&format!("\"e{number}\"")).into_bytes(),
+                ];
+            }
+        };
+        vec![frame.into_bytes()]
+    }
+}

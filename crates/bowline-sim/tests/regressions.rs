@@ -1,0 +1,52 @@
+//! Seeds in whose worlds something once did not hold.
+
+use bowline_sim::{Carrying, World};
+
+fn check(seed: u64, carrying: Carrying) {
+    let report = World::new(seed, carrying, true).run();
+    assert_eq!(report.violation, None, "{}", report.chart);
+}
+
+macro_rules! seeds {
+    ($($name:ident = $seed:literal, $carrying:ident;)+) => {
+        $(#[test]
+        fn $name() {
+            check($seed, Carrying::$carrying);
+        })+
+    };
+}
+
+seeds! {
+    a_patient_call_after_a_stop = 26, Pipe;
+    keys_of_requests_when_ids_begin_anew = 529, Pipe;
+    keys_of_requests_when_ids_begin_anew_over_http = 732, Http;
+    a_reset_before_the_handshake = 584, Pipe;
+    a_reset_before_the_handshake_over_http = 933, Http;
+    a_cancellation_on_a_busy_transport = 727, Pipe;
+    ids_that_are_used_up_with_nothing_to_wait_for = 205, Pipe;
+    a_call_that_found_no_room = 112, Pipe;
+    an_answer_to_a_call_that_has_not_left = 11389, Pipe;
+}
+
+// proves: CN-1, CN-2, CN-7, F-LC-11
+#[test]
+fn nothing_goes_wrong_in_a_thousand_worlds() {
+    let summary = bowline_sim::run_many(0, 1000, None);
+    assert_eq!(summary.failures, []);
+    assert!(
+        summary.calls > 5_000 && summary.sessions > 500,
+        "{summary:?}"
+    );
+}
+
+#[test]
+fn two_runs_of_a_seed_are_the_same_to_the_byte() {
+    for seed in 0..100 {
+        for carrying in [Carrying::Pipe, Carrying::Http] {
+            let run = || World::new(seed, carrying, true).run();
+            let report = run();
+            assert!(!report.chart.is_empty());
+            assert_eq!(report, run(), "seed {seed}");
+        }
+    }
+}
