@@ -24,6 +24,7 @@ seeds! {
     a_reset_before_the_handshake_over_http = 933, Http;
     a_cancellation_on_a_busy_transport = 727, Pipe;
     ids_that_are_used_up_with_nothing_to_wait_for = 205, Pipe;
+    ids_that_are_used_up_while_a_question_is_open = 116_938, Pipe;
     a_call_that_found_no_room = 112, Pipe;
     an_answer_to_a_call_that_has_not_left = 11389, Pipe;
 }
