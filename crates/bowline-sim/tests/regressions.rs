@@ -27,6 +27,7 @@ seeds! {
     ids_that_are_used_up_while_a_question_is_open = 116_938, Pipe;
     a_call_that_found_no_room = 112, Pipe;
     an_answer_to_a_call_that_has_not_left = 11389, Pipe;
+    an_expired_session_with_the_last_id = 168_543, Http;
 }
 
 // proves: CN-1, CN-2, CN-7, F-LC-11

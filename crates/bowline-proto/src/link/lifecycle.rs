@@ -135,7 +135,10 @@ impl Link {
                 if let Some(carried) = &mut self.carried {
                     carried.renew_ids();
                 }
-                return self.wait_for(now, Cause::Ended(reason), now);
+                // Nobody's fault, and over at once: who waits to be made again goes on.
+                self.enter(now, State::Backoff, Cause::Ended(reason));
+                self.timer = Some(now);
+                return;
             }
             CloseReason::Negotiation(error) => {
                 let is_permanent = error.is_permanent();
