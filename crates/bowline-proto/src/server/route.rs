@@ -80,12 +80,20 @@ pub struct RequestContext {
     pub revision: Revision,
     /// What its client can do.
     pub capabilities: ClientCapabilities,
-    /// Who its client is, when it says so.
-    pub client_info: Option<Implementation>,
     /// The log messages that it wants.
     pub log_level: Option<LoggingLevel>,
     /// Where its progress goes.
     pub progress_token: Option<ProgressToken>,
+    /// What it says of who its client is: few ask.
+    client_info: Option<Box<str>>,
+}
+
+impl RequestContext {
+    /// Who the client is, when it says so. That decides nothing, so that a name which can't
+    /// be read is none.
+    pub fn client_info(&self) -> Option<Implementation> {
+        Implementation::from_json(self.client_info.as_deref()?).ok()
+    }
 }
 
 /// How a message is refused.
@@ -171,7 +179,7 @@ impl Router<'_, '_> {
         };
         let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
         let context = RequestContext {
-            client_info: decoded(keys::CLIENT_INFO, meta.client_info).map_err(optional)?,
+            client_info: meta.client_info.map(|info| info.as_str().into()),
             log_level: decoded(keys::LOG_LEVEL, meta.log_level).map_err(optional)?,
             progress_token: decoded(keys::PROGRESS_TOKEN, meta.progress_token).map_err(optional)?,
             revision,

@@ -290,7 +290,7 @@ fn a_request_brings_what_a_handler_needs() {
         panic!();
     };
     assert!(request.context.capabilities.sampling.is_some());
-    assert_eq!(request.context.client_info.unwrap().name, "c");
+    assert_eq!(request.context.client_info().unwrap().name, "c");
     assert_eq!(request.context.log_level, Some(LoggingLevel::Info));
     assert_eq!(request.context.progress_token, Some(5.into()));
     assert_eq!(request.context.revision, Revision::V2026_07_28);
