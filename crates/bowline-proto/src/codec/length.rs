@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::frame::CodecFault;
+use super::kinds::CodecFault;
 
 /// Bytes of a header block. One of a hundred bytes is long.
 pub(super) const MAX_HEADERS: usize = 8 * 1024;

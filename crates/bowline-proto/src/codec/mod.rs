@@ -10,10 +10,12 @@
 
 mod frame;
 mod hunter;
+mod kinds;
 mod length;
 mod sse;
 
-pub use frame::{CodecFault, Decoded, FrameDecoder, FrameLimits, Framing, Oversize, TooLarge};
+pub use frame::FrameDecoder;
+pub use kinds::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 pub use sse::{SseDecoder, SseItem, write_event};
 
 use bytes::BytesMut;
