@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Sleep, sleep_until};
 
 use super::shared::{Dispatch, Shared};
-use crate::transport::{BoxFuture, OpenError, Stream, Transport};
+use crate::transport::{self, BoxFuture, OpenError, Stream, Transport};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
@@ -31,7 +31,7 @@ const COALESCED: usize = 64 * 1024;
 const ROUNDS: usize = 32;
 
 type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
-type Ending = BoxFuture<'static, Option<String>>;
+type Ending = BoxFuture<'static, Option<transport::Ending>>;
 
 pub(super) struct Driver<T> {
     shared: Arc<Shared>,
@@ -151,8 +151,10 @@ impl<T: Transport> Driver<T> {
         let life = *life;
         self.ending = None;
         let now = self.shared.now();
-        let why = why.as_deref().unwrap_or("the peer closed the stream");
-        self.shared.lock().link.handle_end(now, life, why);
+        let why = why.unwrap_or_else(|| transport::Ending::new("the peer closed the stream"));
+        let mut core = self.shared.lock();
+        core.link.handle_end(now, life, &why.reason);
+        core.ending = Some(Arc::new(why));
         true
     }
 

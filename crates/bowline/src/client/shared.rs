@@ -13,6 +13,8 @@ use bowline_proto::{Agreement, Instant, Outcome, Payload, RequestKey};
 use tokio::sync::watch;
 use tokio::time::Instant as Moment;
 
+use crate::transport::Ending;
+
 /// What all have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -29,6 +31,8 @@ pub(crate) struct Core {
     pub(crate) agreement: Option<Arc<Agreement>>,
     /// The last change of state, and why.
     pub(crate) last: Option<Transition>,
+    /// How the last stream ended.
+    pub(crate) ending: Option<Arc<Ending>>,
     /// The driver, while it has nothing to do.
     pub(crate) driver: Option<Waker>,
 }
@@ -58,6 +62,7 @@ impl Shared {
                 slots: BTreeMap::new(),
                 agreement: None,
                 last: None,
+                ending: None,
                 driver: None,
             }),
             state,

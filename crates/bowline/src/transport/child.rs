@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::{OpenError, Peer, Stream, Transport};
+use super::{Ending, OpenError, Peer, Stream, Transport};
 use reaper::Reaped;
 use stderr::Tail;
 
@@ -189,19 +189,20 @@ struct Process {
 }
 
 impl Peer for Process {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<String>> + Send + '_>> {
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>> {
         Box::pin(async move {
             let status = tokio::time::timeout(STATUS, self.reaped.status()).await;
-            let mut words = match status {
-                Ok(Some(status)) => ended(status),
-                Ok(None) | Err(_) => "the server closed its output".to_owned(),
-            };
-            let tail = self.tail.text();
-            if !tail.is_empty() {
-                words += "; its last words: ";
-                words += &tail;
+            let mut ending = Ending::new("the server closed its output");
+            ending.status = status.ok().flatten();
+            if let Some(status) = ending.status {
+                ending.reason = ended(status);
             }
-            Some(words)
+            ending.stderr = self.tail.text();
+            if !ending.stderr.is_empty() {
+                ending.reason += "; its last words: ";
+                ending.reason += &ending.stderr;
+            }
+            Some(ending)
         })
     }
 }

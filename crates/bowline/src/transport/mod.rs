@@ -9,6 +9,7 @@ pub mod memory;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::process::ExitStatus;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -79,5 +80,30 @@ impl fmt::Debug for Stream {
 /// whoever that is.
 pub trait Peer: Send + 'static {
     /// Why the stream ended, which it just did. `None` when nobody knows.
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<String>> + Send + '_>>;
+    ///
+    /// Calls wait for this before they fail, so that they can say why: it should take a few
+    /// milliseconds at most.
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>>;
+}
+
+/// How a stream ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ending {
+    /// In words: short, and safe to show.
+    pub reason: String,
+    /// The exit status of a process.
+    pub status: Option<ExitStatus>,
+    /// The end of what it said on stderr, as it said it: 64 KiB at most.
+    pub stderr: String,
+}
+
+impl Ending {
+    /// An ending that is known in words only.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            ..Self::default()
+        }
+    }
 }
