@@ -151,6 +151,11 @@ impl Config {
         self
     }
 
+    /// How long a call may take that says nothing of its own.
+    pub fn usual_timeouts(&self) -> Timeouts {
+        self.call_timeouts
+    }
+
     /// Whether and when a silent server is asked for a sign of life. Default: never; a
     /// call that waits has its own timeout.
     pub fn keepalive(&mut self, keepalive: Option<Keepalive>) -> &mut Self {
@@ -162,6 +167,14 @@ impl Config {
     /// driver gives each connection another one, so that many don't try at the same time.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = seed;
+        self
+    }
+
+    /// The same, unless one was given.
+    pub fn seed_if_none(&mut self, seed: u64) -> &mut Self {
+        if self.seed == 0 {
+            self.seed = seed;
+        }
         self
     }
 

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::link::{LinkError, State};
 use bowline_proto::{Instant, Outcome, Payload, Sent};
 use bowline_types::ErrorObject;
+
+use crate::transport::Ending;
 
 /// What went wrong, in which operation, and what can be done about it.
 ///
@@ -48,6 +51,7 @@ struct Details {
     state: Option<State>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
+    ending: Option<Arc<Ending>>,
 }
 
 /// What kind of thing went wrong.
@@ -175,6 +179,12 @@ impl Error {
         self.0.details.attempts
     }
 
+    /// How the stream ended whose loss this is about, with a process's exit status and what
+    /// it said last.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.0.details.ending.as_deref()
+    }
+
     /// Whether the same may succeed another time.
     pub fn is_recoverable(&self) -> bool {
         match self.recovery() {
@@ -225,9 +235,21 @@ impl Error {
         self
     }
 
+    /// The same error, after a stream ended so.
+    pub(crate) fn after(mut self, ending: Option<Arc<Ending>>) -> Self {
+        self.0.details.ending = ending;
+        self
+    }
+
     /// The result of a call, or how it ended without one.
-    pub(crate) fn from_outcome(outcome: Outcome) -> Result<Payload, Self> {
-        let mut details = Details::default();
+    pub(crate) fn from_outcome(
+        outcome: Outcome,
+        ending: Option<Arc<Ending>>,
+    ) -> Result<Payload, Self> {
+        let mut details = Details {
+            ending,
+            ..Details::default()
+        };
         let (kind, message): (_, Cow<'static, str>) = match outcome {
             Outcome::Result(payload) => return Ok(payload),
             Outcome::Error(error) => {

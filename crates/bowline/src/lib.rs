@@ -12,7 +12,7 @@
 //! let (transport, _server) = memory::pair();
 //! let config = Config::new(Implementation::new("example", "1.0"));
 //! let client = Client::connect(transport, config).await?;
-//! let tools = client.call("tools/list", "").await?;
+//! let tools = client.call("tools/list", ()).await?;
 //! println!("{}", tools.as_str());
 //! # Ok(())
 //! # }
@@ -22,10 +22,11 @@ pub mod client;
 pub mod transport;
 
 mod error;
+mod panics;
 
-pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Transition};
-pub use bowline_proto::{Config, Payload, Timeouts};
+pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transition};
+pub use bowline_proto::{Agreement, Config, Limits, Payload, Stats, Timeouts};
 /// The messages themselves.
 pub use bowline_types as types;
-pub use client::Client;
+pub use client::{Client, ClientConfig};
 pub use error::{Error, ErrorKind, Recovery};

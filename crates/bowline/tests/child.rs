@@ -33,7 +33,7 @@ async fn a_child_answers_dies_and_is_started_again() {
     ));
     let client = Client::start(echo(), link);
     client.ready().await.expect("it starts");
-    let answer = client.call("tools/call", r#""name":"x""#).await;
+    let answer = client.call("tools/call", r#"{"name":"x"}"#).await;
     assert!(
         answer
             .expect("an answer")
@@ -41,14 +41,14 @@ async fn a_child_answers_dies_and_is_started_again() {
             .contains(r#""name":"x""#)
     );
 
-    let error = client.call("tools/call", r#""name":"die""#).await;
+    let error = client.call("tools/call", r#"{"name":"die"}"#).await;
     let error = error.expect_err("it dies");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
     let words = error.to_string();
     assert!(words.contains("I was told to die"), "{words}");
 
     client.ready().await.expect("it is started again");
-    let answer = client.call("tools/call", r#""name":"y""#).await;
+    let answer = client.call("tools/call", r#"{"name":"y"}"#).await;
     answer.expect("the next one answers");
     client.stop().await;
     assert_eq!(client.state(), State::Closed);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bowline::client::Retry;
 use bowline::transport::memory::{Acceptor, pair};
 use bowline::types::common::Implementation;
 use bowline::types::{Era, Method, Revision, Revisions};
@@ -94,12 +95,12 @@ async fn calls_are_answered_in_both_eras() {
         assert_eq!(client.state(), State::Ready);
         let agreement = client.agreement().expect("it is ready");
         assert_eq!(agreement.revision.era(), era);
-        let echo = client.call("tools/call", r#""name":"x""#).await;
+        let echo = client.call("tools/call", r#"{"name":"x"}"#).await;
         assert!(echo.expect("a result").as_str().contains(r#""name":"x""#));
         client.stop().await;
         assert_eq!(client.state(), State::Closed);
         let after = client
-            .call("tools/list", "")
+            .call("tools/list", ())
             .await
             .expect_err("it is stopped");
         assert_eq!(after.kind(), ErrorKind::Shutdown);
@@ -114,7 +115,7 @@ async fn many_calls_at_once_each_have_their_answer() {
         let client = client.clone();
         calls.spawn(async move {
             let params = format!(r#""name":"{number}""#);
-            let answer = client.call("tools/call", params.clone()).await;
+            let answer = client.call("tools/call", format!("{{{params}}}")).await;
             assert!(answer.expect("a result").as_str().contains(&params));
         });
     }
@@ -127,7 +128,7 @@ async fn many_calls_at_once_each_have_their_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_answered_times_out() {
     let client = connected(Manner::Hangs).await;
-    let call = client.call("tools/call", r#""name":"x""#);
+    let call = client.call("tools/call", r#"{"name":"x"}"#);
     let error = call
         .timeout(Duration::from_secs(5))
         .await
@@ -141,11 +142,11 @@ async fn a_call_that_is_not_answered_times_out() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_fails_its_calls_and_is_connected_again() {
     let client = connected(Manner::Dies).await;
-    let error = client.call("tools/call", r#""name":"x""#).await;
+    let error = client.call("tools/call", r#"{"name":"x"}"#).await;
     let error = error.expect_err("it died");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
     assert_eq!(error.may_have_run(), Some(true));
-    let error = client.call("tools/list", "").await.expect_err("it is gone");
+    let error = client.call("tools/list", ()).await.expect_err("it is gone");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.next_attempt() > Some(Duration::ZERO));
     client.ready().await.expect("it comes back");
@@ -172,8 +173,8 @@ async fn a_patient_call_outlives_a_server() {
     let client = Client::connect(transport, config())
         .await
         .expect("it answers");
-    let call = client.call("tools/call", r#""name":"x""#);
-    let answer = call.wait_for_ready().idempotent().await;
+    let call = client.call("tools/call", r#"{"name":"x"}"#);
+    let answer = call.retry(Retry::Idempotent).await;
     answer.expect("the second server answers");
 }
 
@@ -192,7 +193,7 @@ async fn a_dropped_call_is_cancelled_and_nothing_is_left() {
     stream.write_all(answer.as_bytes()).await.expect("it reads");
     client.ready().await.expect("it is answered");
     {
-        let call = client.call("tools/call", r#""name":"x""#);
+        let call = client.call("tools/call", r#"{"name":"x"}"#);
         let waited = tokio::time::timeout(Duration::from_secs(1), call).await;
         assert!(waited.is_err());
     }
@@ -208,7 +209,7 @@ async fn a_dropped_call_is_cancelled_and_nothing_is_left() {
 async fn stopping_ends_what_waits() {
     let client = connected(Manner::Hangs).await;
     let calling = client.clone();
-    let call = tokio::spawn(async move { calling.call("tools/call", r#""name":"x""#).await });
+    let call = tokio::spawn(async move { calling.call("tools/call", r#"{"name":"x"}"#).await });
     while client.history().is_empty() || !call.is_finished() && client.state() == State::Ready {
         tokio::task::yield_now().await;
         if tokio::time::timeout(Duration::from_millis(1), client.stop())

@@ -40,6 +40,11 @@ impl LinkConfig {
         }
     }
 
+    /// The configuration of each connection.
+    pub fn connection(&mut self) -> &mut Config {
+        &mut self.connection
+    }
+
     /// How long to wait between attempts. Default: 1 s to 30 s.
     pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
         self.backoff = backoff;

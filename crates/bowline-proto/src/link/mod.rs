@@ -130,6 +130,11 @@ impl Link {
         self.history.iter()
     }
 
+    /// How often the state has changed.
+    pub fn transitions(&self) -> u64 {
+        self.history.total()
+    }
+
     /// The number of the session: how many handshakes have succeeded.
     pub fn session(&self) -> u64 {
         self.session

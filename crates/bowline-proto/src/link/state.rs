@@ -168,21 +168,30 @@ impl fmt::Display for Transition {
 
 /// The last changes of state, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct History(VecDeque<Transition>);
+pub(super) struct History {
+    last: VecDeque<Transition>,
+    total: u64,
+}
 
 impl History {
     /// Changes that are remembered.
     const LENGTH: usize = 64;
 
     pub(super) fn push(&mut self, transition: Transition) {
-        if self.0.len() == Self::LENGTH && !defect::is(Defect::UnboundedHistory) {
-            self.0.pop_front();
+        if self.last.len() == Self::LENGTH && !defect::is(Defect::UnboundedHistory) {
+            self.last.pop_front();
         }
-        self.0.push_back(transition);
+        self.last.push_back(transition);
+        self.total += 1;
     }
 
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Transition> {
-        self.0.iter()
+        self.last.iter()
+    }
+
+    /// Changes altogether, those that are forgotten included.
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 }
 
@@ -203,7 +212,7 @@ mod tests {
                 session: 0,
             });
         }
-        assert_eq!(history.iter().len(), 64);
+        assert_eq!((history.iter().len(), history.total()), (64, 65));
         assert_eq!(history.iter().next().unwrap().at, Instant::from_nanos(1));
     }
 }

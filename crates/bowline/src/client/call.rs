@@ -1,52 +1,92 @@
-//! A call under way.
+//! A call before it is made.
 
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::borrow::Cow;
+use std::fmt;
+use std::future::IntoFuture;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bowline_proto::link::{CallKey, LinkCall};
-use bowline_proto::{CallRequest, Payload, Timeouts};
+use bowline_proto::link::LinkCall;
+use bowline_proto::{CallRequest, Timeouts};
 use bowline_types::meta::RequestMeta;
+use bowline_types::progress::ProgressParams;
 
+use super::answer::Answer;
+use super::params::Params;
 use super::shared::{Shared, Slot};
 use crate::error::Error;
 
+pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
+
 /// A call that has not been made yet. Await it to make it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let result = client
+///     .call("tools/call", r#"{"name":"copy"}"#)
+///     .timeout(Duration::from_secs(5))
+///     .on_progress(|progress| println!("{:?}", progress.message))
+///     .await?;
+/// println!("{}", result.as_str());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call is made when it is awaited"]
-#[derive(Debug)]
 pub struct Call<'c> {
     shared: &'c Arc<Shared>,
-    method: String,
-    request: CallRequest,
-    timeouts: Timeouts,
+    method: Cow<'static, str>,
+    params: Params,
+    meta: Option<RequestMeta>,
+    timeout: Option<Duration>,
+    max_total: Option<Duration>,
     wait_for_ready: bool,
-    is_idempotent: bool,
+    retry: Retry,
+    wants_progress: bool,
+    on_progress: Option<OnProgress>,
+}
+
+/// Which calls are made again when their connection is lost. Those that are wait for the
+/// next one, within their own time, and are made again as often as
+/// [`LinkConfig::max_retries`](crate::LinkConfig::max_retries) says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Retry {
+    /// None.
+    #[default]
+    Never,
+    /// One that the server has certainly not seen.
+    NotSent,
+    /// Any: it only reads, or doing it twice is the same as doing it once.
+    Idempotent,
 }
 
 impl<'c> Call<'c> {
-    pub(super) fn new(shared: &'c Arc<Shared>, request: CallRequest, method: String) -> Self {
-        let timeouts = Timeouts::new(Duration::from_secs(30), Duration::from_secs(600));
+    pub(super) fn new(shared: &'c Arc<Shared>, method: Cow<'static, str>, params: Params) -> Self {
         Self {
             shared,
             method,
-            request,
-            timeouts,
+            params,
+            meta: None,
+            timeout: None,
+            max_total: None,
             wait_for_ready: false,
-            is_idempotent: false,
+            retry: Retry::Never,
+            wants_progress: false,
+            on_progress: None,
         }
     }
 
-    /// How long it may take without an answer. Default 30 s.
+    /// How long it may take without an answer or progress. Default: as
+    /// [configured](crate::Config::call_timeouts), 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.idle = timeout;
+        self.timeout = Some(timeout);
         self
     }
 
-    /// How long it may take altogether. Default 10 min.
+    /// How long it may take altogether. Default: as configured, 10 min.
     pub fn max_total(mut self, total: Duration) -> Self {
-        self.timeouts.total = total;
+        self.max_total = Some(total);
         self
     }
 
@@ -56,120 +96,96 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// It may be made twice: with [`wait_for_ready`](Self::wait_for_ready) it is made again
-    /// when its connection is lost.
-    pub fn idempotent(mut self) -> Self {
-        self.is_idempotent = true;
+    /// When it is made again after its connection was lost. Any but [`Retry::Never`] also
+    /// [waits](Self::wait_for_ready) for a connection.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
         self
     }
 
-    /// Adds entries to `_meta`.
+    /// Adds entries to `_meta`, in place of those in the parameters.
     pub fn meta(mut self, meta: RequestMeta) -> Self {
-        self.request = self.request.meta(meta);
+        self.meta = Some(meta);
         self
     }
 
-    fn make(self) -> Result<Pending, Error> {
-        let mut call = LinkCall::new(self.request.timeouts(self.timeouts));
-        if self.wait_for_ready {
-            call = call.wait_for_ready();
-        }
-        if self.is_idempotent {
-            call = call.idempotent();
-        }
-        let made = self.shared.with(|core, now| {
+    /// Asks the server to report progress, and runs `callback` for each report in the task
+    /// that awaits the call. Of more than 32 that wait the latest are kept.
+    pub fn on_progress(mut self, callback: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(callback));
+        self.with_progress()
+    }
+
+    /// Asks the server to report progress: see [`Answer::progress`].
+    pub fn with_progress(mut self) -> Self {
+        self.wants_progress = true;
+        self
+    }
+
+    /// Makes the call now. Its answer can be awaited later.
+    pub fn send(self) -> Answer {
+        self.into_future()
+    }
+
+    fn make(self) -> Result<Answer, Error> {
+        let shared = Arc::clone(self.shared);
+        let method = self.method.clone();
+        let (call, on_progress) = self.prepare()?;
+        let made = shared.with(|core, now| {
             let key = core.link.call(now, call)?;
             core.slots.insert(key, Slot::default());
             Ok(key)
         });
         match made {
-            Ok(key) => Ok(Pending {
-                shared: Arc::clone(self.shared),
-                key,
-                method: self.method,
-                is_done: false,
-            }),
-            Err(error) => {
-                let error = Error::from_link(error, |at| self.shared.until(at));
-                Err(error.in_operation(self.method))
-            }
+            Ok(key) => Ok(Answer::pending(shared, key, method, on_progress)),
+            Err(error) => Err(Error::from_link(error, |at| shared.until(at))),
         }
+    }
+
+    fn prepare(self) -> Result<(LinkCall, Option<OnProgress>), Error> {
+        let params = self.params.check()?;
+        let mut request = CallRequest::new(self.method, params.members);
+        if let Some(meta) = self.meta.or(params.meta) {
+            request = request.meta(meta);
+        }
+        if self.timeout.is_some() || self.max_total.is_some() {
+            let usual = self.shared.call_timeouts;
+            let idle = self.timeout.unwrap_or(usual.idle);
+            let total = self.max_total.unwrap_or(usual.total);
+            request = request.timeouts(Timeouts::new(idle, total));
+        }
+        if self.wants_progress {
+            request = request.wants_progress();
+        }
+        let mut call = LinkCall::new(request);
+        if self.wait_for_ready || self.retry != Retry::Never {
+            call = call.wait_for_ready();
+        }
+        if self.retry == Retry::Idempotent {
+            call = call.idempotent();
+        }
+        Ok((call, self.on_progress))
     }
 }
 
 impl IntoFuture for Call<'_> {
-    type Output = Result<Payload, Error>;
+    type Output = <Answer as Future>::Output;
     type IntoFuture = Answer;
 
     /// Makes the call. Dropping the future cancels it: the server is told once, and an
     /// answer that comes nevertheless is dropped.
     fn into_future(self) -> Answer {
-        Answer(match self.make() {
-            Ok(pending) => State::Pending(pending),
-            Err(error) => State::Refused(Some(error)),
-        })
+        let method = self.method.clone();
+        let made = self.make();
+        made.unwrap_or_else(|error| Answer::refused(error.in_operation(method)))
     }
 }
 
-/// The answer to a call. Dropping it cancels the call.
-#[derive(Debug)]
-pub struct Answer(State);
-
-#[derive(Debug)]
-enum State {
-    Pending(Pending),
-    Refused(Option<Error>),
-}
-
-impl Future for Answer {
-    type Output = Result<Payload, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            State::Pending(pending) => pending.poll(cx),
-            State::Refused(error) => match error.take() {
-                Some(error) => Poll::Ready(Err(error)),
-                None => Poll::Pending,
-            },
-        }
-    }
-}
-
-/// A call that was made.
-#[derive(Debug)]
-struct Pending {
-    shared: Arc<Shared>,
-    key: CallKey,
-    method: String,
-    is_done: bool,
-}
-
-impl Pending {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Payload, Error>> {
-        let mut core = self.shared.lock();
-        let Some(slot) = core.slots.get_mut(&self.key) else {
-            return Poll::Pending;
-        };
-        let Some(outcome) = slot.outcome.take() else {
-            slot.waker = Some(cx.waker().clone());
-            return Poll::Pending;
-        };
-        core.slots.remove(&self.key);
-        drop(core);
-        self.is_done = true;
-        let method = std::mem::take(&mut self.method);
-        Poll::Ready(Error::from_outcome(outcome).map_err(|error| error.in_operation(method)))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        self.shared.with(|core, now| {
-            core.slots.remove(&self.key);
-            core.link.cancel(now, self.key, "no longer wanted");
-        });
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("method", &self.method)
+            .field("params", &self.params)
+            .finish_non_exhaustive()
     }
 }

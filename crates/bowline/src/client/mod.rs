@@ -1,23 +1,43 @@
 //! The client.
+//!
+//! [`Client`] is the handle. [`ClientConfig`] says who it is and who answers the server,
+//! [`Call`] and [`Answer`] are a call before and after it is made, [`Router`] hands out
+//! notifications.
 
+mod answer;
 mod call;
+mod config;
 mod driver;
+mod input;
+mod io;
+mod params;
+mod requests;
+mod router;
 mod shared;
+mod states;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use bowline_proto::link::{Link, LinkConfig, State, Transition};
-use bowline_proto::{Agreement, CallRequest, Config, IdCounter};
-use bytes::Bytes;
-use tokio::sync::watch;
-use tokio::time::Instant as Moment;
+use bowline_proto::link::{Cause, State, Stop, Transition};
+use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
+use bowline_types::Revision;
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::common::Implementation;
+use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind};
 use crate::transport::Transport;
 use driver::Driver;
-use shared::Shared;
+use shared::{Shared, Slot};
 
-pub use call::{Answer, Call};
+pub use answer::{Answer, CancelHandle};
+pub use call::{Call, Retry};
+pub use config::ClientConfig;
+pub use params::Params;
+pub use requests::{Reply, ServerRequest};
+pub use router::{HandlerId, Router, ServerNotification};
+pub use states::StateChanges;
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
 ///
@@ -42,25 +62,42 @@ impl Drop for StopOnDrop {
 impl Client {
     /// Connects to a server, and waits until it is ready.
     ///
-    /// Must be called within a tokio runtime. Cancel safe: dropping the future closes the
-    /// connection.
+    /// Cancel safe: dropping the future closes the connection.
     ///
     /// # Errors
     ///
     /// When the first error is permanent: the command doesn't exist, no revision is common,
-    /// authorization is refused. Other errors are tried again; see [`Client::start`] for a
-    /// handle that doesn't wait.
-    pub async fn connect(transport: impl Transport, config: Config) -> Result<Self, Error> {
-        let client = Self::start(transport, LinkConfig::new(config));
-        client.ready().await?;
-        Ok(client)
+    /// authorization is refused. Other errors are tried again, until
+    /// [`connect_timeout`](ClientConfig::connect_timeout); see [`Client::start`] for a handle
+    /// that doesn't wait.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with time and I/O.
+    pub async fn connect(
+        transport: impl Transport,
+        config: impl Into<ClientConfig>,
+    ) -> Result<Self, Error> {
+        let config = config.into();
+        let patience = config.connect_timeout;
+        let client = Self::start(transport, config);
+        let Some(patience) = patience else {
+            client.ready().await?;
+            return Ok(client);
+        };
+        match timeout(patience, client.ready()).await {
+            Ok(ready) => ready.map(|()| client),
+            Err(_) => Err(client.late(patience)),
+        }
     }
 
-    /// Begins to connect, and returns at once. Must be called within a tokio runtime.
-    pub fn start(transport: impl Transport, config: LinkConfig) -> Self {
-        let clock = Moment::now();
-        let link = Link::new(bowline_proto::Instant::START, config, IdCounter::new());
-        let shared = Arc::new(Shared::new(clock, link));
+    /// Begins to connect, and returns at once.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with time and I/O.
+    pub fn start(transport: impl Transport, config: impl Into<ClientConfig>) -> Self {
+        let shared = Arc::new(Shared::new(config.into()));
         tokio::spawn(Driver::new(Arc::clone(&shared), transport));
         Self {
             _stop: Arc::new(StopOnDrop(Arc::clone(&shared))),
@@ -74,8 +111,9 @@ impl Client {
     ///
     /// When the client is stopped, or gives up for good.
     pub async fn ready(&self) -> Result<(), Error> {
-        let mut changes = self.state_changes();
+        let mut changes = self.shared.state.subscribe();
         loop {
+            changes.mark_unchanged();
             match self.state() {
                 State::Ready => return Ok(()),
                 State::Closing | State::Closed => return Err(self.why_closed()),
@@ -92,9 +130,9 @@ impl Client {
         self.shared.lock().link.state()
     }
 
-    /// Where the connection stands, and every change. A slow reader sees the latest.
-    pub fn state_changes(&self) -> watch::Receiver<State> {
-        self.shared.state.subscribe()
+    /// Every change of state from now on.
+    pub fn state_changes(&self) -> StateChanges {
+        StateChanges::new(&self.shared)
     }
 
     /// The last 64 changes of state, oldest first.
@@ -107,24 +145,81 @@ impl Client {
         self.shared.lock().agreement.clone()
     }
 
-    /// Calls a method. `params` are the members of its parameters, without braces.
-    pub fn call(&self, method: impl Into<String>, params: impl Into<Bytes>) -> Call<'_> {
-        let method = method.into();
-        let request = CallRequest::new(method.clone(), params);
-        Call::new(&self.shared, request, method)
+    /// Who the server says it is, the last time that it did.
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.agreement()?.server_info.clone()
     }
 
-    /// Sends a notification. `params` are as for [`call`](Self::call).
+    /// What the server can do, as it said the last time.
+    pub fn capabilities(&self) -> Option<ServerCapabilities> {
+        Some(self.agreement()?.capabilities.clone())
+    }
+
+    /// The revision that was agreed, the last time.
+    pub fn revision(&self) -> Option<Revision> {
+        Some(self.agreement()?.revision)
+    }
+
+    /// How many sessions there have been: each has one more than the one before.
+    pub fn session(&self) -> u64 {
+        self.shared.lock().link.session()
+    }
+
+    /// Calls that have not ended.
+    pub fn pending(&self) -> usize {
+        self.shared.lock().link.pending()
+    }
+
+    /// What happened that has no other trace.
+    pub fn stats(&self) -> Stats {
+        self.shared.lock().link.stats()
+    }
+
+    /// Who wants which notifications.
+    pub fn notifications(&self) -> &Router {
+        &self.shared.router
+    }
+
+    /// Calls a method. The answer is the result as it came.
+    pub fn call(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Into<Params>,
+    ) -> Call<'_> {
+        Call::new(&self.shared, method.into(), params.into())
+    }
+
+    /// Asks for a sign of life. In the stateless era, which has no `ping`, the server is
+    /// asked what it can do instead.
+    ///
+    /// Dropping the future cancels it.
+    pub fn ping(&self) -> Answer {
+        let made = self.shared.with(|core, now| {
+            let key = core.link.ping(now)?;
+            core.slots.insert(key, Slot::default());
+            Ok(key)
+        });
+        match made {
+            Ok(key) => Answer::pending(Arc::clone(&self.shared), key, "ping".into(), None),
+            Err(error) => {
+                let error = Error::from_link(error, |at| self.shared.until(at));
+                Answer::refused(error.in_operation("ping"))
+            }
+        }
+    }
+
+    /// Sends a notification.
     ///
     /// # Errors
     ///
-    /// When it can't be sent now.
-    pub fn notify(&self, method: &str, params: impl Into<Bytes>) -> Result<(), Error> {
-        let notified = self.shared.with(|core, _| core.link.notify(method, params));
-        notified.map_err(|error| {
-            let error = Error::from_link(error, |at| self.shared.until(at));
-            error.in_operation(method.to_owned())
-        })
+    /// When it can't be sent now, or the parameters are no object.
+    pub fn notify(&self, method: &str, params: impl Into<Params>) -> Result<(), Error> {
+        let notified = params.into().check().and_then(|params| {
+            let body = params.with_meta();
+            let notified = self.shared.with(|core, _| core.link.notify(method, body));
+            notified.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+        });
+        notified.map_err(|error| error.in_operation(method.to_owned()))
     }
 
     /// Tries to connect now, instead of waiting. Whether there was a wait.
@@ -133,22 +228,45 @@ impl Client {
     }
 
     /// Stops for good: what waits ends at once, and the transport is closed. Every stop
-    /// succeeds, and returns when the client is closed. Cancel safe.
-    pub async fn stop(&self) {
-        let mut changes = self.state_changes();
-        self.shared.with(|core, now| core.link.stop(now));
+    /// succeeds, and returns when the client is closed; it tells whether it was the first
+    /// one. Cancel safe.
+    pub async fn stop(&self) -> Stop {
+        let mut changes = self.shared.state.subscribe();
+        let stop = self.shared.with(|core, now| core.link.stop(now));
         while self.state() != State::Closed && changes.changed().await.is_ok() {}
+        stop
     }
 
     fn why_closed(&self) -> Error {
         let core = self.shared.lock();
-        let causes = core
-            .link
-            .history()
-            .map(|transition| transition.cause.to_string());
-        match causes.last() {
-            Some(cause) => Error::new(ErrorKind::Transport, cause).in_operation("connect"),
-            None => Error::new(ErrorKind::Shutdown, "").in_operation("connect"),
-        }
+        let last = core.link.history().last();
+        let (kind, words) = match last.map(|transition| &transition.cause) {
+            None | Some(Cause::Stopped | Cause::Drained) => (ErrorKind::Shutdown, String::new()),
+            Some(cause) => (kind_of(cause), cause.to_string()),
+        };
+        let error = Error::new(kind, words).after(core.ending.clone());
+        error.in_operation("connect")
+    }
+
+    /// Connecting took too long: what happened last may say why.
+    fn late(&self, patience: std::time::Duration) -> Error {
+        let core = self.shared.lock();
+        let failed = |it: &&Transition| it.to == State::Backoff;
+        let last = core.link.history().filter(failed).last();
+        let words = match last {
+            Some(failed) => format!("after {patience:?}; the last attempt: {}", failed.cause),
+            None => format!("after {patience:?}, while {}", core.link.state()),
+        };
+        let error = Error::new(ErrorKind::Timeout, words).after(core.ending.clone());
+        error.in_operation("connect")
+    }
+}
+
+fn kind_of(cause: &Cause) -> ErrorKind {
+    match cause {
+        Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(_))) => ErrorKind::JsonRpc,
+        Cause::Ended(CloseReason::Negotiation(_) | CloseReason::Peer(_)) => ErrorKind::Protocol,
+        Cause::Ended(CloseReason::Refused(_)) => ErrorKind::Auth,
+        _ => ErrorKind::Transport,
     }
 }

@@ -3,81 +3,125 @@
 //! The core sits behind a short lock: a call enters it directly, and a dropped future leaves
 //! it at once. Nothing is awaited, decoded or woken while it is held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{CallKey, Link, LinkEvent, State, Transition};
-use bowline_proto::{Agreement, Instant, Outcome, Payload, RequestKey};
+use bowline_proto::link::{CallKey, Link, LinkEvent, State};
+use bowline_proto::{Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Timeouts};
+use bowline_types::Revision;
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::Instant as Moment;
 
+use super::config::ClientConfig;
+use super::requests::{Handlers, Running, ServerRequest};
+use super::router::Router;
+use crate::error::Error;
 use crate::transport::Ending;
+
+/// Reports of progress that wait for the one who asked. Of more, the latest are kept.
+const PROGRESS: usize = 32;
 
 /// What all have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
     core: Mutex<Core>,
-    pub(crate) state: watch::Sender<State>,
+    pub(super) state: watch::Sender<State>,
+    pub(super) router: Router,
+    pub(super) handlers: Handlers,
+    pub(super) running: Running,
+    pub(super) call_timeouts: Timeouts,
     clock: Moment,
 }
 
 /// The link, and who waits for what.
 #[derive(Debug)]
-pub(crate) struct Core {
-    pub(crate) link: Link,
-    pub(crate) slots: BTreeMap<CallKey, Slot>,
-    pub(crate) agreement: Option<Arc<Agreement>>,
-    /// The last change of state, and why.
-    pub(crate) last: Option<Transition>,
-    /// How the last stream ended.
-    pub(crate) ending: Option<Arc<Ending>>,
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) slots: BTreeMap<CallKey, Slot>,
+    pub(super) agreement: Option<Arc<Agreement>>,
+    /// How the last stream ended, until there is another one.
+    pub(super) ending: Option<Arc<Ending>>,
     /// The driver, while it has nothing to do.
-    pub(crate) driver: Option<Waker>,
+    pub(super) driver: Option<Waker>,
 }
 
 /// Where the outcome of a call is put.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
-    pub(crate) outcome: Option<Outcome>,
-    pub(crate) waker: Option<Waker>,
+pub(super) struct Slot {
+    pub(super) outcome: Option<Outcome>,
+    /// Why it was given up by us, where that says more than the outcome.
+    pub(super) failure: Option<Error>,
+    pub(super) waker: Option<Waker>,
+    pub(super) progress: VecDeque<Payload>,
+    /// Handlers that answer what the server asks before it goes on.
+    pub(super) input: Option<AbortHandle>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(input) = &self.input {
+            input.abort();
+        }
+    }
 }
 
 /// What is to be done after the lock is released.
 #[derive(Debug, Default)]
-pub(crate) struct Dispatch {
-    pub(crate) wakers: Vec<Waker>,
-    pub(crate) notifications: Vec<(Box<str>, Option<Payload>)>,
-    pub(crate) requests: Vec<RequestKey>,
-    pub(crate) state: Option<State>,
+pub(super) struct Dispatch {
+    pub(super) wakers: Vec<Waker>,
+    pub(super) events: Vec<Told>,
+    pub(super) state: Option<State>,
+}
+
+/// Something for a handler.
+#[derive(Debug)]
+pub(super) enum Told {
+    Notification(Box<str>, Option<Payload>),
+    Request(RequestKey, ServerRequest),
+    Cancelled(RequestKey),
+    Input(CallKey, Payload),
+    /// The connection is gone, and with it all requests of the server.
+    Gone,
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Moment, link: Link) -> Self {
+    /// Begins with a configuration, which is checked.
+    pub(super) fn new(mut config: ClientConfig) -> Self {
+        let connection = config.link.connection();
+        connection.seed_if_none(chance());
+        let call_timeouts = connection.usual_timeouts();
+        let link = Link::new(Instant::START, config.link, IdCounter::new());
         let (state, _) = watch::channel(link.state());
+        let core = Core {
+            link,
+            slots: BTreeMap::new(),
+            agreement: None,
+            ending: None,
+            driver: None,
+        };
         Self {
-            core: Mutex::new(Core {
-                link,
-                slots: BTreeMap::new(),
-                agreement: None,
-                last: None,
-                ending: None,
-                driver: None,
-            }),
+            core: Mutex::new(core),
             state,
-            clock,
+            router: config.router,
+            handlers: config.handlers,
+            running: Running::default(),
+            call_timeouts,
+            clock: Moment::now(),
         }
     }
 
     /// The core. A panic while it was held is contained: its tables are consistent between
     /// any two of its methods.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with the core, and wakes the driver if it sleeps.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
         let mut core = self.lock();
         let done = work(&mut core, now);
@@ -90,25 +134,39 @@ impl Shared {
     }
 
     /// Now, on the clock of the core.
-    pub(crate) fn now(&self) -> Instant {
+    pub(super) fn now(&self) -> Instant {
         let nanos = self.clock.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// A moment of the core, on the clock of the runtime.
-    pub(crate) fn moment(&self, at: Instant) -> Moment {
-        self.clock + at.since(Instant::START)
+    pub(super) fn moment(&self, at: Instant) -> Moment {
+        let since = at.since(Instant::START);
+        // A moment that the runtime can't tell is one that never comes.
+        let never = Duration::from_secs(60 * 60 * 24 * 365);
+        self.clock + since.min(self.clock.elapsed() + never)
+    }
+
+    /// The next report of progress of a call.
+    pub(super) fn next_progress(&self, call: CallKey) -> Option<Payload> {
+        self.lock().slots.get_mut(&call)?.progress.pop_front()
     }
 
     /// How long it is until a moment of the core.
-    pub(crate) fn until(&self, at: Instant) -> Duration {
+    pub(super) fn until(&self, at: Instant) -> Duration {
         at.since(self.now())
     }
 }
 
+/// What pauses are drawn from: another number in each client, so that many don't try at the
+/// same time. It needs not be hard to guess.
+fn chance() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
 impl Core {
     /// Takes what the link has to tell, for somebody to do without the lock.
-    pub(crate) fn take_events(&mut self, dispatch: &mut Dispatch) {
+    pub(super) fn take_events(&mut self, dispatch: &mut Dispatch) {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Ended { call, outcome } => {
@@ -117,18 +175,56 @@ impl Core {
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
+                LinkEvent::Progress { call, params } => {
+                    if let Some(slot) = self.slots.get_mut(&call) {
+                        slot.report(params);
+                        dispatch.wakers.extend(slot.waker.take());
+                    }
+                }
                 LinkEvent::State(transition) => {
+                    if transition.from == State::Ready {
+                        dispatch.events.push(Told::Gone);
+                    }
                     dispatch.state = Some(transition.to);
-                    self.last = Some(transition);
                 }
                 LinkEvent::Ready { agreement, .. } => self.agreement = Some(Arc::from(agreement)),
                 LinkEvent::Notification { method, params } => {
-                    dispatch.notifications.push((method, params));
+                    dispatch.events.push(Told::Notification(method, params));
                 }
-                LinkEvent::Request { request, .. } => dispatch.requests.push(request),
-                // Features that this handle doesn't offer yet.
-                _ => {}
+                LinkEvent::Request {
+                    request,
+                    method,
+                    params,
+                } => {
+                    let revision = self.link.revision().unwrap_or(Revision::LATEST);
+                    let asked = ServerRequest::new(method, params, revision);
+                    dispatch.events.push(Told::Request(request, asked));
+                }
+                LinkEvent::RequestCancelled(request) => {
+                    dispatch.events.push(Told::Cancelled(request));
+                }
+                LinkEvent::InputRequired { call, result, .. } => {
+                    dispatch.events.push(Told::Input(call, result));
+                }
+                other => tracing::debug!(?other, "an event that nobody waits for"),
             }
         }
+    }
+}
+
+impl Slot {
+    /// Wakes whoever polls when something is there.
+    pub(super) fn wait(&mut self, cx: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
+        }
+    }
+
+    fn report(&mut self, params: Payload) {
+        if self.progress.len() == PROGRESS {
+            self.progress.pop_front();
+        }
+        self.progress.push_back(params);
     }
 }

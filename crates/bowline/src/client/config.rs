@@ -1,0 +1,129 @@
+//! The configuration of a client.
+
+use std::future::Future;
+use std::time::Duration;
+
+use bowline_proto::Config;
+use bowline_proto::link::{Backoff, LinkConfig};
+use bowline_types::ErrorObject;
+use bowline_types::common::Implementation;
+use bowline_types::method::Request;
+
+use super::requests::{Handlers, Reply, ServerRequest};
+use super::router::Router;
+
+/// The configuration of a client: who it is, how it connects, and who answers the server.
+///
+/// Made from what it is about: an [`Implementation`] for all defaults, or a [`Config`] or a
+/// [`LinkConfig`].
+///
+/// ```
+/// use std::time::Duration;
+/// use bowline::client::ClientConfig;
+/// use bowline::types::common::Implementation;
+/// use bowline::types::method::requests;
+/// use bowline::types::roots::{ListRootsResult, Root};
+///
+/// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
+/// config.connect_timeout(Some(Duration::from_secs(5)));
+/// config.connection().limits().max_pending(100);
+/// config.answer::<requests::ListRoots, _, _>(|_| async {
+///     Ok(ListRootsResult::new([Root::new("file:///tmp")]))
+/// });
+/// config.router().on("notifications/message", |note| async move {
+///     println!("{}", note.params().map_or("", |params| params.as_str()));
+/// });
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    pub(super) link: LinkConfig,
+    pub(super) connect_timeout: Option<Duration>,
+    pub(super) router: Router,
+    pub(super) handlers: Handlers,
+}
+
+impl ClientConfig {
+    /// The defaults, for a client of this name.
+    pub fn new(client_info: Implementation) -> Self {
+        Self::from(Config::new(client_info))
+    }
+
+    /// What one connection is like: revisions, capabilities, timeouts, limits.
+    pub fn connection(&mut self) -> &mut Config {
+        self.link.connection()
+    }
+
+    /// What lies between two connections.
+    pub fn link(&mut self) -> &mut LinkConfig {
+        &mut self.link
+    }
+
+    /// How long to wait between attempts. Default: 1 s to 30 s.
+    pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
+        self.link.backoff(backoff);
+        self
+    }
+
+    /// How long [`Client::connect`](super::Client::connect) waits for a server that is ready.
+    /// Default 30 s: what a server that is installed first may take. `None` waits as long as
+    /// it is tried.
+    pub fn connect_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Who wants which notifications. What is added here misses none.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// Answers a request of the server, of the protocol. What the client can do has to be
+    /// declared as well: see [`Config::capabilities`].
+    pub fn answer<R, F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        R: Request,
+        R::Params: Send,
+        R::Result: Send,
+        F: Fn(R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R::Result, ErrorObject>> + Send + 'static,
+    {
+        self.handlers.add_typed::<R, F, Fut>(handler);
+        self
+    }
+
+    /// Answers a request of the server, whatever its method is. Without a handler a request
+    /// is answered with "method not found".
+    ///
+    /// A handler is dropped when the server no longer wants its answer.
+    pub fn answer_raw<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self
+    where
+        F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Reply> + Send + 'static,
+    {
+        self.handlers.add(method.into(), handler);
+        self
+    }
+}
+
+impl From<Implementation> for ClientConfig {
+    fn from(client_info: Implementation) -> Self {
+        Self::new(client_info)
+    }
+}
+
+impl From<Config> for ClientConfig {
+    fn from(connection: Config) -> Self {
+        Self::from(LinkConfig::new(connection))
+    }
+}
+
+impl From<LinkConfig> for ClientConfig {
+    fn from(link: LinkConfig) -> Self {
+        Self {
+            link,
+            connect_timeout: Some(Duration::from_secs(30)),
+            router: Router::default(),
+            handlers: Handlers::default(),
+        }
+    }
+}

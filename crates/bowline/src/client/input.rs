@@ -1,0 +1,74 @@
+//! Input that a server wants before it goes on with a call (2026-07-28, basic/patterns/mrtr).
+//!
+//! Its questions go to the same handlers as requests of the handshake era, one after the
+//! other: most of them ask a person.
+
+use std::sync::Arc;
+
+use bowline_proto::Payload;
+use bowline_proto::link::CallKey;
+use bowline_types::{Json, JsonObject, JsonRef, Revision};
+
+use super::requests::ServerRequest;
+use super::shared::Shared;
+use crate::error::{Error, ErrorKind};
+
+/// Answers what the server asks about a call. Must be called within a runtime.
+pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
+    let weak = Arc::downgrade(shared);
+    let handlers = shared.handlers.clone();
+    let revision = shared.lock().link.revision().unwrap_or(Revision::LATEST);
+    let task = tokio::spawn(async move {
+        let mut responses = JsonObject::new();
+        let mut failure = None;
+        for (key, method, params) in questions(&result) {
+            let asked = ServerRequest::new(method.clone(), params, revision);
+            match handlers.answer(asked).await {
+                Ok(reply) => responses.insert(&key, json_of(&reply)),
+                Err(error) => {
+                    let words = format!("the server asks for {method}: {error}");
+                    failure = Some(Error::new(ErrorKind::CapabilityNotSupported, words));
+                    break;
+                }
+            }
+        }
+        let Some(shared) = weak.upgrade() else {
+            return;
+        };
+        shared.with(|core, now| match failure {
+            None => {
+                // It may have ended meanwhile.
+                let _ = core.link.give_input(now, call, &Payload::from(responses));
+            }
+            Some(failure) => {
+                if let Some(slot) = core.slots.get_mut(&call) {
+                    slot.failure = Some(failure);
+                }
+                core.link.cancel(now, call, "there is no input");
+            }
+        });
+    });
+    if let Some(slot) = shared.lock().slots.get_mut(&call) {
+        slot.input = Some(task.abort_handle());
+    }
+}
+
+/// The questions, with their keys.
+fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
+    let asked = JsonRef::parse(result.as_str()).ok();
+    let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
+    let members = asked.and_then(JsonRef::members).into_iter().flatten();
+    let questions = members.filter_map(|(key, question)| {
+        let reader = question.reader();
+        let method = reader.peek_tag("method").ok()??;
+        let params = reader.peek_member("params").ok()?;
+        let params = params.and_then(|params| JsonObject::parse(params.as_str()).ok());
+        let key = key.unescape()?.into_owned();
+        Some((key, method.into(), params.map(Payload::from)))
+    });
+    questions.collect()
+}
+
+fn json_of(reply: &Payload) -> Json {
+    Json::parse(reply.as_str()).unwrap_or_else(|_| Json::null())
+}

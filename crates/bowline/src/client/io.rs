@@ -1,0 +1,153 @@
+//! The stream of one life: what is read from it and written to it.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+use bowline_proto::Transmit;
+use bowline_proto::link::Life;
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::transport::{Peer, Stream};
+
+/// Bytes that are read at once: few while there is little to read, since thousands of
+/// clients may be idle, and up to the largest while a server has much to say.
+const CHUNKS: std::ops::RangeInclusive<usize> = 2 * 1024..=64 * 1024;
+
+/// Small messages leave together, up to so many bytes.
+const COALESCED: usize = 64 * 1024;
+
+/// Room that is kept when there is nothing to write.
+const KEPT: usize = 4 * 1024;
+
+pub(super) struct Io {
+    pub(super) life: Life,
+    stream: Stream,
+    /// Small messages, in one piece.
+    small: BytesMut,
+    /// A large one, after them, written from where it is.
+    large: VecDeque<Bytes>,
+    chunk: usize,
+    /// Why nothing can be written any more.
+    broken: Option<String>,
+    must_flush: bool,
+}
+
+impl Io {
+    pub(super) fn new(life: Life, stream: Stream) -> Self {
+        Self {
+            life,
+            stream,
+            small: BytesMut::new(),
+            large: VecDeque::new(),
+            chunk: *CHUNKS.start(),
+            broken: None,
+            must_flush: false,
+        }
+    }
+
+    /// Who knows why the stream ended.
+    pub(super) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
+        self.stream.peer.take()
+    }
+
+    /// Why nothing can be written, once everything there was is read.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Reads one chunk into the buffer of the core. How much it was.
+    pub(super) fn poll_read(
+        &mut self,
+        buffer: &mut BytesMut,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if buffer.capacity() - buffer.len() < self.chunk / 2 {
+            buffer.reserve(self.chunk);
+        }
+        let room = buffer.capacity() - buffer.len();
+        let reader: &mut (dyn AsyncRead + Send + Unpin) = &mut *self.stream.reader;
+        let Poll::Ready(read) = pin!(reader.read_buf(buffer)).poll(cx) else {
+            if buffer.is_empty() && buffer.capacity() > 2 * self.chunk {
+                *buffer = BytesMut::new();
+            }
+            return Poll::Pending;
+        };
+        let read = read?;
+        if read == room {
+            self.chunk = (self.chunk * 2).min(*CHUNKS.end());
+        } else if read < self.chunk / 8 {
+            self.chunk = (self.chunk / 2).max(*CHUNKS.start());
+        }
+        Poll::Ready(Ok(read))
+    }
+
+    /// Whether another message may be taken: those before are written, or fit together.
+    pub(super) fn has_room(&self) -> bool {
+        self.broken.is_none() && self.large.is_empty() && self.small.len() < COALESCED
+    }
+
+    pub(super) fn queue(&mut self, transmit: Transmit) {
+        if transmit.len() < COALESCED {
+            return transmit.append_to(&mut self.small);
+        }
+        let parts = [transmit.head, transmit.body, transmit.tail];
+        self.large
+            .extend(parts.into_iter().filter(|part| !part.is_empty()));
+    }
+
+    /// Writes what is queued. Whether something was. When it can't be, nothing more is
+    /// written, but what the server has said before can still be read.
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.broken.is_some() {
+            return false;
+        }
+        let mut has_written = false;
+        let written = self.poll_write_all(cx, &mut has_written);
+        if let Poll::Ready(Err(error)) = written {
+            self.broken = Some(error.to_string());
+            self.small = BytesMut::new();
+            self.large.clear();
+            return true;
+        }
+        has_written
+    }
+
+    fn poll_write_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        has_written: &mut bool,
+    ) -> Poll<io::Result<()>> {
+        let mut writer = Pin::new(&mut *self.stream.writer);
+        loop {
+            let part: &[u8] = match self.large.front() {
+                _ if !self.small.is_empty() => &self.small,
+                Some(part) => part,
+                None => break,
+            };
+            let written = ready!(writer.as_mut().poll_write(cx, part))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            *has_written = true;
+            self.must_flush = true;
+            match self.large.front_mut() {
+                _ if !self.small.is_empty() => self.small.advance(written),
+                Some(part) => part.advance(written),
+                None => {}
+            }
+            self.large.pop_front_if(|part| part.is_empty());
+        }
+        if self.small.capacity() > KEPT {
+            self.small = BytesMut::new();
+        }
+        if self.must_flush {
+            ready!(writer.as_mut().poll_flush(cx))?;
+            self.must_flush = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+}

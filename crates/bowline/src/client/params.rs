@@ -1,0 +1,181 @@
+//! The parameters of a call or a notification.
+
+use bowline_proto::Payload;
+use bowline_types::meta::RequestMeta;
+use bowline_types::{JsonObject, JsonRef, Revision, Wire};
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind};
+
+/// The parameters of a call or a notification: a JSON object, or none.
+///
+/// Text that is no JSON object is an error of whatever is done with it.
+///
+/// ```
+/// use bowline::client::Params;
+/// use bowline::types::JsonObject;
+///
+/// let text = Params::from(r#"{"name":"echo","arguments":{"text":"hi"}}"#);
+/// let built = Params::from(JsonObject::parse(r#"{"cursor":"2"}"#)?);
+/// let none = Params::from(());
+/// # let _ = (text, built, none);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// They are shared, never copied: cloning them is cheap.
+#[derive(Clone, Debug)]
+pub struct Params(Result<Checked, String>);
+
+/// Parameters that can be sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checked {
+    /// The members, without braces and without `_meta`.
+    pub(super) members: Bytes,
+    pub(super) meta: Option<RequestMeta>,
+    /// The same with `_meta`, where there is one.
+    with_meta: Option<Bytes>,
+}
+
+impl Params {
+    /// Says a value of the protocol in the words of a revision.
+    ///
+    /// ```
+    /// use bowline::client::Params;
+    /// use bowline::types::{Revision, tools::CallToolParams};
+    ///
+    /// let params = Params::encode(&CallToolParams::new("echo"), Revision::LATEST);
+    /// ```
+    pub fn encode<T: Wire>(value: &T, revision: Revision) -> Self {
+        match Payload::encode(value, revision) {
+            Ok(payload) => Self::of_text(payload.into_bytes()),
+            Err(error) => Self(Err(error.to_string())),
+        }
+    }
+
+    /// What can be sent.
+    pub(super) fn check(self) -> Result<Checked, Error> {
+        self.0
+            .map_err(|words| Error::new(ErrorKind::Config, format!("the parameters: {words}")))
+    }
+
+    /// The text of a valid JSON value.
+    fn of_text(bytes: Bytes) -> Self {
+        let inner = bytes
+            .strip_prefix(b"{")
+            .and_then(|it| it.strip_suffix(b"}"));
+        let Some(inner) = inner else {
+            return Self(Err("they are no object".to_owned()));
+        };
+        // The connection writes `_meta`, so it must not come twice.
+        if memchr::memmem::find(inner, b"_meta").is_some()
+            && let Ok(text) = std::str::from_utf8(&bytes)
+            && let Ok(object) = JsonObject::parse(text)
+            && object.contains_key("_meta")
+        {
+            return Self::without_meta(object, bytes.slice_ref(inner));
+        }
+        let members = bytes.slice_ref(inner);
+        Self(Ok(Checked {
+            members,
+            ..Checked::default()
+        }))
+    }
+
+    fn without_meta(mut object: JsonObject, with_meta: Bytes) -> Self {
+        let meta = object.remove("_meta");
+        let meta = meta.map(|meta| RequestMeta::from_json(meta.as_str()));
+        let rest = Self::of_text(Payload::from(object).into_bytes());
+        match (rest.0, meta.transpose()) {
+            (Ok(rest), Ok(meta)) => Self(Ok(Checked {
+                members: rest.members,
+                meta,
+                with_meta: Some(with_meta),
+            })),
+            (Ok(_), Err(error)) => Self(Err(format!("_meta: {error}"))),
+            (Err(words), _) => Self(Err(words)),
+        }
+    }
+}
+
+impl Checked {
+    /// The members, with `_meta` among them: what a notification has.
+    pub(super) fn with_meta(self) -> Bytes {
+        self.with_meta.unwrap_or(self.members)
+    }
+}
+
+impl From<()> for Params {
+    fn from((): ()) -> Self {
+        Self(Ok(Checked::default()))
+    }
+}
+
+impl From<&str> for Params {
+    fn from(text: &str) -> Self {
+        match JsonRef::parse(text) {
+            Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
+            Err(error) => Self(Err(error.to_string())),
+        }
+    }
+}
+
+impl From<String> for Params {
+    fn from(text: String) -> Self {
+        match JsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
+            Ok(true) => Self::of_text(Bytes::from(text)),
+            Ok(false) => Self::from(text.as_str()),
+            Err(error) => Self(Err(error.to_string())),
+        }
+    }
+}
+
+impl From<JsonObject> for Params {
+    fn from(object: JsonObject) -> Self {
+        Self::of_text(Payload::from(object).into_bytes())
+    }
+}
+
+impl From<Payload> for Params {
+    fn from(payload: Payload) -> Self {
+        Self::of_text(payload.into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(params: impl Into<Params>) -> String {
+        let checked = params.into().check().expect("an object");
+        String::from_utf8(checked.members.to_vec()).expect("UTF-8")
+    }
+
+    #[test]
+    fn members_have_no_braces_and_no_meta() {
+        assert_eq!(members(()), "");
+        assert_eq!(members("{}"), "");
+        assert_eq!(members(r#" {"a":1} "#), r#""a":1"#);
+        assert_eq!(members(r#"{"a":1}"#.to_owned()), r#""a":1"#);
+        assert_eq!(members(r#"{"a":"_meta"}"#), r#""a":"_meta""#);
+        assert_eq!(members(r#"{"a":{"_meta":{}}}"#), r#""a":{"_meta":{}}"#);
+        let both = Params::from(r#"{"_meta":{"x/y":1},"a":2}"#);
+        let both = both.check().expect("an object");
+        assert_eq!(&*both.members, br#""a":2"#);
+        assert!(both.meta.is_some());
+        assert_eq!(&*both.with_meta(), br#""_meta":{"x/y":1},"a":2"#);
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_error_that_says_so() {
+        for (text, words) in [
+            ("", "the parameters"),
+            ("[1]", "no object"),
+            ("{\"a\":}", "the parameters"),
+            (r#"{"_meta":3}"#, "_meta"),
+        ] {
+            let error = Params::from(text).check().expect_err(text);
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
+}

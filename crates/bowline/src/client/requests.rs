@@ -1,0 +1,218 @@
+//! Requests of the server, and who answers them.
+//!
+//! They are few, and their handlers run user code that may take its time or block: each runs
+//! in a task of its own, as many as the connection's limit of open requests allows. A handler
+//! whose request is cancelled, or whose connection is lost, is dropped.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bowline_proto::{Payload, RequestKey};
+use bowline_types::method::Request;
+use bowline_types::{ErrorObject, Revision, Wire};
+use tokio::task::AbortHandle;
+
+use super::shared::Shared;
+use crate::panics::{CatchPanic, caught};
+
+/// What a handler answers.
+pub type Reply = Result<Payload, ErrorObject>;
+
+type Answering = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
+
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
+
+/// A request of the server.
+#[derive(Clone, Debug)]
+pub struct ServerRequest {
+    method: Box<str>,
+    params: Option<Payload>,
+    revision: Revision,
+}
+
+impl ServerRequest {
+    pub(super) fn new(method: Box<str>, params: Option<Payload>, revision: Revision) -> Self {
+        Self {
+            method,
+            params,
+            revision,
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> Option<&Payload> {
+        self.params.as_ref()
+    }
+
+    /// The revision in which it is to be answered.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+}
+
+/// Handlers of requests, by method.
+#[derive(Clone, Default)]
+pub(super) struct Handlers(BTreeMap<Box<str>, Arc<Handler>>);
+
+impl Handlers {
+    pub(super) fn add<F, Fut>(&mut self, method: Box<str>, handler: F)
+    where
+        F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Reply> + Send + 'static,
+    {
+        let handler = move |request| -> Answering { Box::pin(handler(request)) };
+        self.0.insert(method, Arc::new(handler));
+    }
+
+    pub(super) fn add_typed<R, F, Fut>(&mut self, handler: F)
+    where
+        R: Request,
+        R::Params: Send,
+        R::Result: Send,
+        F: Fn(R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R::Result, ErrorObject>> + Send + 'static,
+    {
+        let handler = move |request: ServerRequest| -> Answering {
+            let text = request.params.as_ref().map_or("{}", Payload::as_str);
+            match R::Params::from_json(text) {
+                Ok(params) => {
+                    let answering = handler(params);
+                    Box::pin(async move { said(answering.await?, request.revision) })
+                }
+                Err(error) => {
+                    let refusal = ErrorObject::new(INVALID_PARAMS, error.to_string());
+                    Box::pin(std::future::ready(Err(refusal)))
+                }
+            }
+        };
+        self.0.insert(R::METHOD.as_str().into(), Arc::new(handler));
+    }
+
+    /// The answer to a request, whatever its handler does.
+    pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = Reply> + use<> {
+        let handler = self.0.get(&*request.method).cloned();
+        async move {
+            let Some(handler) = handler else {
+                let words = format!("no handler for {}", request.method);
+                return Err(ErrorObject::new(METHOD_NOT_FOUND, words));
+            };
+            let method = request.method.clone();
+            let answered = match caught(|| handler(request)) {
+                Ok(answering) => CatchPanic::new(answering).await,
+                Err(panicked) => Err(panicked),
+            };
+            answered.unwrap_or_else(|panicked| {
+                // The words are for us, not for the peer (ER-4).
+                tracing::error!(%method, panic = panicked.0, "a request handler panicked");
+                Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
+            })
+        }
+    }
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+fn said<T: Wire>(result: T, revision: Revision) -> Reply {
+    Payload::encode(&result, revision).map_err(|error| {
+        tracing::error!(%error, "a handler's result can't be said");
+        ErrorObject::new(INTERNAL_ERROR, "the handler failed")
+    })
+}
+
+/// Handlers that run.
+#[derive(Debug, Default)]
+pub(super) struct Running(Mutex<BTreeMap<RequestKey, Option<AbortHandle>>>);
+
+impl Running {
+    /// Runs the handler of a request. Must be called within a runtime.
+    pub(super) fn start(shared: &Arc<Shared>, key: RequestKey, request: ServerRequest) {
+        let answering = shared.handlers.answer(request);
+        let mut open = Open {
+            shared: Arc::downgrade(shared),
+            key,
+            is_answered: false,
+        };
+        // Before it can end; the lock is not held while it is spawned, since a runtime that
+        // is being shut down drops it at once.
+        shared.running.lock().insert(key, None);
+        let task = tokio::spawn(async move {
+            let reply = answering.await;
+            open.answer(reply);
+        });
+        if let Some(handle) = shared.running.lock().get_mut(&key) {
+            *handle = Some(task.abort_handle());
+        }
+    }
+
+    /// Drops the handler of a request.
+    pub(super) fn stop(&self, key: RequestKey) {
+        let task = self.lock().remove(&key);
+        if let Some(Some(task)) = task {
+            task.abort();
+        }
+    }
+
+    /// Drops all handlers: their requests are gone with their connection.
+    pub(super) fn stop_all(&self) {
+        let tasks = std::mem::take(&mut *self.lock());
+        for task in tasks.into_values().flatten() {
+            task.abort();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Option<AbortHandle>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request with a handler. The room that it takes is free again when the handler is
+/// really gone, and not when it was told to go.
+struct Open {
+    shared: Weak<Shared>,
+    key: RequestKey,
+    is_answered: bool,
+}
+
+impl Open {
+    fn answer(&mut self, reply: Reply) {
+        self.is_answered = true;
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        shared.running.lock().remove(&self.key);
+        let responded = shared.with(|core, now| match reply {
+            Ok(result) => core.link.respond(now, self.key, result),
+            Err(error) => core.link.respond_error(now, self.key, &error),
+        });
+        if let Err(error) = responded {
+            tracing::debug!(%error, "an answer was not sent");
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        if let Some(shared) = self.shared.upgrade() {
+            shared.running.lock().remove(&self.key);
+            shared.with(|core, now| core.link.release(now, self.key));
+        }
+    }
+}

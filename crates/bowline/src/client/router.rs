@@ -1,0 +1,324 @@
+//! Notifications of the server, and who wants them.
+//!
+//! The connection never waits for a handler. Most run one after the other in a task of their
+//! own, which exists only while there is something to do; what comes faster than they work
+//! waits in a bounded [queue](queue). Handlers that must see a notification before anything
+//! else happens are run inline, by the connection itself, and have to be quick.
+
+mod queue;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_proto::Payload;
+use bowline_types::method;
+use bowline_types::{DecodeError, Wire};
+
+use crate::panics::{CatchPanic, caught};
+use queue::Queue;
+
+type Handling = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Later = dyn Fn(Arc<ServerNotification>) -> Handling + Send + Sync;
+type Inline = dyn Fn(&ServerNotification) + Send + Sync;
+
+/// A notification of the server.
+#[derive(Clone, Debug)]
+pub struct ServerNotification {
+    method: Box<str>,
+    params: Option<Payload>,
+    missed: u64,
+}
+
+impl ServerNotification {
+    /// The method.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> Option<&Payload> {
+        self.params.as_ref()
+    }
+
+    /// How many notifications were dropped just before this one, because handlers were too
+    /// slow for them.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    ///
+    /// When they are no `T`.
+    pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
+        T::from_json(self.params.as_ref().map_or("{}", Payload::as_str))
+    }
+}
+
+/// Who wants which notifications. Clones are the same router.
+///
+/// Handlers may be added and removed at any time. Each sees notifications in the order in
+/// which they came; all that want one see it in the order in which they were added, one
+/// after the other. A panic in one is logged, and nobody else's matter.
+///
+/// When handlers are slower than the server, `list_changed` of one kind and `updated` of one
+/// resource wait once, however often they came; of the others the oldest are dropped beyond
+/// a limit, and the next one [tells](ServerNotification::missed) how many.
+///
+/// ```
+/// use bowline::client::Router;
+/// use bowline::types::method::notifications;
+///
+/// let router = Router::default();
+/// let id = router.on("notifications/message", |note| async move {
+///     println!("{}", note.params().map_or("", |params| params.as_str()));
+/// });
+/// router.on_typed::<notifications::LoggingMessage, _, _>(|message| async move {
+///     println!("{:?}", message.level);
+/// });
+/// assert!(router.remove(id));
+/// ```
+#[derive(Clone, Default)]
+pub struct Router(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    table: Mutex<Table>,
+    queue: Mutex<Queue>,
+}
+
+/// The handlers. The list is replaced when it changes, so that it can be gone through
+/// without the lock.
+#[derive(Default)]
+struct Table {
+    entries: Arc<[Entry]>,
+    next: u64,
+}
+
+#[derive(Clone)]
+struct Entry {
+    id: HandlerId,
+    /// `None` wants all.
+    method: Option<Box<str>>,
+    run: Run,
+}
+
+#[derive(Clone)]
+enum Run {
+    Later(Arc<Later>),
+    Inline(Arc<Inline>),
+}
+
+impl Entry {
+    fn wants(&self, method: &str) -> bool {
+        self.method.as_deref().is_none_or(|wanted| wanted == method)
+    }
+}
+
+/// A handler, to remove it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HandlerId(u64);
+
+impl Router {
+    /// Adds a handler for a method.
+    pub fn on<F, Fut>(&self, method: impl Into<Box<str>>, handler: F) -> HandlerId
+    where
+        F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.add(Some(method.into()), later(handler))
+    }
+
+    /// Adds a handler for all methods.
+    pub fn on_any<F, Fut>(&self, handler: F) -> HandlerId
+    where
+        F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.add(None, later(handler))
+    }
+
+    /// Adds a handler for a notification of the protocol. One whose parameters can't be read
+    /// is logged, and not handed out.
+    pub fn on_typed<N, F, Fut>(&self, handler: F) -> HandlerId
+    where
+        N: method::Notification,
+        N::Params: Send,
+        F: Fn(N::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let run: Arc<Later> = Arc::new(move |note: Arc<ServerNotification>| -> Handling {
+            match note.decode::<N::Params>() {
+                Ok(params) => Box::pin(handler(params)),
+                Err(error) => {
+                    tracing::warn!(method = &*note.method, %error, "parameters can't be read");
+                    Box::pin(std::future::ready(()))
+                }
+            }
+        });
+        self.add(Some(N::METHOD.as_str().into()), Run::Later(run))
+    }
+
+    /// Adds a handler that the connection itself runs, before anything that came later:
+    /// the connection waits for it. `None` wants all methods.
+    pub fn on_inline<F>(&self, method: Option<&str>, handler: F) -> HandlerId
+    where
+        F: Fn(&ServerNotification) + Send + Sync + 'static,
+    {
+        self.add(method.map(Box::from), Run::Inline(Arc::new(handler)))
+    }
+
+    /// Removes a handler. Whether it was there. One that runs goes on to its end.
+    pub fn remove(&self, id: HandlerId) -> bool {
+        let mut table = self.table();
+        let kept: Arc<[Entry]> = table
+            .entries
+            .iter()
+            .filter(|it| it.id != id)
+            .cloned()
+            .collect();
+        let was_there = kept.len() < table.entries.len();
+        let before = std::mem::replace(&mut table.entries, kept);
+        drop(table);
+        // What a handler holds is dropped without the lock: it may be a client.
+        drop(before);
+        was_there
+    }
+
+    /// Limits what waits for handlers: notifications, and bytes of their parameters. Default
+    /// 1,000 and 16 MiB.
+    pub fn limit(&self, notifications: usize, bytes: usize) {
+        self.queue().limit(notifications, bytes);
+    }
+
+    /// Notifications that were dropped because handlers were too slow.
+    pub fn dropped(&self) -> u64 {
+        self.queue().dropped()
+    }
+
+    fn add(&self, method: Option<Box<str>>, run: Run) -> HandlerId {
+        let mut table = self.table();
+        let id = HandlerId(table.next);
+        table.next += 1;
+        let entry = Entry { id, method, run };
+        table.entries = table.entries.iter().cloned().chain([entry]).collect();
+        id
+    }
+
+    /// Hands out a notification: inline at once, otherwise through the queue. Must be called
+    /// within a runtime.
+    pub(super) fn dispatch(&self, method: Box<str>, params: Option<Payload>) {
+        let entries = Arc::clone(&self.table().entries);
+        if entries.is_empty() {
+            return;
+        }
+        let note = ServerNotification {
+            method,
+            params,
+            missed: 0,
+        };
+        let mut is_wanted_later = false;
+        for entry in entries.iter().filter(|entry| entry.wants(&note.method)) {
+            match &entry.run {
+                Run::Later(_) => is_wanted_later = true,
+                Run::Inline(handler) => {
+                    if let Err(panicked) = caught(|| handler(&note)) {
+                        told(&note.method, &panicked.0);
+                    }
+                }
+            }
+        }
+        if is_wanted_later && self.queue().push(note) {
+            tokio::spawn(hand_out(self.clone()));
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let handlers = self.table().entries.len();
+        f.debug_struct("Router")
+            .field("handlers", &handlers)
+            .finish_non_exhaustive()
+    }
+}
+
+fn later<F, Fut>(handler: F) -> Run
+where
+    F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    Run::Later(Arc::new(move |note| Box::pin(handler(note))))
+}
+
+/// Runs handlers until nothing waits.
+async fn hand_out(router: Router) {
+    let mut turn = Turn {
+        router,
+        is_done: false,
+    };
+    while let Some(note) = turn.next() {
+        let note = Arc::new(note);
+        let entries = Arc::clone(&turn.router.table().entries);
+        for entry in entries.iter().filter(|entry| entry.wants(&note.method)) {
+            let Run::Later(handler) = &entry.run else {
+                continue;
+            };
+            // The handler may have been removed while others ran.
+            if !turn.router.has(entry.id) {
+                continue;
+            }
+            let handling = match caught(|| handler(Arc::clone(&note))) {
+                Ok(handling) => CatchPanic::new(handling).await,
+                Err(panicked) => Err(panicked),
+            };
+            if let Err(panicked) = handling {
+                told(&note.method, &panicked.0);
+            }
+        }
+    }
+}
+
+impl Router {
+    fn has(&self, id: HandlerId) -> bool {
+        self.table().entries.iter().any(|entry| entry.id == id)
+    }
+}
+
+/// The turn of the one task that runs handlers. When its runtime is gone with work left,
+/// the next one may begin.
+struct Turn {
+    router: Router,
+    is_done: bool,
+}
+
+impl Turn {
+    fn next(&mut self) -> Option<ServerNotification> {
+        let next = self.router.queue().pop();
+        self.is_done = next.is_none();
+        next
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.router.queue().set_idle();
+        }
+    }
+}
+
+fn told(method: &str, words: &str) {
+    tracing::error!(method, panic = words, "a notification handler panicked");
+}

@@ -1,0 +1,227 @@
+//! Notifications that wait for their handlers, in bounded memory.
+
+use std::collections::{HashSet, VecDeque};
+
+use bowline_types::Method;
+
+use super::ServerNotification;
+
+/// What waits at most.
+const NOTIFICATIONS: usize = 1000;
+const BYTES: usize = 16 * 1024 * 1024;
+
+/// What waits for handlers, in order.
+///
+/// Those that need to wait only once have a row of their own, so that a flood of others
+/// can't push them out.
+#[derive(Debug)]
+pub(super) struct Queue {
+    once: Row,
+    others: Row,
+    /// What waits of the first row.
+    keys: HashSet<Box<str>>,
+    /// How many came.
+    came: u64,
+    bytes: usize,
+    max: usize,
+    max_bytes: usize,
+    dropped: u64,
+    /// Dropped since something was handed out.
+    missed: u64,
+    /// Somebody takes from it.
+    is_busy: bool,
+}
+
+/// Notifications with the numbers in which they came.
+type Row = VecDeque<(u64, ServerNotification)>;
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            once: Row::new(),
+            others: Row::new(),
+            keys: HashSet::new(),
+            came: 0,
+            bytes: 0,
+            max: NOTIFICATIONS,
+            max_bytes: BYTES,
+            dropped: 0,
+            missed: 0,
+            is_busy: false,
+        }
+    }
+}
+
+impl Queue {
+    pub(super) fn limit(&mut self, notifications: usize, bytes: usize) {
+        self.max = notifications.max(1);
+        self.max_bytes = bytes;
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Puts one at the end. Whether somebody has to be sent to take it.
+    pub(super) fn push(&mut self, note: ServerNotification) -> bool {
+        let key = key_of(&note);
+        let row = match &key {
+            Some(_) => &mut self.once,
+            None => &mut self.others,
+        };
+        if let Some(key) = key
+            && !self.keys.insert(key)
+        {
+            // The one that waits will be seen after this moment too.
+            return false;
+        }
+        self.came += 1;
+        self.bytes += weight(&note);
+        row.push_back((self.came, note));
+        while self.is_too_full() {
+            let is_others = self.once.len() <= self.max && !self.others.is_empty();
+            self.take(is_others);
+            self.dropped += 1;
+            self.missed += 1;
+        }
+        !std::mem::replace(&mut self.is_busy, true)
+    }
+
+    /// The next one. When there is none, whoever takes is done.
+    pub(super) fn pop(&mut self) -> Option<ServerNotification> {
+        let number = |row: &Row| row.front().map_or(u64::MAX, |(number, _)| *number);
+        let is_others = number(&self.others) < number(&self.once);
+        let Some(mut note) = self.take(is_others) else {
+            self.is_busy = false;
+            for row in [&mut self.once, &mut self.others] {
+                row.shrink_to(8);
+            }
+            return None;
+        };
+        note.missed = std::mem::take(&mut self.missed);
+        Some(note)
+    }
+
+    /// Whoever took is gone.
+    pub(super) fn set_idle(&mut self) {
+        self.is_busy = false;
+    }
+
+    /// One is always let in, however large it is: a frame has a limit of its own.
+    fn is_too_full(&self) -> bool {
+        let waiting = self.once.len() + self.others.len();
+        self.once.len() > self.max
+            || self.others.len() > self.max
+            || self.bytes > self.max_bytes && waiting > 1
+    }
+
+    fn take(&mut self, is_others: bool) -> Option<ServerNotification> {
+        let row = match is_others {
+            true => &mut self.others,
+            false => &mut self.once,
+        };
+        let (_, note) = row.pop_front()?;
+        self.bytes -= weight(&note);
+        if let Some(key) = key_of(&note) {
+            self.keys.remove(&key);
+        }
+        Some(note)
+    }
+}
+
+fn weight(note: &ServerNotification) -> usize {
+    let params = note.params().map_or(0, |params| params.as_str().len());
+    note.method().len() + params
+}
+
+/// What a notification says that needs to be heard only once: that a list has changed, or
+/// one resource.
+fn key_of(note: &ServerNotification) -> Option<Box<str>> {
+    match note.method().parse() {
+        Ok(Method::ToolListChanged | Method::PromptListChanged | Method::ResourceListChanged) => {
+            Some(note.method().into())
+        }
+        Ok(Method::ResourceUpdated) => {
+            let params = note.params().map_or("", |params| params.as_str());
+            Some(format!("{} {params}", note.method()).into())
+        }
+        Ok(_) | Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(method: &str, params: &str) -> ServerNotification {
+        let params = bowline_types::JsonObject::parse(params).expect("an object");
+        ServerNotification {
+            method: method.into(),
+            params: Some(params.into()),
+            missed: 0,
+        }
+    }
+
+    fn log(number: u32) -> ServerNotification {
+        note("notifications/message", &format!(r#"{{"data":{number}}}"#))
+    }
+
+    const TOOLS: &str = "notifications/tools/list_changed";
+
+    // proves: F-BP-04, FT-13
+    #[test]
+    fn the_oldest_are_dropped_and_counted() {
+        let mut queue = Queue::default();
+        queue.limit(3, 1 << 20);
+        assert!(queue.push(log(0)));
+        assert!((1..10).all(|number| !queue.push(log(number))));
+        let first = queue.pop().expect("three wait");
+        assert_eq!(
+            first.params().expect("it has some").as_str(),
+            r#"{"data":7}"#
+        );
+        assert_eq!((first.missed, queue.dropped()), (7, 7));
+        assert_eq!(queue.pop().map(|it| it.missed), Some(0));
+        assert!(queue.pop().is_some());
+        assert!(queue.pop().is_none());
+        assert!(queue.push(log(1)), "somebody has to be sent again");
+    }
+
+    #[test]
+    fn what_needs_to_be_heard_once_waits_once_and_is_not_pushed_out() {
+        let mut queue = Queue::default();
+        queue.limit(3, 1 << 20);
+        queue.push(log(0));
+        for number in 0..10 {
+            queue.push(note(TOOLS, "{}"));
+            queue.push(note("notifications/resources/updated", r#"{"uri":"a:1"}"#));
+            queue.push(log(number));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
+            .map(|it| it.method)
+            .collect();
+        assert_eq!(order.len(), 5, "{order:?}");
+        assert_eq!(&*order[0], TOOLS);
+        assert_eq!(&*order[1], "notifications/resources/updated");
+        queue.push(note(TOOLS, "{}"));
+        assert!(queue.pop().is_some(), "it is told again once it was taken");
+    }
+
+    #[test]
+    fn bytes_are_limited_too() {
+        let mut queue = Queue::default();
+        queue.limit(1000, 100);
+        let long = format!(r#"{{"data":"{}"}}"#, "x".repeat(200));
+        for _ in 0..10 {
+            queue.push(note("notifications/message", &long));
+        }
+        assert_eq!(queue.dropped(), 9);
+        for number in 0..1000 {
+            queue.push(note(
+                "notifications/resources/updated",
+                &format!(r#"{{"uri":"{number}"}}"#),
+            ));
+        }
+        assert!(queue.bytes <= 100 && queue.keys.len() == queue.once.len());
+    }
+}

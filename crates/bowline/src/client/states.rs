@@ -1,0 +1,63 @@
+//! Changes of state, as a stream.
+
+use std::sync::Arc;
+
+use bowline_proto::link::{State, Transition};
+use tokio::sync::watch;
+
+use super::shared::Shared;
+
+/// Every change of state, in order, from when it was asked for.
+///
+/// It holds nothing: what is told comes from the client's history of 64 changes. A reader
+/// that is further behind than that skips what is forgotten, and
+/// [`missed`](Self::missed) tells how much it was.
+#[derive(Debug)]
+pub struct StateChanges {
+    shared: Arc<Shared>,
+    changes: watch::Receiver<State>,
+    /// Changes that were told or missed.
+    seen: u64,
+    missed: u64,
+}
+
+impl StateChanges {
+    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+        let changes = shared.state.subscribe();
+        Self {
+            changes,
+            seen: shared.lock().link.transitions(),
+            missed: 0,
+            shared: Arc::clone(shared),
+        }
+    }
+
+    /// The next change. `None` when the client is closed and all is told. Cancel safe.
+    pub async fn next(&mut self) -> Option<Transition> {
+        loop {
+            // Before looking, so that a change in between is not lost.
+            self.changes.mark_unchanged();
+            {
+                let core = self.shared.lock();
+                let history = core.link.history();
+                let oldest = core.link.transitions().saturating_sub(history.len() as u64);
+                self.missed += oldest.saturating_sub(self.seen);
+                self.seen = self.seen.max(oldest);
+                let ahead = usize::try_from(self.seen - oldest).unwrap_or(usize::MAX);
+                if let Some(transition) = core.link.history().nth(ahead) {
+                    self.seen += 1;
+                    return Some(transition.clone());
+                }
+                if core.link.state() == State::Closed {
+                    return None;
+                }
+            }
+            self.changes.changed().await.ok()?;
+        }
+    }
+
+    /// Changes that were forgotten before they were asked for.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}
