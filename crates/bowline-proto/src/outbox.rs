@@ -259,6 +259,13 @@ impl Outbox {
         self.busy.values().min().copied()
     }
 
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        if self.queue.is_empty() {
+            self.queue = BTreeMap::new();
+        }
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         *self = Self {

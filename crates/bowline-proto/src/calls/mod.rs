@@ -133,6 +133,14 @@ impl<T> Calls<T> {
         self.tombstones.into_given_up()
     }
 
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = BTreeMap::new();
+            self.deadlines = BTreeSet::new();
+        }
+    }
+
     /// Whether one more call fits, beside so many that don't count.
     pub(crate) fn has_room(&self, uncounted: usize) -> bool {
         let most = self.limits.pending.saturating_add(uncounted);

@@ -179,6 +179,16 @@ pub(super) struct KeptCalls {
 }
 
 impl KeptCalls {
+    /// Gives back what is only kept to be used again.
+    pub(super) fn shrink(&mut self) {
+        if self.calls.is_empty() {
+            self.calls = BTreeMap::new();
+            self.by_id = BTreeMap::new();
+            self.deadlines = BTreeSet::new();
+            self.waiting = BTreeSet::new();
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.calls.len()
     }
