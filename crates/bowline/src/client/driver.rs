@@ -4,15 +4,14 @@
 //! asks for it, writes many small messages at once, and watches the time. Each wake-up does a
 //! bounded amount of work; a write that can't proceed stops neither time nor reading.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bowline_proto::Instant;
 use bowline_proto::link::{Action, Life, State};
+use bowline_proto::{Instant, Rising};
 use tokio::sync::Mutex;
 use tokio::time::{Sleep, sleep_until};
 
@@ -214,7 +213,7 @@ impl<T: Transport> Driver<T> {
         self.rest = Rest::Shrunk;
         core.link.shrink();
         if core.slots.is_empty() {
-            core.slots = BTreeMap::new();
+            core.slots = Rising::new();
         }
         if let Some(io) = &mut self.hands.io {
             io.shrink();
