@@ -3,6 +3,7 @@
 //! A [`Transport`] opens a stream of bytes, once for each life of a connection. Everything
 //! else, reconnecting included, is the client's: bring your own transport and it has it all.
 
+#[cfg(unix)]
 mod child;
 pub mod memory;
 
@@ -14,6 +15,7 @@ use std::process::ExitStatus;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use bowline_proto::link::OpenError;
+#[cfg(unix)]
 pub use child::{ChildProcess, StderrTo};
 
 /// A future of a trait object.

@@ -1,0 +1,114 @@
+//! How it is told that a child has ended, and what becomes of children when we end.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::*;
+
+// proves: F-LC-09, TP-2
+#[tokio::test]
+async fn how_a_child_ended_is_known_at_once() {
+    for (script, code, signal) in [
+        ("echo words >&2; exit 0", Some(0), None),
+        ("echo words >&2; exit 1", Some(1), None),
+        ("echo words >&2; no-such-command; exit 127", Some(127), None),
+        ("echo words >&2; kill -SEGV $$", None, Some(11)),
+    ] {
+        let mut stream = opened(shell(script)).await;
+        let (ending, took) = ending(&mut stream).await;
+        let status = ending.status.expect("a status");
+        assert_eq!((status.code(), status.signal()), (code, signal));
+        assert!(ending.stderr.starts_with("words\n"), "{ending:?}");
+        assert!(ending.reason.contains("its last words: words"));
+        assert!(took < Duration::from_millis(100), "{took:?}");
+    }
+}
+
+// proves: F-CP-03
+#[tokio::test]
+async fn a_child_that_only_closes_its_output_is_not_waited_for() {
+    let script = "echo $$; echo words >&2; exec >/dev/null; sleep 1000";
+    let mut stream = opened(shell(script).grace(Duration::from_millis(10))).await;
+    let group = group_of(number(&mut stream).await);
+    let (ending, took) = ending(&mut stream).await;
+    assert_eq!(ending.status, None);
+    assert!(ending.reason.starts_with("the server closed its output"));
+    assert!(took < Duration::from_millis(50), "{took:?}");
+    drop(stream);
+    until_gone(group, LONG);
+}
+
+// proves: F-CP-10
+#[tokio::test]
+async fn who_writes_to_a_dead_child_learns_what_happened() {
+    let mut stream = opened(shell("echo words >&2; exit 5")).await;
+    end_of(&mut *stream.reader).await;
+    let error = stream.writer.write_all(&[b'x'; 1024]).await;
+    let error = error.expect_err("nobody reads");
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    let words = error.to_string();
+    assert!(
+        words.contains("exit status: 5") && words.contains("words"),
+        "{words}"
+    );
+}
+
+// proves: F-CP-10
+#[tokio::test]
+async fn a_child_is_killed_while_it_is_written_to() {
+    let mut stream = opened(shell("echo $$; kill -STOP $$")).await;
+    let pid = number(&mut stream).await;
+    let killed = tokio::task::spawn_blocking(move || {
+        until("it is stopped", LONG, || {
+            process(pid).is_some_and(|(state, _)| state == "T")
+        });
+        let pid = Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    });
+    // More than a pipe holds.
+    let much = vec![b'x'; 1 << 20];
+    let written = stream.writer.write_all(&much);
+    let written = tokio::time::timeout(LONG, written).await.expect("in time");
+    assert!(written.unwrap_err().to_string().contains("SIGKILL"));
+    killed.await.unwrap();
+}
+
+/// Not a test by itself: the process that is killed by the one below.
+#[tokio::test]
+#[ignore = "it never ends"]
+async fn a_client_that_is_to_be_killed() {
+    let script = r#"
+        trap "" TERM HUP INT
+        sh -c 'echo $$; while :; do sleep 1000; done' </dev/null &
+        while :; do sleep 1000; done
+    "#;
+    let mut stream = opened(shell(script)).await;
+    let group = group_of(number(&mut stream).await);
+    let path = std::env::var_os("BOWLINE_GROUP").expect("where to say it");
+    fs::write(path, format!("{group}\n")).unwrap();
+    std::future::pending().await
+}
+
+// proves: F-CP-11, F-SD-11
+#[test]
+fn nothing_survives_when_our_own_process_is_killed() {
+    let path = std::env::temp_dir().join(format!("bowline-group-{}", std::process::id()));
+    let mut client = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "--nocapture"])
+        .arg("transport::child::tests::dying::a_client_that_is_to_be_killed")
+        .env("BOWLINE_GROUP", &path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let group = || fs::read_to_string(&path).ok()?.trim().parse::<i32>().ok();
+    until("it says its group", LONG, || group().is_some());
+    let group = group().unwrap();
+    assert!(members(group).len() >= 3);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until_gone(group, Duration::from_secs(5));
+    fs::remove_file(&path).unwrap();
+}
