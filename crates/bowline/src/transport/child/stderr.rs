@@ -9,9 +9,12 @@ mod lines;
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
+use std::future::{Future as _, poll_fn};
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
@@ -120,10 +123,13 @@ impl Tail {
         let tail = Self { kept, over };
         let drained = tail.clone();
         tokio::spawn(async move {
-            tokio::select! {
-                () = drained.drain(stderr, listener) => {}
-                () = abandoned(exit, unwanted) => {}
-            }
+            let mut drained = pin!(drained.drain(stderr, listener));
+            let mut abandoned = pin!(abandoned(exit, unwanted));
+            poll_fn(|cx| match drained.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => abandoned.as_mut().poll(cx),
+            })
+            .await;
             drop(running);
         });
         Ok((tail, Wanted { _held }))

@@ -14,7 +14,8 @@ async fn refused(mut child: ChildProcess) -> OpenError {
 async fn output(child: ChildProcess) -> String {
     let mut stream = opened(child).await;
     let mut output = String::new();
-    stream.reader.read_to_string(&mut output).await.unwrap();
+    let read = stream.reader.read_to_string(&mut output).await;
+    read.expect("text");
     output
 }
 
@@ -105,7 +106,7 @@ fn inherited() -> Vec<String> {
         let flags = u32::from_str_radix(flags.trim(), 8).ok()?;
         Some(flags & 0o2_000_000 == 0)
     };
-    let all = fs::read_dir("/proc/self/fdinfo").unwrap();
+    let all = fs::read_dir("/proc/self/fdinfo").expect("it is there");
     let all = all.filter_map(|entry| Some(entry.ok()?.path()));
     let inherited = all.filter(|path| is_inherited(path) == Some(true));
     let names = inherited.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
@@ -157,6 +158,10 @@ async fn nothing_is_left_of_a_command_that_could_not_start() {
 /// What a start costs, with and without a watchdog.
 #[tokio::test]
 #[ignore = "a measurement"]
+#[expect(
+    clippy::print_stderr,
+    reason = "what it measures is for whoever runs it"
+)]
 async fn what_a_start_costs() {
     for has_watchdog in [false, true, false, true] {
         let mut times = Vec::new();
