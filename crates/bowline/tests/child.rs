@@ -15,7 +15,7 @@ use bowline::{Backoff, Client, Config, Error, ErrorKind, LinkConfig, State};
 const LONG: Duration = Duration::from_secs(60);
 
 /// What a stop may take, 100 ms, and what a busy machine adds.
-const SOON: Duration = Duration::from_millis(300);
+const SOON: Duration = Duration::from_millis(700);
 
 /// The echo server. Cargo builds it if it has to and says where it is: which targets a test
 /// run builds depends on how it was started.
@@ -170,7 +170,7 @@ async fn who_dies_before_it_answers_is_told_of() {
 #[tokio::test]
 async fn who_does_not_want_to_end_delays_nobody() {
     let script = r#"trap "" TERM; "$0"; while :; do sleep 1000; done"#;
-    let client = start(shell(script).grace(Duration::from_millis(100)));
+    let client = start(shell(script));
     ready(&client).await;
     let group = group_of(server_of(&client).await).expect("it runs");
     let start = Instant::now();
@@ -182,7 +182,7 @@ async fn who_does_not_want_to_end_delays_nobody() {
 // proves: F-CP-09
 #[tokio::test]
 async fn calls_to_a_stopped_child_time_out_and_it_can_be_closed() {
-    let client = start(echo().grace(Duration::from_millis(100)));
+    let client = start(echo());
     ready(&client).await;
     let group = group_of(server_of(&client).await).expect("it runs");
     let stopped = client.call("tools/call", r#""name":"freeze""#);

@@ -5,16 +5,21 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::super::Ending;
 use super::reaper::Exit;
 use super::stderr::{Tail, shown};
 
-/// How long the exit status of a child that is ending is waited for.
-const STATUS: Duration = Duration::from_millis(100);
+/// How long the exit status of a child that is ending is waited for. It takes a millisecond;
+/// a machine that is so busy that it takes longer is worth the wait.
+const ENDING: Duration = Duration::from_millis(500);
 
-/// How much of this may be used for its last words.
+/// How long it is waited for when nobody knows whether the child is ending.
+pub(super) const UNKNOWN: Duration = Duration::from_millis(100);
+
+/// How long the last words of a child that has ended may take: somebody else may hold its
+/// stderr, and never close it.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// Who knows how a child is.
@@ -28,14 +33,14 @@ pub(super) struct Witness {
 impl Witness {
     /// How a stream ended: with the child, or, in the words given, without it. Cancel safe.
     pub(super) async fn tell(&mut self, otherwise: &str) -> Ending {
-        let deadline = Instant::now() + STATUS;
-        if self.is_ending() {
-            let ended = self.exit.wait_for(|exit| *exit != Exit::Running);
-            let ended = timeout_at(deadline, ended).await.is_ok();
-            if ended {
-                let deadline = deadline.min(Instant::now() + LAST_WORDS);
-                let _ = timeout_at(deadline, self.tail.finished()).await;
-            }
+        let patience = match self.is_ending() {
+            Some(true) => ENDING,
+            Some(false) => Duration::ZERO,
+            None => UNKNOWN,
+        };
+        let ended = self.exit.wait_for(|exit| *exit != Exit::Running);
+        if timeout(patience, ended).await.is_ok() {
+            let _ = timeout(LAST_WORDS, self.tail.finished()).await;
         }
         let mut ending = Ending::new(match *self.exit.borrow() {
             Exit::Running => otherwise.to_owned(),
@@ -54,16 +59,16 @@ impl Witness {
         ending
     }
 
-    /// Whether it has ended or is about to. Where nobody knows, it may be.
-    fn is_ending(&self) -> bool {
+    /// Whether it has ended or is about to, if that is known.
+    fn is_ending(&self) -> Option<bool> {
         if *self.exit.borrow() != Exit::Running {
-            return true;
+            return Some(true);
         }
         // Its number is its own for as long as it runs, as far as we know: the reaper tells
         // right after it has waited for it.
         match fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_pid())) {
-            Ok(stat) => is_ending(&stat).unwrap_or(true),
-            Err(_) => true,
+            Ok(stat) => is_ending(&stat),
+            Err(_) => None,
         }
     }
 }

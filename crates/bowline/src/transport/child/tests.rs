@@ -3,6 +3,7 @@
 
 mod dying;
 mod escalation;
+mod limits;
 mod spawning;
 mod words;
 

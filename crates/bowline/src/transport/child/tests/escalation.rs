@@ -3,6 +3,7 @@
 //! F-CP-19 (pid reuse) is so by construction: all signals are sent before the process that
 //! owns the number is waited for, in `Family::reap` and nowhere else.
 
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustix::process::{Signal, kill_process};
@@ -56,23 +57,24 @@ async fn no_patience_is_too_much() {
     until_gone(group, LONG);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_asked_politely_may_end_by_itself() {
     let script = r#"trap 'echo TERM >&2; exit 3' TERM; echo $$; while :; do sleep 0.01; done"#;
-    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let heard = std::sync::Arc::clone(&told);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
     let callback = move |line: &str| heard.lock().unwrap().push(line.to_owned());
-    let child = shell(script)
-        .grace(Duration::from_millis(200))
-        .stderr(StderrTo::Callback(std::sync::Arc::new(callback)));
+    let child = shell(script).stderr(StderrTo::Callback(Arc::new(callback)));
     let mut stream = opened(child).await;
     let group = group_of(number(&mut stream).await);
     drop(stream);
-    let gone = tokio::task::spawn_blocking(move || until_gone(group, LONG));
-    gone.await.unwrap();
+    until_gone(group, LONG);
+    let count = || {
+        let told = told.lock().unwrap();
+        told.iter().filter(|line| *line == "TERM").count()
+    };
+    until("it is heard", LONG, || count() > 0);
     // Once, though it is in the group and could be told by itself too.
-    let told = told.lock().unwrap();
-    assert_eq!(told.iter().filter(|line| *line == "TERM").count(), 1);
+    assert_eq!(count(), 1);
 }
 
 // proves: F-CP-06

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 
 /// Our memory in KiB.
-fn resident() -> u64 {
+pub(super) fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("it is there");
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().nth(1));
@@ -81,7 +81,7 @@ async fn a_stderr_that_somebody_else_holds_is_not_waited_for() {
     let (ending, took) = ending(&mut stream).await;
     assert_eq!(ending.status.and_then(|status| status.code()), Some(6));
     assert!(ending.stderr.ends_with("words\n"));
-    assert!(took < Duration::from_millis(100), "{took:?}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
     let holder = ending.stderr.split(' ').next().unwrap();
     let holder = Pid::from_raw(holder.parse().unwrap()).unwrap();
     let _ = rustix::process::kill_process_group(holder, rustix::process::Signal::KILL);
