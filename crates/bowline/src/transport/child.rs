@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 
 use super::{Ending, OpenError, Peer, Stream, Transport};
 use ending::Witness;
-use family::Family;
+use family::{Family, SHELL};
 use input::Input;
 use reaper::{Reaped, Reaper};
 use refusal::refusal;
@@ -50,6 +50,9 @@ const INHERITED: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
+/// No moment is further away than this, so that times can be added.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A command that is a server. It is started for each life of a connection and ended with it.
 ///
 /// ```
@@ -67,8 +70,8 @@ const INHERITED: &[&str] = &[
 /// after another one. What it left behind in its group when it ended is killed at once.
 /// A thread does this in the background: nobody waits for it, and no runtime is needed.
 ///
-/// When our own process dies, the group is killed too, even by SIGKILL: its leader is a small
-/// shell that waits for our end ([`watchdog`](Self::watchdog)).
+/// When our own process ends first, even by SIGKILL, the same happens: the group's leader is a
+/// small shell that waits for our end ([`watchdog`](Self::watchdog)).
 ///
 /// # Limits
 ///
@@ -142,14 +145,14 @@ impl ChildProcess {
     }
 
     /// How long it may take to end after its stdin is closed, and again after SIGTERM.
-    /// Default: a second each, which most servers never need.
+    /// Default: a second each, which most servers never need. More than a day is a day.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+        self.grace = grace.min(LONGEST);
         self
     }
 
-    /// Whether a `/bin/sh` waits beside it for the death of our process, to kill it then.
+    /// Whether a `/bin/sh` waits beside it for the end of our process, to end it then.
     /// Default: yes, where there is one. It costs a millisecond and half a megabyte.
     #[must_use]
     pub fn watchdog(mut self, has_watchdog: bool) -> Self {
@@ -185,7 +188,8 @@ impl ChildProcess {
         };
         // First, so that there is no child that nobody takes care of.
         let reaper = Reaper::running().map_err(busy)?;
-        let mut family = Family::spawn(&mut self.command(), self.has_watchdog)
+        let shell = self.has_watchdog.then_some(SHELL);
+        let mut family = Family::spawn(&mut self.command(), shell, self.grace)
             .map_err(|error| refusal(&self.program, self.folder.as_deref(), &error))?;
         let (stdin, stdout, stderr) = family.take_streams();
         Ok(Spawned {

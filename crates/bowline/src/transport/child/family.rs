@@ -2,22 +2,34 @@
 //!
 //! All of them are one process group, whose leader is the watchdog: a shell that reads from a
 //! pipe of ours. When our process dies, however it does, the kernel closes the pipe, and the
-//! shell kills its own group. Until the watchdog is waited for, the group's number can't
-//! become somebody else's, so that signalling the group is always safe.
+//! shell ends its own group as the reaper would have. Until the watchdog is waited for, the
+//! group's number can't become somebody else's, so that signalling the group is always safe.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Once;
+use std::time::Duration;
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process, kill_process_group, waitid,
 };
 
-/// What the watchdog does: it outlives the polite signals to its group, and reads until
-/// nobody holds the other end.
-const SCRIPT: &str = r#"trap "" HUP INT TERM QUIT; read _; kill -KILL 0"#;
+/// Who the watchdog is.
+pub(super) const SHELL: &str = "/bin/sh";
+
+/// What it does: it outlives the polite signals to its group, and reads until nobody holds
+/// the other end. The child's stdin was closed at the same moment; who just stops a client
+/// and exits must not cost a server the time that it has to end.
+const SCRIPT: &str = r#"
+    trap "" HUP INT TERM QUIT
+    read _
+    sleep "$0"
+    kill -TERM 0
+    sleep "$0"
+    kill -KILL 0
+"#;
 
 /// A child with its group. Dropping it kills the group and waits for the child.
 #[derive(Debug)]
@@ -32,15 +44,20 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Starts a command in a group of its own.
+    /// Starts a command in a group of its own, with a shell as its watchdog, which gives the
+    /// group some time twice.
     ///
     /// # Errors
     ///
     /// When it can't be started. Nothing is left behind then.
-    pub(super) fn spawn(command: &mut Command, with_watchdog: bool) -> io::Result<Self> {
-        let watchdog = match with_watchdog {
-            true => Watchdog::spawn()?,
-            false => None,
+    pub(super) fn spawn(
+        command: &mut Command,
+        shell: Option<&str>,
+        grace: Duration,
+    ) -> io::Result<Self> {
+        let watchdog = match shell {
+            Some(shell) => Watchdog::spawn(shell, grace)?,
+            None => None,
         };
         let leader = watchdog
             .as_ref()
@@ -64,6 +81,14 @@ impl Family {
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         let child = &mut self.child;
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    }
+
+    /// Lets the watchdog believe that our process has ended.
+    #[cfg(test)]
+    pub(super) fn abandon_watchdog(&mut self) {
+        if let Some(Watchdog(shell)) = &mut self.watchdog {
+            drop(shell.stdin.take());
+        }
     }
 
     /// The child's process id.
@@ -132,9 +157,9 @@ struct Watchdog(Child);
 
 impl Watchdog {
     /// `None` where there is no shell.
-    fn spawn() -> io::Result<Option<Self>> {
-        let spawned = Command::new("/bin/sh")
-            .args(["-c", SCRIPT])
+    fn spawn(shell: &str, grace: Duration) -> io::Result<Option<Self>> {
+        let spawned = Command::new(shell)
+            .args(["-c", SCRIPT, &format!("{:.3}", grace.as_secs_f64())])
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())
@@ -152,7 +177,7 @@ impl Watchdog {
             {
                 static TOLD: Once = Once::new();
                 TOLD.call_once(|| {
-                    tracing::debug!(%error, "no /bin/sh to watch over child processes");
+                    tracing::debug!(%error, "no shell to watch over child processes");
                 });
                 Ok(None)
             }

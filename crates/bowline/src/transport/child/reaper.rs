@@ -22,9 +22,6 @@ use super::family::Family;
 /// How often a child is looked at that the kernel gives us no handle of.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// No moment is further away than this, so that times can be added.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// The thread, once it runs.
 static REAPER: Mutex<Option<Reaper>> = Mutex::new(None);
 
@@ -75,7 +72,7 @@ impl Reaper {
         let (sender, exit) = watch::channel(Exit::Running);
         let watched = Watched {
             family,
-            grace: grace.min(LONGEST),
+            grace,
             exit: sender,
             stage: Stage::Wanted,
             may_have_ended: true,

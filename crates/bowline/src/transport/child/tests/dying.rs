@@ -1,7 +1,7 @@
 //! How it is told that a child has ended, and what becomes of children when we end.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use tokio::io::AsyncWriteExt as _;
 
@@ -90,31 +90,73 @@ async fn a_client_that_is_to_be_killed() {
         sh -c 'echo $$; while :; do sleep 1000; done' </dev/null &
         while :; do sleep 1000; done
     "#;
+    let Some(path) = std::env::var_os("BOWLINE_GROUP") else {
+        return;
+    };
     let mut stream = opened(shell(script)).await;
     let group = group_of(number(&mut stream).await);
-    let path = std::env::var_os("BOWLINE_GROUP").expect("where to say it");
     fs::write(path, format!("{group}\n")).unwrap();
+    if std::env::var_os("BOWLINE_EXIT").is_some() {
+        std::thread::spawn(|| std::process::exit(0));
+    }
     std::future::pending().await
 }
 
-// proves: F-CP-11, F-SD-11
+// proves: F-CP-11
 #[test]
 fn nothing_survives_when_our_own_process_is_killed() {
-    let path = std::env::temp_dir().join(format!("bowline-group-{}", std::process::id()));
-    let mut client = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "--nocapture"])
-        .arg("transport::child::tests::dying::a_client_that_is_to_be_killed")
-        .env("BOWLINE_GROUP", &path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let group = || fs::read_to_string(&path).ok()?.trim().parse::<i32>().ok();
-    until("it says its group", LONG, || group().is_some());
-    let group = group().unwrap();
+    let (mut client, path, group) = client_with_a_child("killed", None);
     assert!(members(group).len() >= 3);
     client.kill().unwrap();
     client.wait().unwrap();
     until_gone(group, Duration::from_secs(5));
+    fs::remove_file(&path).unwrap();
+}
+
+// proves: F-SD-11
+#[test]
+fn nothing_survives_when_our_own_process_exits_anywhere() {
+    let (mut client, path, group) = client_with_a_child("exit", Some(("BOWLINE_EXIT", "yes")));
+    assert!(client.wait().unwrap().success());
+    until_gone(group, Duration::from_secs(5));
+    fs::remove_file(&path).unwrap();
+}
+
+fn client_with_a_child(name: &str, variable: Option<(&str, &str)>) -> (Child, PathBuf, i32) {
+    let path = format!("bowline-group-{name}-{}", std::process::id());
+    let path = std::env::temp_dir().join(path);
+    let client = Command::new(std::env::current_exe().expect("it is running"))
+        .args(["--exact", "--ignored", "--nocapture"])
+        .arg("transport::child::tests::dying::a_client_that_is_to_be_killed")
+        .env("BOWLINE_GROUP", &path)
+        .envs(variable)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let group = || fs::read_to_string(&path).ok()?.trim().parse::<i32>().ok();
+    until("it says its group", LONG, || group().is_some());
+    let group = group().expect("it said so");
+    (client, path, group)
+}
+
+/// Who stops a client and exits at once doesn't take a server's time to end from it.
+#[test]
+fn a_child_has_its_time_when_our_own_process_ends_first() {
+    let path = std::env::temp_dir().join(format!("bowline-late-{}", std::process::id()));
+    let mut command = Command::new("/bin/sh");
+    // A part of the time that it has.
+    command.args(["-c", r#"read _; sleep 0.3; echo done > "$0""#]);
+    command.arg(&path).stdin(Stdio::piped());
+    let mut family = Family::spawn(&mut command, Some(SHELL), Duration::from_secs(5)).unwrap();
+    let group = group_of(family.pid().as_raw_pid());
+    // What the kernel does for a process that ends.
+    drop(family.take_streams());
+    family.abandon_watchdog();
+    until("it has ended", LONG, || fs::read_to_string(&path).is_ok());
+    until("it is noticed", LONG, || family.has_ended());
+    family.reap();
+    drop(family);
+    until_gone(group, LONG);
     fs::remove_file(&path).unwrap();
 }

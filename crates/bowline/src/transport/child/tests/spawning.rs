@@ -150,9 +150,31 @@ async fn nothing_is_left_of_a_command_that_could_not_start() {
         children.unwrap_or_default().split_whitespace().count()
     };
     assert_eq!(ours(), 0);
-    let family = Family::spawn(&mut Command::new("/no/such/command"), true);
+    let mut command = Command::new("/no/such/command");
+    let family = Family::spawn(&mut command, Some(SHELL), Duration::ZERO);
     family.expect_err("it doesn't exist");
     assert_eq!(ours(), 0);
+}
+
+#[tokio::test]
+async fn a_child_is_ended_where_the_kernel_and_the_shell_do_not_help() {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' TERM; while :; do sleep 1000; done"]);
+    let mut family = Family::spawn(&mut command, Some("/no/such/shell"), LONG).unwrap();
+    let pid = family.pid().as_raw_pid();
+    assert_eq!(group_of(pid), pid);
+    family.handle = None;
+    let reaped = Reaper::running().unwrap();
+    let reaped = reaped.watch(family, Duration::from_millis(10));
+    let mut exit = reaped.exit();
+    drop(reaped);
+    let ended = exit.wait_for(|exit| *exit != reaper::Exit::Running);
+    let ended = tokio::time::timeout(LONG, ended).await;
+    assert!(matches!(
+        *ended.unwrap().unwrap(),
+        reaper::Exit::Ended(Some(_))
+    ));
+    until_gone(pid, LONG);
 }
 
 /// What a start costs, with and without a watchdog.
