@@ -153,7 +153,7 @@ impl ChildProcess {
     }
 
     /// Whether a `/bin/sh` waits beside it for the end of our process, to end it then.
-    /// Default: yes, where there is one. It costs a millisecond and half a megabyte.
+    /// Default: yes, where there is one. It costs a millisecond and a quarter of a megabyte.
     #[must_use]
     pub fn watchdog(mut self, has_watchdog: bool) -> Self {
         self.has_watchdog = has_watchdog;
