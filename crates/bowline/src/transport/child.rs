@@ -6,7 +6,6 @@
 
 mod ending;
 mod family;
-mod input;
 mod reaper;
 mod refusal;
 mod stderr;
@@ -28,7 +27,6 @@ use tokio::sync::oneshot;
 use super::{Ending, OpenError, Peer, Stream, Transport};
 use ending::Witness;
 use family::{Family, SHELL};
-use input::Input;
 use reaper::{Reaped, Reaper};
 use refusal::refusal;
 use stderr::{Tail, Wanted};
@@ -251,13 +249,12 @@ impl Spawned {
             None => (Tail::silent(), None),
         };
         let pid = self.pid;
-        let witness = Witness { pid, exit, tail };
         let process = Process {
-            witness: witness.clone(),
+            witness: Witness { pid, exit, tail },
             _reaped: self.reaped,
             _wanted: wanted,
         };
-        Ok(Stream::new(stdout, Input::new(stdin, witness)).peer(process))
+        Ok(Stream::new(stdout, stdin).peer(process))
     }
 }
 

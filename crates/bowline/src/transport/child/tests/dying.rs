@@ -45,6 +45,11 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
     until_gone(group, LONG);
 }
 
+async fn why(stream: &mut Stream) -> Ending {
+    let peer = stream.peer.as_mut().expect("a child has one");
+    peer.why().await.expect("it is known")
+}
+
 // proves: F-CP-10
 #[tokio::test]
 async fn who_writes_to_a_dead_child_learns_what_happened() {
@@ -54,7 +59,7 @@ async fn who_writes_to_a_dead_child_learns_what_happened() {
     let error = stream.writer.write_all(&[b'x'; 128 * 1024]).await;
     let error = error.expect_err("nobody reads");
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    let words = error.to_string();
+    let words = why(&mut stream).await.reason;
     assert!(
         words.contains("exit status: 5") && words.contains("words"),
         "{words}"
@@ -77,7 +82,8 @@ async fn a_child_is_killed_while_it_is_written_to() {
     let much = vec![b'x'; 1 << 20];
     let written = stream.writer.write_all(&much);
     let written = tokio::time::timeout(LONG, written).await.expect("in time");
-    assert!(written.unwrap_err().to_string().contains("SIGKILL"));
+    assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    assert!(why(&mut stream).await.reason.contains("SIGKILL"));
     killed.await.unwrap();
 }
 
