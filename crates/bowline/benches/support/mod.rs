@@ -12,6 +12,7 @@ use bowline::types::Era;
 use bowline::types::common::Implementation;
 use bowline::{Backoff, ClientConfig};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
 /// The word that makes this program a server.
 const SERVE: &str = "serve";
@@ -35,6 +36,23 @@ pub(crate) fn server(manners: &[&str]) -> io::Result<ChildProcess> {
     let program = std::env::current_exe()?;
     let server = ChildProcess::new(program).args([SERVE]).args(manners);
     Ok(server.env(MARK, std::process::id().to_string()))
+}
+
+/// Answers the handshake on a stream of the memory transport.
+pub(crate) async fn greet(stream: DuplexStream) -> io::Result<DuplexStream> {
+    let mut stream = BufReader::with_capacity(1024, stream);
+    let mut line = String::new();
+    stream.read_line(&mut line).await?;
+    let Some((_, id)) = line.split_once(r#""id":"#) else {
+        return Err(io::Error::other("no handshake"));
+    };
+    let id: String = id.chars().take_while(char::is_ascii_digit).collect();
+    let server = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{server}}}\n");
+    stream.write_all(answer.as_bytes()).await?;
+    line.clear();
+    stream.read_line(&mut line).await?;
+    Ok(stream.into_inner())
 }
 
 /// Serves, if this process was started for it. Whether it was.

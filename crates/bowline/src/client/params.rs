@@ -1,9 +1,12 @@
 //! The parameters of a call or a notification.
 
+use std::sync::LazyLock;
+
 use bowline_proto::Payload;
 use bowline_types::meta::RequestMeta;
 use bowline_types::{JsonObject, JsonRef, Revision, Wire};
 use bytes::Bytes;
+use memchr::memmem::Finder;
 
 use crate::error::{Error, ErrorKind};
 
@@ -25,6 +28,8 @@ use crate::error::{Error, ErrorKind};
 /// They are shared, never copied: cloning them is cheap.
 #[derive(Clone, Debug)]
 pub struct Params(Result<Checked, String>);
+
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 
 /// Parameters that can be sent.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +72,7 @@ impl Params {
             return Self(Err("they are no object".to_owned()));
         };
         // The connection writes `_meta`, so it must not come twice.
-        if memchr::memmem::find(inner, b"_meta").is_some()
+        if META.find(inner).is_some()
             && let Ok(text) = std::str::from_utf8(&bytes)
             && let Ok(object) = JsonObject::parse(text)
             && object.contains_key("_meta")
