@@ -22,6 +22,7 @@ pub mod client;
 pub mod transport;
 
 mod error;
+mod io;
 mod panics;
 
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transition};

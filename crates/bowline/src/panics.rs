@@ -30,22 +30,22 @@ fn words_of(payload: &(dyn Any + Send)) -> &str {
 
 /// A future whose panics are its result.
 #[derive(Debug)]
-pub(crate) struct CatchPanic<F>(Option<Pin<Box<F>>>);
+pub(crate) struct CatchPanic<F>(Option<F>);
 
-impl<F: Future> CatchPanic<F> {
+impl<F: Future + Unpin> CatchPanic<F> {
     pub(crate) fn new(future: F) -> Self {
-        Self(Some(Box::pin(future)))
+        Self(Some(future))
     }
 }
 
-impl<F: Future> Future for CatchPanic<F> {
+impl<F: Future + Unpin> Future for CatchPanic<F> {
     type Output = Result<F::Output, Panicked>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(future) = &mut self.0 else {
             return Poll::Pending;
         };
-        let polled = match caught(|| future.as_mut().poll(cx)) {
+        let polled = match caught(|| Pin::new(&mut *future).poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panicked) => Err(panicked),
@@ -91,7 +91,7 @@ mod tests {
             let _bad = Bad;
             std::future::pending::<()>().await;
         };
-        let mut future = CatchPanic::new(future);
+        let mut future = CatchPanic::new(Box::pin(future));
         let pending =
             std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut future).poll(cx).is_pending()));
         assert!(pending.await);

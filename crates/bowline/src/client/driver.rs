@@ -16,9 +16,9 @@ use tokio::sync::Mutex;
 use tokio::time::{Sleep, sleep_until};
 
 use super::input;
-use super::io::Io;
 use super::requests::Running;
 use super::shared::{Core, Dispatch, Shared, Told};
+use crate::io::Io;
 use crate::panics::caught;
 use crate::transport::{BoxFuture, Ending, OpenError, Stream, Transport};
 
@@ -60,7 +60,7 @@ enum Rest {
 #[derive(Default)]
 struct Hands {
     opening: Option<(Life, Opening)>,
-    io: Option<Io>,
+    io: Option<(Life, Io)>,
     /// The stream has ended, for the reason given here unless somebody knows a better one.
     asking: Option<(Life, String, Asking)>,
 }
@@ -85,7 +85,7 @@ impl<T: Transport> Driver<T> {
             let mut has_worked = self.poll_opening(cx) | self.poll_asking(cx);
             let is_over = self.poll_core(cx, &mut has_worked);
             self.tell();
-            if let Some(io) = &mut self.hands.io {
+            if let Some((_, io)) = &mut self.hands.io {
                 has_worked |= io.poll_write(cx);
             }
             if is_over && !has_worked {
@@ -115,7 +115,7 @@ impl<T: Transport> Driver<T> {
         let mut core = self.shared.lock();
         match opened {
             Ok(stream) => {
-                self.hands.io = Some(Io::new(life, stream));
+                self.hands.io = Some((life, Io::new(stream)));
                 core.ending = None;
                 self.rest = Rest::Shaking;
                 core.link.handle_opened(now, life);
@@ -158,7 +158,7 @@ impl<T: Transport> Driver<T> {
             *has_worked = true;
         }
         core.take_events(&mut self.dispatch);
-        if let Some(io) = &mut self.hands.io {
+        if let Some((_, io)) = &mut self.hands.io {
             while io.has_room()
                 && let Some(transmit) = core.link.poll_transmit()
             {
@@ -215,7 +215,7 @@ impl<T: Transport> Driver<T> {
         if core.slots.is_empty() {
             core.slots = Rising::new();
         }
-        if let Some(io) = &mut self.hands.io {
+        if let Some((_, io)) = &mut self.hands.io {
             io.shrink();
         }
         self.dispatch.wakers.shrink_to_fit();
@@ -320,24 +320,24 @@ impl Hands {
     fn close(&mut self, life: Life) {
         self.opening.take_if(|(other, _)| *other == life);
         self.asking.take_if(|(other, ..)| *other == life);
-        self.io.take_if(|io| io.life == life);
+        self.io.take_if(|(other, _)| *other == life);
     }
 
     /// Reads one chunk, if the core wants one.
     fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut Context<'_>) -> bool {
-        let Some(io) = &mut self.io else {
+        let Some((life, io)) = &mut self.io else {
             return false;
         };
         if self.asking.is_some() || !core.link.wants_read() {
             return false;
         }
-        let Some(buffer) = core.link.read_buffer(io.life) else {
+        let Some(buffer) = core.link.read_buffer(*life) else {
             return false;
         };
         // The read is ready or not at once, so that the lock is not held for long.
         let ended = match io.poll_read(buffer, cx) {
             Poll::Ready(Ok(1..)) => {
-                core.link.handle_read(now, io.life);
+                core.link.handle_read(now, *life);
                 return true;
             }
             Poll::Ready(Ok(0)) => "the peer closed the stream".to_owned(),
@@ -349,10 +349,10 @@ impl Hands {
             },
         };
         match io.take_peer() {
-            None => core.link.handle_end(now, io.life, &ended),
+            None => core.link.handle_end(now, *life, &ended),
             Some(mut peer) => {
                 let asking = Box::pin(async move { peer.why().await });
-                self.asking = Some((io.life, ended, asking));
+                self.asking = Some((*life, ended, asking));
             }
         }
         true

@@ -9,7 +9,6 @@ mod call;
 mod config;
 mod driver;
 mod input;
-mod io;
 mod params;
 mod requests;
 mod router;

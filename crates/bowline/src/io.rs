@@ -1,4 +1,4 @@
-//! The stream of one life: what is read from it and written to it.
+//! An open stream: what is read from it and written to it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -7,7 +7,6 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use bowline_proto::Transmit;
-use bowline_proto::link::Life;
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
@@ -26,8 +25,7 @@ const COALESCED: usize = 64 * 1024;
 /// Room that is kept when there is nothing to write.
 const KEPT: usize = 4 * 1024;
 
-pub(super) struct Io {
-    pub(super) life: Life,
+pub(crate) struct Io {
     stream: Stream,
     /// Small messages, in one piece.
     small: BytesMut,
@@ -40,9 +38,8 @@ pub(super) struct Io {
 }
 
 impl Io {
-    pub(super) fn new(life: Life, stream: Stream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self {
-            life,
             stream,
             small: BytesMut::new(),
             large: VecDeque::new(),
@@ -53,17 +50,17 @@ impl Io {
     }
 
     /// Who knows why the stream ended.
-    pub(super) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
+    pub(crate) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
         self.stream.peer.take()
     }
 
     /// Why nothing can be written, once everything there was is read.
-    pub(super) fn broken(&self) -> Option<&str> {
+    pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
     /// Reads one chunk into the buffer of the core. How much it was.
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &mut self,
         buffer: &mut BytesMut,
         cx: &mut Context<'_>,
@@ -108,7 +105,7 @@ impl Io {
     }
 
     /// Gives back what is only kept to be used again.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         if self.small.is_empty() {
             self.small = BytesMut::new();
         }
@@ -117,11 +114,11 @@ impl Io {
     }
 
     /// Whether another message may be taken: those before are written, or fit together.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.broken.is_none() && self.large.is_empty() && self.small.len() < COALESCED
     }
 
-    pub(super) fn queue(&mut self, transmit: Transmit) {
+    pub(crate) fn queue(&mut self, transmit: Transmit) {
         if transmit.len() < COALESCED {
             return transmit.append_to(&mut self.small);
         }
@@ -132,7 +129,7 @@ impl Io {
 
     /// Writes what is queued. Whether something was. When it can't be, nothing more is
     /// written, but what the server has said before can still be read.
-    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         if self.broken.is_some() {
             return false;
         }
