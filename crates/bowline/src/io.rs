@@ -118,6 +118,11 @@ impl Io {
         self.broken.is_none() && self.large.is_empty() && self.small.len() < COALESCED
     }
 
+    /// Whether everything is written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.small.is_empty() && self.large.is_empty() && !self.must_flush
+    }
+
     pub(crate) fn queue(&mut self, transmit: Transmit) {
         if transmit.len() < COALESCED {
             return transmit.append_to(&mut self.small);

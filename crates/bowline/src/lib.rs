@@ -19,6 +19,7 @@
 //! ```
 
 pub mod client;
+pub mod server;
 pub mod transport;
 
 mod error;

@@ -94,6 +94,11 @@ impl Listens {
         self.open.remove(&request).is_some()
     }
 
+    /// The requests that are open.
+    pub fn requests(&self) -> impl Iterator<Item = RequestKey> {
+        self.open.keys().copied()
+    }
+
     /// How many are open.
     pub fn len(&self) -> usize {
         self.open.len()

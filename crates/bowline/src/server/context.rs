@@ -1,0 +1,228 @@
+//! What a handler can learn and do while it serves a request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bowline_proto::server::RequestContext;
+use bowline_proto::{Payload, RequestKey};
+use bowline_types::capabilities::ClientCapabilities;
+use bowline_types::common::Implementation;
+use bowline_types::json::Reader;
+use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
+use bowline_types::meta::{RequestMeta, TraceParent, keys};
+use bowline_types::progress::ProgressParams;
+use bowline_types::{Json, Method, Number, ProgressToken, RequestId, Revision, Wire};
+use tokio::sync::Notify;
+
+use super::extract::States;
+use super::input::Asking;
+use super::session::Shared;
+use crate::error::{Error, ErrorKind};
+
+/// What a handler can learn and do while it serves a request. Clones are the same one.
+///
+/// It stays valid when the request is answered or cancelled; what is then said of it is
+/// refused, or dropped.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) session: Arc<Shared>,
+    pub(super) key: RequestKey,
+    pub(super) method: Method,
+    pub(super) revision: Revision,
+    pub(super) params: Option<Payload>,
+    /// What a request of the stateless era says of its client.
+    pub(super) stateless: Option<Box<RequestContext>>,
+    pub(super) asking: Asking,
+    is_cancelled: AtomicBool,
+    cancelled: Notify,
+}
+
+impl Context {
+    pub(super) fn new(
+        session: Arc<Shared>,
+        key: RequestKey,
+        method: Method,
+        revision: Revision,
+        params: Option<Payload>,
+        stateless: Option<Box<RequestContext>>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            session,
+            key,
+            method,
+            revision,
+            params,
+            stateless,
+            asking: Asking::default(),
+            is_cancelled: AtomicBool::new(false),
+            cancelled: Notify::new(),
+        }))
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    pub(super) fn states(&self) -> &States {
+        &self.0.session.server.states
+    }
+
+    /// The number of the request in the log.
+    pub(super) fn request_number(&self) -> u64 {
+        self.0.key.get()
+    }
+
+    /// The revision in which the request is made and answered.
+    pub fn revision(&self) -> Revision {
+        self.0.revision
+    }
+
+    /// The method of the request.
+    pub fn method(&self) -> Method {
+        self.0.method
+    }
+
+    /// The client's id of the request, while it may be answered.
+    pub fn request_id(&self) -> Option<RequestId> {
+        let core = self.0.session.lock();
+        core.session.request_id(self.0.key).cloned()
+    }
+
+    /// Who the client says it is. It is no proof of anything.
+    pub fn client_info(&self) -> Option<Implementation> {
+        match &self.0.stateless {
+            Some(stateless) => stateless.client_info(),
+            None => {
+                let client = self.0.session.lock().client.clone();
+                client.map(|client| client.info.clone())
+            }
+        }
+    }
+
+    /// What the client can do.
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        match &self.0.stateless {
+            Some(stateless) => stateless.capabilities.clone(),
+            None => {
+                let client = self.0.session.lock().client.clone();
+                client.map_or_else(ClientCapabilities::new, |it| it.capabilities.clone())
+            }
+        }
+    }
+
+    /// The `_meta` of the request.
+    pub fn meta(&self) -> RequestMeta {
+        let params = self.0.params.as_ref().map_or("{}", Payload::as_str);
+        let meta = Reader::new(params).peek_member("_meta").ok().flatten();
+        let meta = meta.and_then(|meta| RequestMeta::from_json(meta.as_str()).ok());
+        meta.unwrap_or_default()
+    }
+
+    /// The span of the caller, when it traces (W3C Trace Context).
+    pub fn trace_parent(&self) -> Option<TraceParent> {
+        self.meta().trace_parent()
+    }
+
+    /// Whether nobody wants the answer any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until nobody wants the answer any more. A handler that doesn't end soon after
+    /// that is dropped. Cancel safe.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.0.cancelled.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Nobody wants the answer any more.
+    pub(super) fn cancel(&self) {
+        self.0.is_cancelled.store(true, Ordering::Release);
+        self.0.cancelled.notify_waiters();
+    }
+
+    /// Reports progress, where the client has asked for it: how far it is, how far it goes,
+    /// and what is being done. Whether it was sent: it is not where nobody asked, when the
+    /// request is answered or cancelled, and while the client doesn't read.
+    pub fn progress(
+        &self,
+        progress: impl Into<Number>,
+        total: Option<Number>,
+        message: Option<&str>,
+    ) -> bool {
+        let Some(token) = self.progress_token() else {
+            return false;
+        };
+        let mut params = ProgressParams::new(token, progress);
+        params.total = total;
+        params.message = message.map(str::to_owned);
+        self.notify(Method::Progress, &params).is_ok()
+    }
+
+    fn progress_token(&self) -> Option<ProgressToken> {
+        match &self.0.stateless {
+            Some(stateless) => stateless.progress_token.clone(),
+            None => self.meta().read(keys::PROGRESS_TOKEN).ok()?,
+        }
+    }
+
+    /// Logs to the client, where it wants messages of this level: all in the handshake era
+    /// until it says otherwise, and only what the request asks for in the stateless era.
+    /// Whether it was sent.
+    pub fn log(&self, level: LoggingLevel, data: impl Into<Json>) -> bool {
+        if !self.wants_log(&level) {
+            return false;
+        }
+        let mut params = LoggingMessageParams::new(level, data);
+        params.logger = self.0.session.server.logger.clone();
+        self.notify(Method::LoggingMessage, &params).is_ok()
+    }
+
+    /// Whether a log message of this level would be sent.
+    pub fn wants_log(&self, level: &LoggingLevel) -> bool {
+        if !self.0.session.server.has_logging {
+            return false;
+        }
+        match &self.0.stateless {
+            Some(stateless) => {
+                let least = stateless.log_level.as_ref();
+                least.is_some_and(|least| level.is_at_least(least))
+            }
+            None => self.0.session.lock().session.logs(level),
+        }
+    }
+
+    /// Sends a notification that belongs to this request.
+    pub(super) fn notify<T: Wire>(&self, method: Method, params: &T) -> Result<(), Error> {
+        let encoded = Payload::encode(params, self.revision());
+        let encoded = encoded.map_err(|error| {
+            Error::new(ErrorKind::Protocol, error.to_string()).in_operation(method.as_str())
+        })?;
+        let bytes = encoded.into_bytes();
+        let members = bytes.slice(1..bytes.len() - 1);
+        self.0.session.with(|core, _| {
+            let sent = core.session.notify(Some(self.0.key), method.as_str(), members);
+            sent.map_err(|error| {
+                Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
+            })
+        })
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("request", &self.0.key.get())
+            .field("method", &self.0.method)
+            .field("revision", &self.0.revision)
+            .finish_non_exhaustive()
+    }
+}

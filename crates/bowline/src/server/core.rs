@@ -1,0 +1,95 @@
+//! What all sessions of a server share.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bowline_proto::Payload;
+use bowline_proto::server::{Change, SessionConfig};
+use bowline_types::Method;
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::common::Implementation;
+use bowline_types::meta::{ResultMeta, keys};
+
+use super::extract::States;
+use super::seal::RoundSeal;
+use super::service::Service;
+use super::session::Shared;
+
+type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
+
+/// A server, as its sessions have it.
+pub(super) struct ServerCore {
+    pub(super) service: Service,
+    pub(super) states: States,
+    pub(super) seal: RoundSeal,
+    pub(super) has_logging: bool,
+    pub(super) logger: Option<String>,
+    pub(super) shutdown_deadline: Option<Duration>,
+    pub(super) config: SessionConfig,
+    pub(super) capabilities: Box<dyn Fn() -> ServerCapabilities + Send + Sync>,
+    pub(super) on_notification: Option<Box<OnNotification>>,
+    pub(super) sessions: Sessions,
+}
+
+impl ServerCore {
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        (self.capabilities)()
+    }
+
+    /// The configuration of a session that begins now.
+    pub(super) fn session_config(&self) -> SessionConfig {
+        let mut config = self.config.clone();
+        config.capabilities(self.capabilities());
+        config
+    }
+
+    pub(super) fn join(&self, session: &Arc<Shared>) {
+        self.sessions.join(session);
+    }
+
+    /// A client has notified us.
+    pub(super) fn notified(&self, method: Method, params: Option<&Payload>) {
+        if let Some(on_notification) = &self.on_notification
+            && let Err(panicked) = crate::panics::caught(|| on_notification(method, params))
+        {
+            let method = method.as_str();
+            tracing::error!(method, panic = panicked.0, "a notification handler panicked");
+        }
+    }
+}
+
+impl std::fmt::Debug for ServerCore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerCore").finish_non_exhaustive()
+    }
+}
+
+/// The sessions that there are. Clones are the same ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sessions(Arc<Mutex<Vec<Weak<Shared>>>>);
+
+impl Sessions {
+    fn join(&self, session: &Arc<Shared>) {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(Arc::downgrade(session));
+    }
+
+    /// All that have not ended.
+    pub(super) fn all(&self) -> Vec<Arc<Shared>> {
+        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Something has changed that clients may want to know.
+    pub(super) fn changed(&self, change: Change<'_>) {
+        for session in self.all() {
+            session.with(|core, _| core.changes.note(change));
+        }
+    }
+}
+
+/// What each result of the stateless era says of the server (LC-49).
+pub(super) fn result_meta(info: &Implementation) -> ResultMeta {
+    ResultMeta::new().with(keys::SERVER_INFO, info.clone())
+}

@@ -1,0 +1,254 @@
+//! Serves requests from a registry.
+
+use std::sync::Arc;
+
+use bowline_types::completion::{CompleteParams, CompleteResult, Reference};
+use bowline_types::lifecycle::DiscoverResult;
+use bowline_types::meta::ResultMeta;
+use bowline_types::pagination::PaginatedParams;
+use bowline_types::prompts::{GetPromptParams, ListPromptsResult};
+use bowline_types::resources::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
+};
+use bowline_types::tools::ListToolsResult;
+use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
+
+use super::context::Context;
+use super::registry::{Contents, Registry};
+use super::resource::{not_found, settle};
+use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say};
+use super::table::Table;
+use super::tool::{name_and_arguments, no_such_tool};
+use crate::transport::BoxFuture;
+
+/// Serves what is registered.
+#[derive(Debug)]
+pub(super) struct Dispatch {
+    pub(super) registry: Registry,
+    pub(super) revisions: Revisions,
+    pub(super) has_logging: bool,
+    pub(super) instructions: Option<String>,
+    pub(super) page_size: usize,
+    /// What each result of the stateless era says of the server.
+    pub(super) meta: ResultMeta,
+}
+
+impl Serve for Dispatch {
+    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
+        let contents = self.registry.contents();
+        match request.method {
+            Method::CallTool => self.call_tool(&contents, request),
+            Method::ReadResource => self.read_resource(&contents, request),
+            Method::GetPrompt => self.get_prompt(&contents, request),
+            Method::Complete => self.complete(&contents, request),
+            _ => Box::pin(std::future::ready(self.look(&contents, &request))),
+        }
+    }
+}
+
+impl Dispatch {
+    /// What needs no handler.
+    fn look(&self, contents: &Contents, request: &Request) -> Reply {
+        let has = contents.capabilities();
+        match request.method {
+            Method::Discover => self.discover(request),
+            Method::ListTools if has.tools.is_some() => {
+                let (page, next) = self.page(&contents.tools, request)?;
+                let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
+                let mut result = ListToolsResult::new(tools);
+                result.next_cursor = next;
+                result.meta = self.meta_for(&request.context, result.meta);
+                request.reply(&result)
+            }
+            Method::ListResources if has.resources.is_some() => {
+                let (page, next) = self.page(&contents.resources, request)?;
+                let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
+                let mut result = ListResourcesResult::new(resources);
+                result.next_cursor = next;
+                result.meta = self.meta_for(&request.context, result.meta);
+                request.reply(&result)
+            }
+            Method::ListResourceTemplates if has.resources.is_some() => {
+                let (page, next) = self.page(&contents.templates, request)?;
+                let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
+                let mut result = ListResourceTemplatesResult::new(templates);
+                result.next_cursor = next;
+                result.meta = self.meta_for(&request.context, result.meta);
+                request.reply(&result)
+            }
+            Method::ListPrompts if has.prompts.is_some() => {
+                let (page, next) = self.page(&contents.prompts, request)?;
+                let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
+                let mut result = ListPromptsResult::new(prompts);
+                result.next_cursor = next;
+                result.meta = self.meta_for(&request.context, result.meta);
+                request.reply(&result)
+            }
+            other => Err(method_not_found(other)),
+        }
+    }
+
+    fn discover(&self, request: &Request) -> Reply {
+        let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
+        let mut capabilities = self.registry.contents().capabilities();
+        if self.has_logging {
+            capabilities.logging = Some(JsonObject::new());
+        }
+        let mut result = DiscoverResult::new(versions, capabilities);
+        result.instructions.clone_from(&self.instructions);
+        result.meta = self.meta_for(&request.context, result.meta);
+        request.reply(&result)
+    }
+
+    #[expect(clippy::type_complexity, reason = "it is said once")]
+    fn page<'t, T>(
+        &self,
+        table: &'t Table<T>,
+        request: &Request,
+    ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
+        let params: PaginatedParams = request.decode()?;
+        let page = table.page(params.cursor.as_deref(), self.page_size);
+        // PG-5.
+        page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of ours"))
+    }
+
+    fn meta_for(&self, context: &Context, meta: Option<ResultMeta>) -> Option<ResultMeta> {
+        match (context.revision().era(), meta) {
+            (Era::Stateless, None) => Some(self.meta.clone()),
+            (_, meta) => meta,
+        }
+    }
+
+    fn call_tool(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+        let called = name_and_arguments(request.params()).and_then(|(name, arguments)| {
+            if !contents.has_tools() {
+                return Err(method_not_found(request.method));
+            }
+            let tool = contents.tools.get(&name).ok_or_else(|| no_such_tool(&name))?;
+            Ok(tool.call(arguments, &request.context))
+        });
+        let meta = self.meta_for(&request.context, None);
+        match called {
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Ok(called) => Box::pin(async move {
+                let mut result = called.await?;
+                result.meta = result.meta.or(meta);
+                say(&request.context, &result)
+            }),
+        }
+    }
+
+    fn read_resource(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+        let revision = request.context.revision();
+        let params: Result<ReadResourceParams, _> = request.decode();
+        let read = params.and_then(|params| {
+            let uri = params.uri;
+            let read = match contents.resources.get(&uri) {
+                Some(resource) => Some(resource.read(&uri, &request.context)),
+                None => {
+                    let mut templates = contents.templates.iter();
+                    templates.find_map(|template| template.read(&uri, &request.context))
+                }
+            };
+            let read = read.ok_or_else(|| not_found(&uri, revision))?;
+            Ok((uri, read))
+        });
+        let meta = self.meta_for(&request.context, None);
+        match read {
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Ok((uri, read)) => Box::pin(async move {
+                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
+                result.meta = result.meta.or(meta);
+                say(&request.context, &result)
+            }),
+        }
+    }
+
+    fn get_prompt(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+        let params: Result<GetPromptParams, _> = request.decode();
+        let got = params.and_then(|params| {
+            let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
+                let name: String = params.name.chars().take(128).collect();
+                ErrorObject::new(INVALID_PARAMS, format!("there is no prompt {name:?}"))
+            })?;
+            let arguments = params.arguments.unwrap_or_default();
+            let arguments: JsonObject = arguments
+                .iter()
+                .map(|(name, value)| (name, Json::from(value.as_str())))
+                .collect();
+            Ok((Arc::clone(prompt), prompt.get(&arguments, &request.context)))
+        });
+        let meta = self.meta_for(&request.context, None);
+        match got {
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Ok((prompt, got)) => Box::pin(async move {
+                let mut result = got.await?;
+                result.meta = result.meta.or(meta);
+                if result.description.is_none() {
+                    result.description.clone_from(&prompt.prompt.description);
+                }
+                say(&request.context, &result)
+            }),
+        }
+    }
+
+    fn complete(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+        let completed = completer(contents, &request);
+        let meta = self.meta_for(&request.context, None);
+        match completed {
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Ok(completed) => Box::pin(async move {
+                let mut result = CompleteResult::new(completed.await?);
+                result.meta = meta;
+                say(&request.context, &result)
+            }),
+        }
+    }
+}
+
+/// Finds who completes an argument. Nobody suggests nothing, where the prompt or template
+/// exists (CP-5).
+fn completer(
+    contents: &Contents,
+    request: &Request,
+) -> Result<super::prompt::Completed, ErrorObject> {
+    if contents.completers.is_empty() {
+        return Err(method_not_found(request.method));
+    }
+    let params: CompleteParams = request.decode()?;
+    let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+    let (of, exists) = match &params.reference {
+        Reference::Prompt(prompt) => {
+            let exists = contents.prompts.get(&prompt.name).is_some();
+            (prompt.name.clone(), exists)
+        }
+        Reference::Resource(resource) => {
+            let exists = contents.templates.get(&resource.uri).is_some()
+                || contents.resources.get(&resource.uri).is_some();
+            (resource.uri.clone(), exists)
+        }
+        _ => return Err(invalid("params.ref is not understood".to_owned())),
+    };
+    if !exists {
+        let of: String = of.chars().take(256).collect();
+        return Err(invalid(format!("there is no {of:?} to complete")));
+    }
+    let argument = params.argument;
+    let Some(completer) = contents.completers.get(&(of, argument.name)) else {
+        let nothing = bowline_types::completion::Completion::ranked(Vec::<String>::new());
+        return Ok(Box::pin(std::future::ready(Ok(nothing))));
+    };
+    let known = params.context.and_then(|context| context.arguments);
+    let known: JsonObject = known
+        .unwrap_or_default()
+        .iter()
+        .map(|(name, value)| (name, Json::from(value.as_str())))
+        .collect();
+    let partial: JsonObject = [
+        ("value", Json::from(argument.value.as_str())),
+        ("arguments", Json::from(known)),
+    ]
+    .into_iter()
+    .collect();
+    Ok(completer.complete(partial.as_str(), &request.context))
+}

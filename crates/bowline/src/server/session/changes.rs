@@ -1,0 +1,111 @@
+//! Changes that the client is to be told of.
+//!
+//! A change waits here at most once, however often it happened, and what is told of one list
+//! is told at most ten times a second: a client reads the list again each time.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bowline_proto::Instant;
+use bowline_proto::server::Change;
+use bowline_types::json::Encoder;
+use bytes::Bytes;
+
+use super::Core;
+
+/// How often a client is told of changes at most.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Resources whose changes wait to be told. Of more the client is told that the list
+/// changed, which says less and costs nothing.
+const RESOURCES: usize = 1000;
+
+/// What has changed.
+#[derive(Debug, Default)]
+pub(in super::super) struct Changes {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    updated: BTreeSet<String>,
+    /// Nothing is told before.
+    not_before: Option<Instant>,
+}
+
+impl Changes {
+    /// Something has changed.
+    pub(in super::super) fn note(&mut self, change: Change<'_>) {
+        match change {
+            Change::Tools => self.tools = true,
+            Change::Prompts => self.prompts = true,
+            Change::Resources => self.resources = true,
+            Change::Resource(uri) if self.updated.len() < RESOURCES => {
+                self.updated.insert(uri.to_owned());
+            }
+            _ => self.resources = true,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        !(self.tools || self.prompts || self.resources) && self.updated.is_empty()
+    }
+
+    /// When the next change is told.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match self.is_empty() {
+            true => None,
+            false => Some(self.not_before.unwrap_or(Instant::START)),
+        }
+    }
+}
+
+impl Core {
+    /// Tells the client what has changed, if it is time. Whether something was told.
+    pub(super) fn tell_changes(&mut self, now: Instant) -> bool {
+        if self.changes.due().is_none_or(|due| due > now) {
+            return false;
+        }
+        let changes = std::mem::take(&mut self.changes);
+        self.changes.not_before = Some(now + PAUSE);
+        let lists = [
+            (changes.tools, Change::Tools),
+            (changes.prompts, Change::Prompts),
+            (changes.resources, Change::Resources),
+        ];
+        for (has_changed, change) in lists {
+            if has_changed {
+                self.tell_change(change);
+            }
+        }
+        for uri in &changes.updated {
+            self.tell_change(Change::Resource(uri));
+        }
+        true
+    }
+
+    fn tell_change(&mut self, change: Change<'_>) {
+        let method = change.method().as_str();
+        let (body, is_wanted) = match change {
+            Change::Resource(uri) => (uri_member(uri), self.session.watches(uri)),
+            _ => (Bytes::new(), self.session.revision().is_some()),
+        };
+        let mut is_kept = false;
+        if is_wanted {
+            is_kept |= self.session.notify(None, method, body).is_err();
+        }
+        for (request, body) in self.listens.told(change) {
+            is_kept |= self.session.notify(Some(request), method, body).is_err();
+        }
+        if is_kept {
+            // There is no room now. Being told twice does no harm.
+            self.changes.note(change);
+        }
+    }
+}
+
+fn uri_member(uri: &str) -> Bytes {
+    let mut body = Vec::with_capacity(uri.len() + 8);
+    let mut encoder = Encoder::lossless(&mut body);
+    encoder.key("uri");
+    encoder.string(uri);
+    body.into()
+}
