@@ -19,6 +19,7 @@
 //! ```
 
 pub mod client;
+pub mod testing;
 pub mod transport;
 
 mod error;
