@@ -19,6 +19,7 @@
 //! ```
 
 pub mod client;
+pub mod registry;
 pub mod testing;
 pub mod transport;
 
