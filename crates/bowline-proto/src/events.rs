@@ -64,6 +64,11 @@ impl<E: Weigh> Events<E> {
         std::mem::replace(&mut self.beyond, weight) > weight
     }
 
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
+    }
+
     /// What waits.
     pub(crate) fn weight(&self) -> usize {
         self.weight

@@ -90,6 +90,12 @@ impl Composer {
         }
     }
 
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        self.scratch = Vec::new();
+        self.arena = BytesMut::new();
+    }
+
     pub(crate) fn carrier(&self) -> Carrier {
         self.carrier
     }

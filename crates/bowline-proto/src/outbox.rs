@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use crate::calls::CallId;
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
+use crate::rising::Rising;
 use crate::time::Instant;
 
 /// A stream of the driver's, on a carrier with a stream per request: the driver numbers
@@ -159,7 +160,7 @@ pub(crate) enum Account {
 pub(crate) struct Outbox {
     limits: OutboxLimits,
     carrier: Carrier,
-    queue: BTreeMap<Ticket, Transmit>,
+    queue: Rising<Ticket, Transmit>,
     next: u64,
     messages: usize,
     bytes: usize,
@@ -174,7 +175,7 @@ impl Outbox {
         Self {
             limits,
             carrier,
-            queue: BTreeMap::new(),
+            queue: Rising::new(),
             next: 0,
             messages: 0,
             bytes: 0,
@@ -208,16 +209,16 @@ impl Outbox {
 
     /// Takes back what has not left.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
-        let transmit = self.queue.remove(&ticket)?;
+        let transmit = self.queue.remove(ticket)?;
         self.settle(&transmit);
         Some(transmit)
     }
 
     /// Takes back the cancellation of a call, which was never sent.
     pub(crate) fn take_back_cancel(&mut self, call: CallId) {
-        let mut queued = self.queue.iter();
-        let cancel = queued.find(|(_, transmit)| transmit.slot.cancels == Some(call));
-        if let Some((&ticket, _)) = cancel {
+        let is_it = |transmit: &Transmit| transmit.slot.cancels == Some(call);
+        let cancel = self.queue.iter().find(|(_, transmit)| is_it(transmit));
+        if let Some((ticket, _)) = cancel {
             self.take_back(ticket);
         }
     }
@@ -225,13 +226,13 @@ impl Outbox {
     /// The next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
         let (ticket, _) = match self.busy.is_empty() {
-            true => self.queue.first_key_value(),
+            true => self.queue.first(),
             false => {
                 let mut queued = self.queue.iter();
                 queued.find(|(_, transmit)| !self.busy.contains_key(&self.lane(transmit)))
             }
         }?;
-        self.take_back(*ticket)
+        self.take_back(ticket)
     }
 
     /// Puts back what could not be sent: it is the next one of its lane again, which waits
@@ -257,6 +258,13 @@ impl Outbox {
     /// When the next lane has waited long enough.
     pub(crate) fn next_resume(&self) -> Option<Instant> {
         self.busy.values().min().copied()
+    }
+
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        if self.queue.is_empty() {
+            self.queue = Rising::new();
+        }
     }
 
     /// Drops everything.

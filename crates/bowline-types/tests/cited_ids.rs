@@ -44,7 +44,6 @@ fn every_cited_id_is_defined() {
 const NOT_YET: &[(&str, &str)] = &[
     ("F-CA-04", "the client on tokio: its futures are dropped"),
     ("F-CA-11", "the server on tokio: it queues handlers"),
-    ("F-BP-04", "the client on tokio: it delivers notifications"),
     ("F-CK-04", "authorization: tokens that expire"),
 ];
 

@@ -7,12 +7,12 @@
 mod ids;
 mod tombstones;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bowline_types::RequestId;
 
 use crate::defect::{self, Defect};
+use crate::rising::{Deadlines, Rising};
 use crate::time::Instant;
 use tombstones::Tombstones;
 
@@ -111,8 +111,8 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Calls<T> {
     limits: CallLimits,
-    pending: BTreeMap<CallId, Call<T>>,
-    deadlines: BTreeSet<(Instant, CallId)>,
+    pending: Rising<CallId, Call<T>>,
+    deadlines: Deadlines<(Instant, CallId)>,
     tombstones: Tombstones,
 }
 
@@ -122,8 +122,8 @@ impl<T> Calls<T> {
         let lifetime = limits.tombstone_lifetime;
         Self {
             limits,
-            pending: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            pending: Rising::new(),
+            deadlines: Deadlines::new(),
             tombstones: Tombstones::new(limits.tombstones, lifetime, given_up),
         }
     }
@@ -131,6 +131,14 @@ impl<T> Calls<T> {
     /// The calls that were given up and are remembered.
     pub(crate) fn into_given_up(self) -> GivenUp {
         self.tombstones.into_given_up()
+    }
+
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = Rising::new();
+            self.deadlines = Deadlines::new();
+        }
     }
 
     /// Whether one more call fits, beside so many that don't count.
@@ -166,9 +174,9 @@ impl<T> Calls<T> {
 
     /// Takes a call out that has its answer.
     pub(crate) fn answer(&mut self, id: CallId) -> Option<Call<T>> {
-        let call = self.pending.remove(&id)?;
+        let call = self.pending.remove(id)?;
         if !defect::is(Defect::LeakedTimer) {
-            self.deadlines.remove(&(call.deadline(), id));
+            self.deadlines.remove((call.deadline(), id));
         }
         Some(call)
     }
@@ -182,7 +190,7 @@ impl<T> Calls<T> {
 
     /// A call whose time is over at `now`; the one that is over longest comes first.
     pub(crate) fn overdue(&self, now: Instant) -> Option<CallId> {
-        let &(deadline, id) = self.deadlines.first()?;
+        let (deadline, id) = self.deadlines.first()?;
         (deadline <= now).then_some(id)
     }
 
@@ -244,7 +252,7 @@ impl<T> Calls<T> {
         let Some(id) = number.map(CallId).filter(|id| counter.has_issued(*id)) else {
             return Found::Unknown;
         };
-        if self.pending.contains_key(&id) {
+        if self.pending.contains(id) {
             Found::Pending(id)
         } else if self.tombstones.contains(now, id) {
             Found::GivenUp
@@ -254,26 +262,27 @@ impl<T> Calls<T> {
     }
 
     pub(crate) fn get(&self, id: CallId) -> Option<&Call<T>> {
-        self.pending.get(&id)
+        self.pending.get(id)
     }
 
     pub(crate) fn get_mut(&mut self, id: CallId) -> Option<&mut T> {
-        self.pending.get_mut(&id).map(|call| &mut call.tag)
+        self.pending.get_mut(id).map(|call| &mut call.tag)
     }
 
     /// The oldest call that waits and is such a one.
     pub(crate) fn first_that(&self, is_such: impl Fn(&T) -> bool) -> Option<CallId> {
-        let such = self.pending.iter().find(|(_, call)| is_such(&call.tag));
-        such.map(|(id, _)| *id)
+        let mut pending = self.pending.iter();
+        let such = pending.find(|(_, call)| is_such(&call.tag));
+        such.map(|(id, _)| id)
     }
 
     /// Takes all calls out, oldest first, which will not have their answers. Late ones will
     /// be known.
-    pub(crate) fn give_up_all(&mut self, now: Instant) -> BTreeMap<CallId, Call<T>> {
+    pub(crate) fn give_up_all(&mut self, now: Instant) -> Rising<CallId, Call<T>> {
         self.deadlines.clear();
         let pending = std::mem::take(&mut self.pending);
         for id in pending.keys() {
-            self.tombstones.insert(now, *id);
+            self.tombstones.insert(now, id);
         }
         pending
     }
@@ -293,7 +302,7 @@ impl<T> Calls<T> {
 
     /// When the next deadline is.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        self.deadlines.first().map(|(deadline, _)| deadline)
     }
 
     /// When tombstones are to be swept.
@@ -303,14 +312,14 @@ impl<T> Calls<T> {
 
     /// Changes a call, and its place among the deadlines with it.
     fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call<T>)) -> bool {
-        let Some(call) = self.pending.get_mut(&id) else {
+        let Some(call) = self.pending.get_mut(id) else {
             return false;
         };
         let before = call.deadline();
         change(call);
         let after = call.deadline();
         if after != before {
-            self.deadlines.remove(&(before, id));
+            self.deadlines.remove((before, id));
             self.deadlines.insert((after, id));
         }
         true

@@ -53,7 +53,7 @@ pub enum Oversize {
     Skip,
 }
 
-/// What a [`FrameDecoder`] lets in.
+/// What a [`FrameDecoder`](super::FrameDecoder) lets in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameLimits {

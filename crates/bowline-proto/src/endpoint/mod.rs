@@ -11,7 +11,7 @@ mod flow;
 use std::borrow::Cow;
 
 use bowline_types::{RequestId, Revision};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::calls::{CallId, Calls, Found, IdCounter};
 use crate::carried::Carried;
@@ -132,6 +132,18 @@ impl<E: Tell> Endpoint<E> {
             next_request: self.requests.next_key(),
             ids: self.counter,
             given_up: self.calls.into_given_up(),
+        }
+    }
+
+    /// Gives back what is only kept to be used again.
+    pub(crate) fn shrink(&mut self) {
+        self.calls.shrink();
+        self.composer.shrink();
+        self.outbox.shrink();
+        self.events.shrink();
+        let buffer = self.decoder.buffer();
+        if buffer.is_empty() {
+            *buffer = BytesMut::new();
         }
     }
 

@@ -4,13 +4,14 @@
 //! seen, or may be made twice, and once for every round of input. Here it is kept together,
 //! with its message, which is shared and never copied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use bytes::Bytes;
 
 use crate::calls::{CallId, Timeouts};
 use crate::commands::CallRequest;
+use crate::rising::{Deadlines, Rising};
 use crate::time::Instant;
 
 use super::subscriptions::SubscriptionKey;
@@ -167,10 +168,10 @@ impl Kept {
 /// The calls that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct KeptCalls {
-    calls: BTreeMap<CallKey, Kept>,
-    by_id: BTreeMap<CallId, CallKey>,
+    calls: Rising<CallKey, Kept>,
+    by_id: Rising<CallId, CallKey>,
     /// Of those that the connection doesn't know.
-    deadlines: BTreeSet<(Instant, CallKey)>,
+    deadlines: Deadlines<(Instant, CallKey)>,
     waiting: BTreeSet<CallKey>,
     /// Calls that have their turn: more than one only when their tools were declared
     /// stateful meanwhile.
@@ -179,11 +180,22 @@ pub(super) struct KeptCalls {
 }
 
 impl KeptCalls {
+    /// Gives back what is only kept to be used again.
+    pub(super) fn shrink(&mut self) {
+        if self.calls.is_empty() {
+            self.calls = Rising::new();
+            self.by_id = Rising::new();
+            self.deadlines = Deadlines::new();
+            self.waiting = BTreeSet::new();
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.calls.len()
     }
 
-    /// Puts a call in, which waits until something is done for it.
+    /// Puts a call in, which is made now or has to be put among those that
+    /// [wait](Self::set_stage).
     pub(super) fn insert(
         &mut self,
         now: Instant,
@@ -211,26 +223,34 @@ impl KeptCalls {
             deadline: None,
         };
         self.calls.insert(key, kept);
-        self.set_stage(key, Stage::Waiting);
         key
     }
 
+    /// Puts a new call among those that wait, if it could not be made at once. Most can, and
+    /// never are among them.
+    pub(super) fn wait_unless_made(&mut self, key: CallKey) {
+        let stage = self.calls.get(key).map(|kept| kept.stage);
+        if stage == Some(Stage::Waiting) {
+            self.set_stage(key, Stage::Waiting);
+        }
+    }
+
     pub(super) fn get(&self, key: CallKey) -> Option<&Kept> {
-        self.calls.get(&key)
+        self.calls.get(key)
     }
 
     pub(super) fn get_mut(&mut self, key: CallKey) -> Option<&mut Kept> {
-        self.calls.get_mut(&key)
+        self.calls.get_mut(key)
     }
 
     pub(super) fn by_id(&self, id: CallId) -> Option<CallKey> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(id).copied()
     }
 
     /// Takes a call out.
     pub(super) fn remove(&mut self, key: CallKey) -> Option<Kept> {
         self.set_turn(key, false);
-        let kept = self.calls.remove(&key)?;
+        let kept = self.calls.remove(key)?;
         self.leave_stage(key, kept.stage, kept.deadline);
         Some(kept)
     }
@@ -239,7 +259,7 @@ impl KeptCalls {
     /// connection watches the time, and while the server waits for us only the maximum
     /// counts.
     pub(super) fn set_stage(&mut self, key: CallKey, stage: Stage) {
-        let Some(kept) = self.calls.get_mut(&key) else {
+        let Some(kept) = self.calls.get_mut(key) else {
             return;
         };
         let (before, old_deadline) = (kept.stage, kept.deadline);
@@ -252,7 +272,9 @@ impl KeptCalls {
         kept.stage = stage;
         kept.deadline = deadline;
         self.leave_stage(key, before, old_deadline);
-        self.deadlines.extend(deadline.map(|at| (at, key)));
+        if let Some(at) = deadline {
+            self.deadlines.insert((at, key));
+        }
         match stage {
             Stage::Waiting => {
                 self.waiting.insert(key);
@@ -266,7 +288,7 @@ impl KeptCalls {
 
     /// Gives a call its turn, or takes it away.
     pub(super) fn set_turn(&mut self, key: CallKey, has_turn: bool) {
-        if let Some(kept) = self.calls.get_mut(&key) {
+        if let Some(kept) = self.calls.get_mut(key) {
             let had_turn = std::mem::replace(&mut kept.has_turn, has_turn);
             self.turns = self.turns + usize::from(has_turn) - usize::from(had_turn);
         }
@@ -283,23 +305,23 @@ impl KeptCalls {
                 self.waiting.remove(&key);
             }
             Stage::Made(id) => {
-                self.by_id.remove(&id);
+                self.by_id.remove(id);
             }
             Stage::AwaitingInput => {}
         }
         if let Some(at) = deadline {
-            self.deadlines.remove(&(at, key));
+            self.deadlines.remove((at, key));
         }
     }
 
     /// A call whose time is over and which the connection doesn't know.
     pub(super) fn overdue(&self, now: Instant) -> Option<CallKey> {
-        let &(deadline, key) = self.deadlines.first()?;
+        let (deadline, key) = self.deadlines.first()?;
         (deadline <= now).then_some(key)
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        self.deadlines.first().map(|(deadline, _)| deadline)
     }
 
     /// The oldest call that waits, after another one.
@@ -311,17 +333,18 @@ impl KeptCalls {
     /// The calls that wait and are older than another one.
     pub(super) fn waiting_before(&self, key: CallKey) -> impl Iterator<Item = &Kept> {
         let earlier = self.waiting.range(..key);
-        earlier.filter_map(|key| self.calls.get(key))
+        earlier.filter_map(|key| self.calls.get(*key))
     }
 
     /// Whether a call of the user's is with the connection.
     pub(super) fn is_any_made(&self) -> bool {
-        let mut made = self.by_id.values().filter_map(|key| self.calls.get(key));
+        let made = self.by_id.iter();
+        let mut made = made.filter_map(|(_, key)| self.calls.get(*key));
         made.any(|kept| kept.owner == Owner::User)
     }
 
     /// All calls, oldest first.
     pub(super) fn keys(&self) -> Vec<CallKey> {
-        self.calls.keys().copied().collect()
+        self.calls.keys().collect()
     }
 }

@@ -31,7 +31,10 @@ impl Link {
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
         let key = self.calls.insert(now, call, Owner::User, timeouts);
         match self.make_first(now, key) {
-            Ok(()) => Ok(key),
+            Ok(()) => {
+                self.calls.wait_unless_made(key);
+                Ok(key)
+            }
             Err(error) => {
                 self.calls.remove(key);
                 Err(error)

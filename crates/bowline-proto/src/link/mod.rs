@@ -224,6 +224,16 @@ impl Link {
         .filter(|at| *at != Instant::NEVER)
     }
 
+    /// Gives back the memory that is only kept to be used again: see [`Connection::shrink`].
+    pub fn shrink(&mut self) {
+        self.calls.shrink();
+        self.events.shrink();
+        self.actions.shrink_to_fit();
+        if let Some(connection) = &mut self.connection {
+            connection.shrink();
+        }
+    }
+
     fn note(&mut self, now: Instant) {
         self.seen = self.seen.max(now);
     }

@@ -185,7 +185,9 @@ impl Link {
         request.timeouts = timeouts;
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
         let owner = Owner::Subscription(key);
-        self.calls
-            .insert(now, LinkCall::new(request), owner, timeouts)
+        let request = LinkCall::new(request);
+        let call = self.calls.insert(now, request, owner, timeouts);
+        self.calls.wait_unless_made(call);
+        call
     }
 }

@@ -123,10 +123,15 @@ impl JsonObject {
 
     /// Puts a member at the end without looking for one of the same name.
     pub(crate) fn append(&mut self, key: &str, value: JsonRef<'_>) {
-        let mut quoted = Vec::with_capacity(key.len() + 2);
-        Encoder::lossless(&mut quoted).string(key);
-        let quoted = String::from_utf8(quoted).unwrap_or_default();
-        self.append_quoted(&quoted, value);
+        let mut text = std::mem::take(&mut self.text).into_bytes();
+        text.reserve(key.len() + value.as_str().len() + 5);
+        text.pop();
+        text.push(if text.is_empty() { b'{' } else { b',' });
+        Encoder::lossless(&mut text).string(key);
+        text.push(b':');
+        text.extend_from_slice(value.as_str().as_bytes());
+        text.push(b'}');
+        self.text = String::from_utf8(text).unwrap_or_default();
     }
 
     fn append_quoted(&mut self, key: &str, value: JsonRef<'_>) {
@@ -188,15 +193,24 @@ impl TryFrom<serde_json::Value> for JsonObject {
 /// Of several members of one name the last one counts.
 impl<K: AsRef<str>, V: Into<Json>> FromIterator<(K, V)> for JsonObject {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
-        let members: Vec<(K, Json)> = members
+        let mut members = members.into_iter();
+        let mut object = Self::new();
+        let Some((first, value)) = members.next() else {
+            return object;
+        };
+        let Some(second) = members.next() else {
+            object.append(first.as_ref(), value.into().as_ref());
+            return object;
+        };
+        let members: Vec<(K, Json)> = [(first, value), second]
             .into_iter()
+            .chain(members)
             .map(|(key, value)| (key, value.into()))
             .collect();
         let last: BTreeMap<&str, usize> = (0..)
             .zip(&members)
             .map(|(at, (key, _))| (key.as_ref(), at))
             .collect();
-        let mut object = Self::new();
         for (at, (key, value)) in members.iter().enumerate() {
             if last.get(key.as_ref()) == Some(&at) {
                 object.append(key.as_ref(), value.as_ref());

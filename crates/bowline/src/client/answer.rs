@@ -141,21 +141,21 @@ impl Pending {
         // would be lost with the slot.
         let mut core = self.shared.lock();
         while let Some(callback) = &mut self.on_progress
-            && let Some(slot) = core.slots.get_mut(&self.key)
+            && let Some(slot) = core.slots.get_mut(self.key)
             && let Some(report) = slot.progress.pop_front()
         {
             drop(core);
             told(report).into_iter().for_each(callback);
             core = self.shared.lock();
         }
-        let Some(slot) = core.slots.get_mut(&self.key) else {
+        let Some(slot) = core.slots.get_mut(self.key) else {
             return Poll::Pending;
         };
         let Some(outcome) = slot.outcome.take() else {
             slot.wait(cx);
             return Poll::Pending;
         };
-        let slot = core.slots.remove(&self.key);
+        let slot = core.slots.remove(self.key);
         let ending = match &outcome {
             Outcome::Lost { .. } => core.ending.clone(),
             _ => None,
@@ -180,7 +180,7 @@ impl Pending {
                 }
             }
             let mut core = self.shared.lock();
-            let Some(slot) = core.slots.get_mut(&self.key) else {
+            let Some(slot) = core.slots.get_mut(self.key) else {
                 return Poll::Ready(None);
             };
             if slot.outcome.is_some() && slot.progress.is_empty() {
@@ -200,7 +200,7 @@ impl Drop for Pending {
             return;
         }
         self.shared.with(|core, now| {
-            core.slots.remove(&self.key);
+            core.slots.remove(self.key);
             core.link.cancel(now, self.key, "no longer wanted");
         });
     }

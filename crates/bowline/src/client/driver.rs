@@ -8,9 +8,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use bowline_proto::Instant;
 use bowline_proto::link::{Action, Life, State};
+use bowline_proto::{Instant, Rising};
 use tokio::sync::Mutex;
 use tokio::time::{Sleep, sleep_until};
 
@@ -24,6 +25,10 @@ use crate::transport::{BoxFuture, Ending, OpenError, Stream, Transport};
 /// Rounds of work in one wake-up.
 const ROUNDS: usize = 32;
 
+/// How long a client has nothing to do before it gives back memory that it only keeps to
+/// use it again.
+const IDLE: Duration = Duration::from_secs(2);
+
 type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
 type Asking = BoxFuture<'static, Option<Ending>>;
 
@@ -36,6 +41,19 @@ pub(super) struct Driver<T> {
     /// When the timer goes off: at the latest when the core wants it.
     armed: Option<Instant>,
     dispatch: Dispatch,
+    rest: Rest,
+}
+
+/// Whether there has been something to do.
+#[derive(Clone, Copy, PartialEq)]
+enum Rest {
+    /// There is no session yet.
+    Shaking,
+    Busy,
+    /// Not since then.
+    IdleSince(Instant),
+    /// Not for long, and memory was given back.
+    Shrunk,
 }
 
 /// What the driver has in hand.
@@ -57,6 +75,7 @@ impl<T: Transport> Driver<T> {
             timer,
             armed: None,
             dispatch: Dispatch::default(),
+            rest: Rest::Shaking,
         }
     }
 
@@ -71,6 +90,9 @@ impl<T: Transport> Driver<T> {
             }
             if is_over && !has_worked {
                 return Poll::Ready(());
+            }
+            if has_worked && self.rest != Rest::Shaking {
+                self.rest = Rest::Busy;
             }
             if !has_worked && self.poll_timer(cx).is_pending() {
                 return Poll::Pending;
@@ -95,6 +117,7 @@ impl<T: Transport> Driver<T> {
             Ok(stream) => {
                 self.hands.io = Some(Io::new(life, stream));
                 core.ending = None;
+                self.rest = Rest::Shaking;
                 core.link.handle_opened(now, life);
             }
             Err(error) => core.link.handle_open_failed(now, life, error),
@@ -143,6 +166,9 @@ impl<T: Transport> Driver<T> {
                 *has_worked = true;
             }
         }
+        if !*has_worked {
+            self.relax(&mut core, now);
+        }
         self.arm(core.link.poll_timeout());
         if !*has_worked {
             core.driver = Some(cx.waker().clone());
@@ -166,6 +192,34 @@ impl<T: Transport> Driver<T> {
             }
             other => tracing::debug!(?other, "an action of a later version"),
         }
+    }
+
+    /// Gives back memory: after a while without work, and after a handshake, whose messages
+    /// are larger than most.
+    fn relax(&mut self, core: &mut Core, now: Instant) {
+        match self.rest {
+            Rest::Shaking if core.link.state() == State::Ready => self.shrink(core),
+            Rest::Shaking | Rest::Shrunk => {}
+            Rest::Busy => {
+                self.rest = Rest::IdleSince(now);
+                self.arm(Some(now + IDLE));
+            }
+            Rest::IdleSince(since) if now >= since + IDLE => self.shrink(core),
+            Rest::IdleSince(since) => self.arm(Some(since + IDLE)),
+        }
+    }
+
+    fn shrink(&mut self, core: &mut Core) {
+        self.rest = Rest::Shrunk;
+        core.link.shrink();
+        if core.slots.is_empty() {
+            core.slots = Rising::new();
+        }
+        if let Some(io) = &mut self.hands.io {
+            io.shrink();
+        }
+        self.dispatch.wakers.shrink_to_fit();
+        self.dispatch.events.shrink_to_fit();
     }
 
     /// The timer is set anew only for an earlier moment: it goes off once too often then,

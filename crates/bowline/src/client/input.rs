@@ -41,14 +41,14 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
                 let _ = core.link.give_input(now, call, &Payload::from(responses));
             }
             Some(failure) => {
-                if let Some(slot) = core.slots.get_mut(&call) {
+                if let Some(slot) = core.slots.get_mut(call) {
                     slot.failure = Some(failure);
                 }
                 core.link.cancel(now, call, "there is no input");
             }
         });
     });
-    if let Some(slot) = shared.lock().slots.get_mut(&call) {
+    if let Some(slot) = shared.lock().slots.get_mut(call) {
         slot.input = Some(task.abort_handle());
     }
 }

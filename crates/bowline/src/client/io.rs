@@ -9,13 +9,16 @@ use std::task::{Context, Poll, ready};
 use bowline_proto::Transmit;
 use bowline_proto::link::Life;
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
 use crate::transport::{Peer, Stream};
 
 /// Bytes that are read at once: few while there is little to read, since thousands of
 /// clients may be idle, and up to the largest while a server has much to say.
 const CHUNKS: std::ops::RangeInclusive<usize> = 2 * 1024..=64 * 1024;
+
+/// Bytes that are read when there is no buffer yet.
+const FIRST: usize = 1024;
 
 /// Small messages leave together, up to so many bytes.
 const COALESCED: usize = 64 * 1024;
@@ -65,6 +68,9 @@ impl Io {
         buffer: &mut BytesMut,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        if buffer.capacity() == 0 {
+            return self.poll_read_first(buffer, cx);
+        }
         if buffer.capacity() - buffer.len() < self.chunk / 2 {
             buffer.reserve(self.chunk);
         }
@@ -83,6 +89,31 @@ impl Io {
             self.chunk = (self.chunk / 2).max(*CHUNKS.start());
         }
         Poll::Ready(Ok(read))
+    }
+
+    /// Reads when there is no buffer. An idle client has none, and needs none to find that
+    /// there is nothing to read.
+    fn poll_read_first(
+        &mut self,
+        buffer: &mut BytesMut,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let mut bytes = [0; FIRST];
+        let mut chunk = ReadBuf::new(&mut bytes);
+        ready!(Pin::new(&mut *self.stream.reader).poll_read(cx, &mut chunk))?;
+        let read = chunk.filled();
+        buffer.reserve(self.chunk.max(read.len()));
+        buffer.extend_from_slice(read);
+        Poll::Ready(Ok(read.len()))
+    }
+
+    /// Gives back what is only kept to be used again.
+    pub(super) fn shrink(&mut self) {
+        if self.small.is_empty() {
+            self.small = BytesMut::new();
+        }
+        self.large.shrink_to_fit();
+        self.chunk = *CHUNKS.start();
     }
 
     /// Whether another message may be taken: those before are written, or fit together.

@@ -3,14 +3,16 @@
 //! The core sits behind a short lock: a call enters it directly, and a dropped future leaves
 //! it at once. Nothing is awaited, decoded or woken while it is held.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bowline_proto::link::{CallKey, Link, LinkEvent, State};
-use bowline_proto::{Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Timeouts};
+use bowline_proto::{
+    Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts,
+};
 use bowline_types::Revision;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -41,7 +43,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,
-    pub(super) slots: BTreeMap<CallKey, Slot>,
+    pub(super) slots: Rising<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<Ending>>,
@@ -98,7 +100,7 @@ impl Shared {
         let (state, _) = watch::channel(link.state());
         let core = Core {
             link,
-            slots: BTreeMap::new(),
+            slots: Rising::new(),
             agreement: None,
             ending: None,
             driver: None,
@@ -149,7 +151,7 @@ impl Shared {
 
     /// The next report of progress of a call.
     pub(super) fn next_progress(&self, call: CallKey) -> Option<Payload> {
-        self.lock().slots.get_mut(&call)?.progress.pop_front()
+        self.lock().slots.get_mut(call)?.progress.pop_front()
     }
 
     /// How long it is until a moment of the core.
@@ -170,13 +172,13 @@ impl Core {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Ended { call, outcome } => {
-                    if let Some(slot) = self.slots.get_mut(&call) {
+                    if let Some(slot) = self.slots.get_mut(call) {
                         slot.outcome = Some(outcome);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
                 LinkEvent::Progress { call, params } => {
-                    if let Some(slot) = self.slots.get_mut(&call) {
+                    if let Some(slot) = self.slots.get_mut(call) {
                         slot.report(params);
                         dispatch.wakers.extend(slot.waker.take());
                     }

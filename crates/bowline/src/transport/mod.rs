@@ -2,9 +2,24 @@
 //!
 //! A [`Transport`] opens a stream of bytes, once for each life of a connection. Everything
 //! else, reconnecting included, is the client's: bring your own transport and it has it all.
+//!
+//! | transport | of what |
+//! |---|---|
+//! | [`ChildProcess`] | a command that is started for each life of a connection |
+//! | [`stdio()`] | our own stdin and stdout, once |
+//! | [`UnixSocket`], [`Tcp`] | a server that listens |
+//! | [`once()`] | a stream that is there already |
+//! | [`memory`] | a server in the same process, for tests |
+//!
+//! Child processes, stdio and Unix sockets are for Unix, and tested on Linux.
 
+#[cfg(unix)]
 mod child;
 pub mod memory;
+mod once;
+mod sockets;
+#[cfg(unix)]
+mod stdio;
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +29,14 @@ use std::process::ExitStatus;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use bowline_proto::link::OpenError;
+#[cfg(unix)]
 pub use child::{ChildProcess, StderrTo};
+pub use once::{Once, once};
+pub use sockets::Tcp;
+#[cfg(unix)]
+pub use sockets::UnixSocket;
+#[cfg(unix)]
+pub use stdio::{Stdio, stdio};
 
 /// A future of a trait object.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

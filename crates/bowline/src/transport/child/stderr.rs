@@ -1,81 +1,239 @@
 //! What a child says on stderr: always drained, its end kept.
+//!
+//! A task drains it for as long as the child lives and may have more to say, even when the
+//! stream is closed: a child that can't write can't end either.
+
+mod file;
+mod lines;
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::future::{Future as _, poll_fn};
 use std::io;
+use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
+use tokio::sync::{oneshot, watch};
 
-use super::StderrTo;
+use super::reaper::Exit;
+use file::Tee;
+use lines::Lines;
+
+pub(super) use file::open;
 
 /// Bytes that are kept.
 const KEPT: usize = 64 * 1024;
 
-/// Bytes of a line that go to the log.
-const LINE: usize = 1024;
-
 /// Bytes that an error shows.
 const SHOWN: usize = 2048;
 
-/// The end of what a child said.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tail(Arc<Mutex<VecDeque<u8>>>);
+/// Bytes that are read at once.
+const CHUNK: usize = 16 * 1024;
 
-impl Tail {
-    /// Drains a child's stderr for as long as it is open.
-    pub(super) fn follow(stderr: std::process::ChildStderr, to: StderrTo) -> io::Result<Self> {
-        let mut stderr = ChildStderr::from_std(stderr)?;
-        let tail = Self::default();
-        let kept = tail.clone();
-        tokio::spawn(async move {
-            let mut chunk = vec![0; 8 * 1024];
-            let mut line = Vec::new();
-            while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
-                let said = chunk.get(..length).unwrap_or_default();
-                kept.push(said);
-                if to == StderrTo::Log {
-                    log(said, &mut line);
-                }
-            }
-        });
-        Ok(tail)
-    }
+/// How long a stderr is drained that somebody else holds when the child has ended.
+const LINGER: Duration = Duration::from_secs(1);
 
-    fn push(&self, said: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(said);
-        let excess = kept.len().saturating_sub(KEPT);
-        kept.drain(..excess);
-    }
+/// Where a child's stderr goes. Its end is kept for errors, unless it is inherited.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum StderrTo {
+    /// To the log, line by line: target `bowline::stderr`, level debug.
+    #[default]
+    Log,
+    /// Nowhere.
+    Nowhere,
+    /// To our own stderr.
+    Inherit,
+    /// To a function, line by line. What of a line is beyond 8 KiB is cut, and what is not
+    /// UTF-8 replaced. It runs on the runtime: it should not block. A panic in it is
+    /// contained.
+    Callback(Arc<dyn Fn(&str) + Send + Sync>),
+    /// To the end of a file, as it is said. A disk that is slower than the child slows it
+    /// down; one that stands still for a second loses what is said meanwhile, and the file
+    /// says how much that was.
+    File(PathBuf),
+}
 
-    /// The last words, without what would confuse a terminal.
-    pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = kept.len().saturating_sub(SHOWN);
-        let bytes: Vec<u8> = kept.iter().skip(from).copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
-        let shown = text.trim().chars();
-        let shown = shown.map(|char| match char {
-            '\n' => ' ',
-            char if char.is_control() => '\u{fffd}',
-            char => char,
-        });
-        shown.collect()
+impl fmt::Debug for StderrTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log => f.write_str("Log"),
+            Self::Nowhere => f.write_str("Nowhere"),
+            Self::Inherit => f.write_str("Inherit"),
+            Self::Callback(_) => f.write_str("Callback(..)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
     }
 }
 
-/// Logs the lines that are complete. What is too long for one is cut.
-fn log(said: &[u8], line: &mut Vec<u8>) {
-    for byte in said {
-        match byte {
-            b'\n' => {
-                let text = String::from_utf8_lossy(line);
-                tracing::debug!(target: "bowline::stderr", line = %text.escape_debug());
-                line.clear();
+/// The end of what a child said.
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    /// Closed when there is no more to come.
+    over: watch::Receiver<()>,
+}
+
+/// A child is drained to the end while somebody holds this, and a little longer.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    _held: oneshot::Sender<()>,
+}
+
+/// Who else hears it.
+enum Listener {
+    Nobody,
+    Lines(Lines),
+    File(Tee),
+}
+
+impl Tail {
+    /// Of a child that says nothing to us.
+    pub(super) fn silent() -> Self {
+        let (_, over) = watch::channel(());
+        let kept = Arc::default();
+        Self { kept, over }
+    }
+
+    /// Drains a child's stderr. Must be called within a runtime.
+    pub(super) fn follow(
+        stderr: std::process::ChildStderr,
+        to: &StderrTo,
+        file: Option<File>,
+        exit: watch::Receiver<Exit>,
+    ) -> io::Result<(Self, Wanted)> {
+        let stderr = ChildStderr::from_std(stderr)?;
+        let listener = match (to, file) {
+            (_, Some(file)) => Listener::File(Tee::start(file)?),
+            (StderrTo::Log, None) => Listener::Lines(Lines::to_log()),
+            (StderrTo::Callback(callback), None) => {
+                Listener::Lines(Lines::to_callback(Arc::clone(callback)))
             }
-            byte if line.len() < LINE => line.push(*byte),
-            _ => {}
+            (StderrTo::Nowhere | StderrTo::Inherit | StderrTo::File(_), None) => Listener::Nobody,
+        };
+        let (running, over) = watch::channel(());
+        let (_held, unwanted) = oneshot::channel();
+        let kept = Arc::default();
+        let tail = Self { kept, over };
+        let drained = tail.clone();
+        tokio::spawn(async move {
+            let mut drained = pin!(drained.drain(stderr, listener));
+            let mut abandoned = pin!(abandoned(exit, unwanted));
+            poll_fn(|cx| match drained.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => abandoned.as_mut().poll(cx),
+            })
+            .await;
+            drop(running);
+        });
+        Ok((tail, Wanted { _held }))
+    }
+
+    async fn drain(&self, mut stderr: ChildStderr, mut listener: Listener) {
+        let mut chunk = vec![0; CHUNK];
+        while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
+            let said = chunk.get(..length).unwrap_or_default();
+            self.push(said);
+            match &mut listener {
+                Listener::Nobody => {}
+                Listener::Lines(lines) => lines.push(said),
+                Listener::File(tee) => tee.push(said).await,
+            }
         }
+        if let Listener::Lines(lines) = &mut listener {
+            lines.finish();
+        }
+    }
+
+    fn push(&self, said: &[u8]) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let excess = (kept.len() + said.len()).saturating_sub(KEPT);
+        let excess = excess.min(kept.len());
+        kept.drain(..excess);
+        kept.extend(said);
+    }
+
+    /// Waits until there is no more to come. Cancel safe.
+    pub(super) async fn finished(&self) {
+        let mut over = self.over.clone();
+        while over.changed().await.is_ok() {}
+    }
+
+    /// What is kept, as it was said.
+    pub(super) fn text(&self) -> String {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(kept.make_contiguous());
+        last(&text, KEPT).to_owned()
+    }
+}
+
+/// Waits until nobody can be interested any more: the stream is closed, the child has ended,
+/// and what it started and could not be killed with it has had its time.
+async fn abandoned(mut exit: watch::Receiver<Exit>, unwanted: oneshot::Receiver<()>) {
+    let _ = unwanted.await;
+    let _ = exit.wait_for(|exit| *exit != Exit::Running).await;
+    tokio::time::sleep(LINGER).await;
+}
+
+/// Last words as an error shows them: short, on one line, and without what would confuse a
+/// terminal or reorder the text around it.
+pub(super) fn shown(text: &str) -> String {
+    let text = last(text.trim_end(), SHOWN).trim_start();
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\n' => shown.push(' '),
+            '\r' => {}
+            char if char.is_control() || is_bidirectional(char) => {
+                shown.extend(char.escape_default());
+            }
+            char => shown.push(char),
+        }
+    }
+    last(&shown, SHOWN).to_owned()
+}
+
+fn is_bidirectional(char: char) -> bool {
+    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The end of a text, whole characters of it.
+fn last(text: &str, bytes: usize) -> &str {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    text.get(from..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: F-CP-02
+    #[test]
+    fn what_is_shown_is_short_and_harmless() {
+        assert_eq!(
+            shown("\u{1b}[31mred\u{7}\r\nnext\u{202e}\n\n"),
+            r"\u{1b}[31mred\u{7} next\u{202e}"
+        );
+        let long = "\u{1b}é".repeat(KEPT);
+        assert!(shown(&long).len() <= SHOWN);
+    }
+
+    // proves: F-CP-01, F-CP-02
+    #[test]
+    fn the_end_is_kept_and_no_more() {
+        let tail = Tail::silent();
+        tail.push(&[b'a'; KEPT]);
+        tail.push(b"b");
+        assert_eq!(tail.text().len(), KEPT);
+        assert!(tail.text().ends_with("ab"));
+        tail.push(&[0xff; KEPT]);
+        let text = tail.text();
+        assert!(text.len() <= KEPT && text.chars().all(|char| char == '\u{fffd}'));
     }
 }

@@ -1,0 +1,103 @@
+//! How a child's stream ended, told as soon as it is known.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::super::Ending;
+use super::reaper::Exit;
+use super::stderr::{Tail, shown};
+
+/// How long the exit status of a child that is ending is waited for. It takes a millisecond;
+/// a machine that is so busy that it takes longer is worth the wait.
+const ENDING: Duration = Duration::from_millis(500);
+
+/// How long it is waited for when nobody knows whether the child is ending.
+pub(super) const UNKNOWN: Duration = Duration::from_millis(100);
+
+/// How long the last words of a child that has ended may take: somebody else may hold its
+/// stderr, and never close it.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+/// Who knows how a child is.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    pub(super) pid: Pid,
+    pub(super) exit: watch::Receiver<Exit>,
+    pub(super) tail: Tail,
+}
+
+impl Witness {
+    /// How a stream ended: with the child, or, in the words given, without it. Cancel safe.
+    pub(super) async fn tell(&mut self, otherwise: &str) -> Ending {
+        let patience = match self.is_ending() {
+            Some(true) => ENDING,
+            Some(false) => Duration::ZERO,
+            None => UNKNOWN,
+        };
+        let ended = self.exit.wait_for(|exit| *exit != Exit::Running);
+        if timeout(patience, ended).await.is_ok() {
+            let _ = timeout(LAST_WORDS, self.tail.finished()).await;
+        }
+        let mut ending = Ending::new(match *self.exit.borrow() {
+            Exit::Running => otherwise.to_owned(),
+            Exit::Ended(None) => "the server ended".to_owned(),
+            Exit::Ended(Some(status)) => format!("the server ended with {status}"),
+        });
+        if let Exit::Ended(status) = *self.exit.borrow() {
+            ending.status = status;
+        }
+        ending.stderr = self.tail.text();
+        let words = shown(&ending.stderr);
+        if !words.is_empty() {
+            ending.reason += "; its last words: ";
+            ending.reason += &words;
+        }
+        ending
+    }
+
+    /// Whether it has ended or is about to, if that is known.
+    fn is_ending(&self) -> Option<bool> {
+        if *self.exit.borrow() != Exit::Running {
+            return Some(true);
+        }
+        // Its number is its own for as long as it runs, as far as we know: the reaper tells
+        // right after it has waited for it.
+        match fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_pid())) {
+            Ok(stat) => is_ending(&stat),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Whether a process is about to end, by its line in `/proc`: its name in parentheses, its
+/// state, five numbers, its flags.
+fn is_ending(stat: &str) -> Option<bool> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = fields.next()?;
+    let flags: u64 = fields.nth(5)?.parse().ok()?;
+    Some(matches!(state, "Z" | "X") || flags & EXITING != 0)
+}
+
+/// `PF_EXITING` of the kernel, which is set before a process closes its files.
+const EXITING: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ends_is_told_from_one_that_runs() {
+        let running = "12 (a) S 4) S 1 12 12 0 -1 4194304 100 0";
+        assert_eq!(is_ending(running), Some(false));
+        let exiting = "12 (sh) R 1 12 12 0 -1 4194308 100 0";
+        assert_eq!(is_ending(exiting), Some(true));
+        let zombie = "12 (sh) Z 1 12 12 0 -1 0 100 0";
+        assert_eq!(is_ending(zombie), Some(true));
+        assert_eq!(is_ending("nonsense"), None);
+    }
+}

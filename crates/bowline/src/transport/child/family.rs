@@ -1,0 +1,194 @@
+//! A child, everything that it starts, and a watchdog over them.
+//!
+//! All of them are one process group, whose leader is the watchdog: a shell that reads from a
+//! pipe of ours. When our process dies, however it does, the kernel closes the pipe, and the
+//! shell ends its own group as the reaper would have. Until the watchdog is waited for, the
+//! group's number can't become somebody else's, so that signalling the group is always safe.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Once;
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process, kill_process_group, waitid,
+};
+
+/// Who the watchdog is.
+pub(super) const SHELL: &str = "/bin/sh";
+
+/// What it does: it outlives the polite signals to its group, and reads until nobody holds
+/// the other end. The child's stdin was closed at the same moment; who just stops a client
+/// and exits must not cost a server the time that it has to end.
+const SCRIPT: &str = r#"
+    trap "" HUP INT TERM QUIT
+    read _
+    sleep "$0"
+    kill -TERM 0
+    sleep "$0"
+    kill -KILL 0
+"#;
+
+/// A child with its group. Dropping it kills the group and waits for the child.
+#[derive(Debug)]
+pub(super) struct Family {
+    child: Child,
+    pid: Pid,
+    /// Readable once the child has ended. `None` where the kernel has no such thing.
+    pub(super) handle: Option<OwnedFd>,
+    group: Pid,
+    watchdog: Option<Watchdog>,
+    is_reaped: bool,
+}
+
+impl Family {
+    /// Starts a command in a group of its own, with a shell as its watchdog, which gives the
+    /// group some time twice.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be started. Nothing is left behind then.
+    pub(super) fn spawn(
+        command: &mut Command,
+        shell: Option<&str>,
+        grace: Duration,
+    ) -> io::Result<Self> {
+        let watchdog = match shell {
+            Some(shell) => Watchdog::spawn(shell, grace)?,
+            None => None,
+        };
+        let leader = watchdog
+            .as_ref()
+            .map(|Watchdog(shell)| Pid::from_child(shell));
+        let leader_number = leader.map_or(0, Pid::as_raw_pid);
+        let child = command.process_group(leader_number).spawn()?;
+        let pid = Pid::from_child(&child);
+        Ok(Self {
+            child,
+            pid,
+            handle: handle_of(pid),
+            group: leader.unwrap_or(pid),
+            watchdog,
+            is_reaped: false,
+        })
+    }
+
+    /// Our ends of the child's streams.
+    pub(super) fn take_streams(
+        &mut self,
+    ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+        let child = &mut self.child;
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    }
+
+    /// Lets the watchdog believe that our process has ended.
+    #[cfg(test)]
+    pub(super) fn abandon_watchdog(&mut self) {
+        if let Some(Watchdog(shell)) = &mut self.watchdog {
+            drop(shell.stdin.take());
+        }
+    }
+
+    /// The child's process id.
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Whether the child has ended. It is not waited for, so that its number stays its own.
+    pub(super) fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error: somebody else waited for it.
+        !matches!(waitid(WaitId::Pid(self.pid), look), Ok(None))
+    }
+
+    /// Sends a signal to all of them.
+    pub(super) fn signal(&self, signal: Signal) {
+        if self.is_reaped {
+            return;
+        }
+        // Who has left the group gets the signal by itself. Nobody gets it twice: many
+        // programs take the second one for impatience.
+        if getpgid(Some(self.pid)).is_ok_and(|group| group != self.group) {
+            let _ = kill_process(self.pid, signal);
+        }
+        // It fails when all have ended, which is fine.
+        let _ = kill_process_group(self.group, signal);
+    }
+
+    /// Kills what the child left behind in its group, and waits for the child, which has
+    /// ended. `None` when somebody else got its status.
+    ///
+    /// In this order, since the numbers of processes that were waited for are used again.
+    pub(super) fn reap(&mut self) -> Option<ExitStatus> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let is_ours = waitid(WaitId::Pid(self.pid), look).is_ok();
+        if is_ours || self.watchdog.is_some() {
+            self.signal(Signal::KILL);
+        }
+        self.is_reaped = true;
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            self.reap();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn handle_of(pid: Pid) -> Option<OwnedFd> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn handle_of(_: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// The shell that leads a group. Dropping it is its end.
+#[derive(Debug)]
+struct Watchdog(Child);
+
+impl Watchdog {
+    /// `None` where there is no shell.
+    fn spawn(shell: &str, grace: Duration) -> io::Result<Option<Self>> {
+        let spawned = Command::new(shell)
+            .args(["-c", SCRIPT, &format!("{:.3}", grace.as_secs_f64())])
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        match spawned {
+            Ok(shell) => Ok(Some(Self(shell))),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+                ) =>
+            {
+                static TOLD: Once = Once::new();
+                TOLD.call_once(|| {
+                    tracing::debug!(%error, "no shell to watch over child processes");
+                });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! Why a command could not be started, in words that say what to do.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use super::super::OpenError;
+
+/// The error of a spawn. `folder` is where the command was to run.
+pub(super) fn refusal(program: &OsStr, folder: Option<&Path>, error: &io::Error) -> OpenError {
+    let name = program.to_string_lossy();
+    // The kernel says the same of both.
+    if let Some(folder) = folder
+        && let Some(fault) = fault_of(folder, error)
+    {
+        let folder = folder.display();
+        return OpenError::permanent(format!(
+            "{name}: the folder {folder}, in which it is to run, {fault}"
+        ));
+    }
+    let Some(words) = words(program, error) else {
+        return OpenError::passing(format!("{name}: can't be started now: {error}"));
+    };
+    OpenError::permanent(format!("{name}: {words} ({error})"))
+}
+
+/// What is wrong with a folder, if that may be the reason.
+fn fault_of(folder: &Path, error: &io::Error) -> Option<&'static str> {
+    let kind = error.kind();
+    match folder.metadata() {
+        _ if !is_about_paths(kind) => None,
+        Ok(metadata) if !metadata.is_dir() => Some("is a file"),
+        Ok(_) if kind == io::ErrorKind::PermissionDenied && !may_enter(folder) => {
+            Some("may not be entered: check its permissions")
+        }
+        Ok(_) => None,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some("may not be entered: check the permissions on the way to it")
+        }
+        Err(_) => Some("doesn't exist"),
+    }
+}
+
+fn is_about_paths(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
+}
+
+fn may_enter(folder: &Path) -> bool {
+    folder.join(".").metadata().is_ok()
+}
+
+/// What to do about an error that doesn't pass by itself. `None` when it may.
+fn words(program: &OsStr, error: &io::Error) -> Option<&'static str> {
+    let path = Path::new(program);
+    let is_path = path.components().count() > 1 || path.is_absolute();
+    let words = match error.kind() {
+        io::ErrorKind::NotFound if !is_path => {
+            "no such command in PATH: install it, or give its full path"
+        }
+        io::ErrorKind::NotFound if path.exists() => {
+            "the interpreter that its first line names doesn't exist"
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "no such file: check the path, or install it"
+        }
+        io::ErrorKind::PermissionDenied if path.is_dir() => "it is a folder, not a program",
+        io::ErrorKind::PermissionDenied => "it may not be executed: check its permissions",
+        io::ErrorKind::ArgumentListTooLong => {
+            "its arguments and environment are too large for this system"
+        }
+        io::ErrorKind::InvalidInput => "an argument or a variable has a byte that it can't have",
+        io::ErrorKind::InvalidFilename => "its name is too long",
+        _ if Errno::from_io_error(error) == Some(Errno::NOEXEC) => {
+            "it is no program of this machine: a script needs a first line with #!"
+        }
+        _ => return None,
+    };
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(program: &str, folder: Option<&str>, errno: Errno) -> OpenError {
+        let error = io::Error::from(errno);
+        refusal(OsStr::new(program), folder.map(Path::new), &error)
+    }
+
+    // proves: F-CP-13
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_does_not() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN] {
+            let error = refused("server", Some("/no/such"), errno);
+            assert!(!error.is_permanent, "{error:?}");
+            assert!(error.reason.starts_with("server: can't be started now"));
+        }
+        for (program, folder, errno, words) in [
+            ("server", None, Errno::NOENT, "no such command in PATH"),
+            ("/no/server", None, Errno::NOENT, "no such file"),
+            ("/etc/passwd", None, Errno::NOENT, "interpreter"),
+            ("/etc", None, Errno::ACCESS, "a folder, not a program"),
+            ("/etc/passwd", None, Errno::ACCESS, "may not be executed"),
+            ("server", None, Errno::TOOBIG, "too large"),
+            ("server", None, Errno::NOEXEC, "#!"),
+            ("server", Some("/no/such"), Errno::NOENT, "/no/such"),
+            ("server", Some("/etc/passwd"), Errno::NOTDIR, "is a file"),
+            ("server", Some("/etc"), Errno::NOENT, "in PATH"),
+        ] {
+            let error = refused(program, folder, errno);
+            assert!(error.is_permanent, "{error:?}");
+            assert!(error.reason.contains(words), "{error:?}");
+        }
+    }
+}

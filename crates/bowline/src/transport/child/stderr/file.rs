@@ -1,0 +1,107 @@
+//! A copy of a stderr in a file.
+//!
+//! A thread of its own writes it: files block, and neither the runtime nor its shutdown may
+//! wait for a disk that stands still.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::super::OpenError;
+
+/// Chunks that wait for the disk: 1 MiB.
+const WAITING: usize = 64;
+
+/// How long the child may be held up by the disk.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Opens a file to append to. This blocks.
+pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
+    let opened = OpenOptions::new().append(true).create(true).open(path);
+    opened.map_err(|error| {
+        let words = format!("{}, where stderr is to go: {error}", path.display());
+        match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::InvalidInput => OpenError::permanent(words),
+            _ => OpenError::passing(words),
+        }
+    })
+}
+
+/// The way to the thread.
+pub(super) struct Tee {
+    chunks: mpsc::Sender<Vec<u8>>,
+    /// Bytes that the disk had no time for.
+    lost: u64,
+}
+
+impl Tee {
+    pub(super) fn start(file: File) -> io::Result<Self> {
+        let (chunks, receiver) = mpsc::channel(WAITING);
+        thread::Builder::new()
+            .name("bowline-stderr".into())
+            .spawn(move || copy(file, receiver))?;
+        Ok(Self { chunks, lost: 0 })
+    }
+
+    /// Passes on a chunk, or counts it when the disk stands still. Cancel safe, but for the
+    /// chunk.
+    pub(super) async fn push(&mut self, said: &[u8]) {
+        let permit = match self.lost {
+            0 => match tokio::time::timeout(PATIENCE, self.chunks.reserve()).await {
+                Ok(Ok(permit)) => Some(permit),
+                Ok(Err(_)) | Err(_) => None,
+            },
+            // It waited long enough already.
+            _ => self.chunks.try_reserve().ok(),
+        };
+        let Some(permit) = permit else {
+            self.lost += said.len() as u64;
+            return;
+        };
+        let mut chunk = Vec::with_capacity(said.len());
+        if self.lost > 0 {
+            let lost = std::mem::take(&mut self.lost);
+            chunk.extend_from_slice(format!("\n[{lost} bytes lost]\n").as_bytes());
+        }
+        chunk.extend_from_slice(said);
+        permit.send(chunk);
+    }
+}
+
+/// Writes until there is no more to come. After an error the rest is dropped.
+fn copy(mut file: File, mut chunks: mpsc::Receiver<Vec<u8>>) {
+    while let Some(chunk) = chunks.blocking_recv() {
+        if let Err(error) = file.write_all(&chunk) {
+            tracing::warn!(%error, "a child's stderr can't be written to its file any more");
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_disk_that_stands_still_stops_nobody() {
+        let (chunks, mut disk) = mpsc::channel(1);
+        let mut tee = Tee { chunks, lost: 0 };
+        tee.push(b"a").await;
+        tee.push(b"b").await;
+        tee.push(b"c").await;
+        assert_eq!(disk.recv().await.as_deref(), Some(&b"a"[..]));
+        tee.push(b"d").await;
+        let told = disk.recv().await.expect("a chunk");
+        assert_eq!(String::from_utf8(told).unwrap(), "\n[2 bytes lost]\nd");
+    }
+}

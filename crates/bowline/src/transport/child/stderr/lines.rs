@@ -1,0 +1,107 @@
+//! Lines of a stderr, for the log or a function.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Bytes of a line. What is beyond is cut: who writes no line breaks gets one line.
+const LINE: usize = 8 * 1024;
+
+type Callback = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Makes lines of chunks.
+pub(super) struct Lines {
+    line: Vec<u8>,
+    to: Option<Callback>,
+}
+
+impl Lines {
+    pub(super) fn to_log() -> Self {
+        let line = Vec::new();
+        Self { line, to: None }
+    }
+
+    pub(super) fn to_callback(callback: Callback) -> Self {
+        let line = Vec::new();
+        let to = Some(callback);
+        Self { line, to }
+    }
+
+    /// Passes on the lines that are complete.
+    pub(super) fn push(&mut self, said: &[u8]) {
+        let mut parts = said.split(|byte| *byte == b'\n');
+        // What is before the first line break continues a line, what is after one ends it.
+        self.append(parts.next().unwrap_or_default());
+        for part in parts {
+            self.tell();
+            self.append(part);
+        }
+    }
+
+    /// Passes on what is left.
+    pub(super) fn finish(&mut self) {
+        if !self.line.is_empty() {
+            self.tell();
+        }
+    }
+
+    fn append(&mut self, part: &[u8]) {
+        let room = LINE.saturating_sub(self.line.len());
+        let part = part.get(..room).unwrap_or(part);
+        self.line.extend_from_slice(part);
+    }
+
+    fn tell(&mut self) {
+        let text = String::from_utf8_lossy(&self.line);
+        let text = text.strip_suffix('\r').unwrap_or(&text);
+        match &self.to {
+            None => tracing::debug!(target: "bowline::stderr", line = %text.escape_debug()),
+            Some(callback) => {
+                // The hook has told about a panic; the next line may fare better.
+                let _ = catch_unwind(AssertUnwindSafe(|| callback(text)));
+            }
+        }
+        self.line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn lines(chunks: &[&[u8]]) -> Vec<String> {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&told);
+        let mut lines = Lines::to_callback(Arc::new(move |line: &str| {
+            heard.lock().unwrap().push(line.to_owned());
+            assert!(!line.contains("panic"), "contained");
+        }));
+        for chunk in chunks {
+            lines.push(chunk);
+        }
+        lines.finish();
+        let told = told.lock().unwrap_or_else(|error| error.into_inner());
+        told.clone()
+    }
+
+    #[test]
+    fn chunks_become_lines() {
+        assert_eq!(lines(&[b"a", b"b\r\n\nc\nd"]), ["ab", "", "c", "d"]);
+        assert_eq!(lines(&[b"a\n"]), ["a"]);
+        assert!(lines(&[]).is_empty());
+    }
+
+    // proves: F-CP-02
+    #[test]
+    fn a_line_is_bounded_and_valid() {
+        let told = lines(&[&[b'x'; LINE], b"y\n\xffz\n"]);
+        assert_eq!(told, ["x".repeat(LINE).as_str(), "\u{fffd}z"]);
+    }
+
+    #[test]
+    fn a_panic_is_contained() {
+        let told = std::panic::catch_unwind(|| lines(&[b"before\npanic\nafter\n"]));
+        assert_eq!(told.expect("contained"), ["before", "panic", "after"]);
+    }
+}
