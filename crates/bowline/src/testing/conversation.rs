@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::timeout;
 
+use super::PATIENCE;
 use super::body::Body;
 use super::handshake::Handshake;
 use super::message::{Message, Notification, Request};
@@ -36,13 +37,25 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(stream: DuplexStream, patience: Duration) -> Self {
+    /// A conversation over a stream of your own, for a transport of your own:
+    /// [`Peer::accept`](super::Peer::accept) is how others begin.
+    ///
+    /// ```
+    /// use bowline::testing::Conversation;
+    /// use bowline::transport::once;
+    ///
+    /// let (ours, theirs) = tokio::io::duplex(1024);
+    /// let transport = once(tokio::io::empty(), ours);
+    /// let server = Conversation::new(theirs);
+    /// # let _ = (transport, server);
+    /// ```
+    pub fn new(stream: DuplexStream) -> Self {
         Self {
             stream,
             incoming: BytesMut::new(),
             outgoing: BytesMut::new(),
             transcript: Transcript::default(),
-            patience,
+            patience: PATIENCE,
             next_id: 1,
         }
     }

@@ -79,6 +79,7 @@ mod unexpected;
 
 use std::time::Duration;
 
+use tokio::io::DuplexStream;
 use tokio::time::timeout;
 
 pub use crate::transport::memory::{Acceptor, Memory, pair};
@@ -121,7 +122,7 @@ impl Peer {
     /// When the client opens none in time, or is gone.
     pub async fn accept(&mut self) -> Result<Conversation, Unexpected> {
         match timeout(self.patience, self.acceptor.accept()).await {
-            Ok(Some(stream)) => Ok(Conversation::new(stream, self.patience)),
+            Ok(Some(stream)) => Ok(self.begin(stream)),
             Ok(None) => Err(Unexpected::at_first("the client is gone")),
             Err(_) => {
                 let instead = format!("the client opened none within {:?}", self.patience);
@@ -133,7 +134,13 @@ impl Peer {
     /// The next stream, however long it takes. `None` when the client is gone. Cancel safe.
     pub(crate) async fn accept_any(&mut self) -> Option<Conversation> {
         let stream = self.acceptor.accept().await?;
-        Some(Conversation::new(stream, self.patience))
+        Some(self.begin(stream))
+    }
+
+    fn begin(&self, stream: DuplexStream) -> Conversation {
+        let mut conversation = Conversation::new(stream);
+        conversation.patience(self.patience);
+        conversation
     }
 }
 
