@@ -74,7 +74,10 @@ async fn what_many_tasks_send_arrives_whole_and_in_the_order_of_each() -> Test {
 
 fn numbers(params: &str) -> (usize, usize) {
     let mut numbers = params.split(|it: char| !it.is_ascii_digit());
-    let mut next = || numbers.find(|it| !it.is_empty()).unwrap().parse().unwrap();
+    let mut next = || {
+        let number = numbers.find(|it| !it.is_empty()).expect("two numbers");
+        number.parse().expect("digits")
+    };
     (next(), next())
 }
 

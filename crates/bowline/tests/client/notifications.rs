@@ -19,7 +19,7 @@ type Seen = mpsc::UnboundedReceiver<String>;
 fn seeing(router: &Router, method: &'static str) -> Seen {
     let (sender, receiver) = mpsc::unbounded_channel();
     router.on(method, move |note| {
-        sender.send(words(&note)).unwrap();
+        sender.send(words(&note)).expect("somebody looks");
         async {}
     });
     receiver

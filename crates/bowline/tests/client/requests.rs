@@ -8,12 +8,16 @@ use bowline::testing::Conversation;
 use bowline::types::method::requests;
 use bowline::types::roots::{ListRootsResult, Root};
 use bowline::types::{ErrorObject, JsonObject, RequestId};
-use bowline::{ClientConfig, ErrorKind, State};
+use bowline::{ClientConfig, ErrorKind, Payload, State};
 use tokio::sync::mpsc;
 
 use crate::support::{NEW, OLD, Test, again, all_is_read, config, connected, connected_with};
 
 const ASKED: &str = r#"{"message":"who?","requestedSchema":{"type":"object","properties":{}}}"#;
+
+fn object(text: &str) -> Payload {
+    JsonObject::parse(text).expect("an object").into()
+}
 
 /// Answers questions, and counts them.
 fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
@@ -22,7 +26,7 @@ fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
     config.answer_raw("elicitation/create", move |request| {
         count.fetch_add(1, Ordering::SeqCst);
         assert!(request.params().is_some());
-        async { Ok(JsonObject::parse(r#"{"action":"decline"}"#).unwrap().into()) }
+        async { Ok(object(r#"{"action":"decline"}"#)) }
     });
     config
 }
@@ -105,7 +109,7 @@ fn endless(config: &mut ClientConfig) -> mpsc::UnboundedReceiver<&'static str> {
     config.answer_raw("x/endless", move |_| {
         let tells = Tells(sender.clone());
         async move {
-            tells.0.send("begun").unwrap();
+            tells.0.send("begun").expect("somebody looks");
             std::future::pending().await
         }
     });
@@ -227,7 +231,7 @@ async fn the_time_of_a_call_stands_still_while_our_handler_runs() -> Test {
     let mut config = config();
     config.answer_raw("elicitation/create", |_| async {
         tokio::time::sleep(Duration::from_secs(300)).await;
-        Ok(JsonObject::parse(r#"{"action":"cancel"}"#).unwrap().into())
+        Ok(object(r#"{"action":"cancel"}"#))
     });
     let (client, mut server, _peer) = connected_with(config, NEW).await?;
     server.patience(Duration::from_secs(1000));

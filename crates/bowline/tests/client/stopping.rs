@@ -120,7 +120,7 @@ async fn stops_from(client: &Client, state: State) {
     assert!(began.elapsed() <= SOON, "{state}: {:?}", began.elapsed());
     assert_eq!(client.state(), State::Closed, "{state}");
     assert_eq!(stop == Stop::Begun, state != State::Closed, "{state}");
-    let error = waiting.await.unwrap_err();
+    let error = waiting.await.expect_err("it is stopped");
     assert_eq!(error.kind(), ErrorKind::Shutdown, "{state}");
     assert!(changes.next().await.is_some() || state == State::Closed);
 }
