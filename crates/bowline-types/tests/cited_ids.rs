@@ -42,7 +42,6 @@ fn every_cited_id_is_defined() {
 
 /// Rows of the core that are not proven yet, and what they wait for.
 const NOT_YET: &[(&str, &str)] = &[
-    ("F-CA-04", "the client on tokio: its futures are dropped"),
     ("F-CA-11", "the server on tokio: it queues handlers"),
     ("F-CK-04", "authorization: tokens that expire"),
 ];

@@ -5,8 +5,9 @@ use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use bowline_proto::Transmit;
+use bowline_proto::{Instant, Transmit};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
@@ -22,6 +23,10 @@ const FIRST: usize = 1024;
 /// Small messages leave together, up to so many bytes.
 const COALESCED: usize = 64 * 1024;
 
+/// How long a server is listened to that no longer listens: most have ended, which is told
+/// at once.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
 /// Room that is kept when there is nothing to write.
 const KEPT: usize = 4 * 1024;
 
@@ -34,6 +39,8 @@ pub(crate) struct Io {
     chunk: usize,
     /// Why nothing can be written any more.
     broken: Option<String>,
+    /// Until when what the server said before may still arrive.
+    listens_until: Option<Instant>,
     must_flush: bool,
 }
 
@@ -45,6 +52,7 @@ impl Io {
             large: VecDeque::new(),
             chunk: *CHUNKS.start(),
             broken: None,
+            listens_until: None,
             must_flush: false,
         }
     }
@@ -54,9 +62,18 @@ impl Io {
         self.stream.peer.take()
     }
 
-    /// Why nothing can be written, once everything there was is read.
-    pub(crate) fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    /// Why nothing can be written, once there is nothing to read and has not been for a
+    /// while: what the server said before it went may be on its way, and the kernel tells of
+    /// it later than of the broken pipe.
+    pub(crate) fn broken(&mut self, now: Instant) -> Option<&str> {
+        let reason = self.broken.as_deref()?;
+        let until = *self.listens_until.get_or_insert(now + LAST_WORDS);
+        (until <= now).then_some(reason)
+    }
+
+    /// When to look again whether it is broken.
+    pub(crate) fn listens_until(&self) -> Option<Instant> {
+        self.listens_until
     }
 
     /// Reads one chunk into the buffer of the core. How much it was.
@@ -161,7 +178,7 @@ impl Io {
                 Some(part) => part,
                 None => break,
             };
-            let written = ready!(writer.as_mut().poll_write(cx, part))?;
+            let written = ready!(passing(writer.as_mut().poll_write(cx, part), cx))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -178,9 +195,25 @@ impl Io {
             self.small = BytesMut::new();
         }
         if self.must_flush {
-            ready!(writer.as_mut().poll_flush(cx))?;
+            ready!(passing(writer.as_mut().poll_flush(cx), cx))?;
             self.must_flush = false;
         }
         Poll::Ready(Ok(()))
     }
+}
+
+/// Errors that mean "try again" are no errors: streams that say so are not as they should
+/// be, and nothing is lost.
+fn passing<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<T>> {
+    match &polled {
+        Poll::Ready(Err(error)) if is_passing(error.kind()) => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        Poll::Ready(_) | Poll::Pending => polled,
+    }
+}
+
+fn is_passing(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }

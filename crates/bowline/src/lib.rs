@@ -18,8 +18,14 @@
 //! # }
 //! ```
 
+#[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "client")]
+pub mod registry;
+#[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "client")]
+pub mod testing;
 pub mod transport;
 
 mod error;
@@ -30,5 +36,6 @@ pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transitio
 pub use bowline_proto::{Agreement, Config, Limits, Payload, Stats, Timeouts};
 /// The messages themselves.
 pub use bowline_types as types;
+#[cfg(feature = "client")]
 pub use client::{Client, ClientConfig};
 pub use error::{Error, ErrorKind, Recovery};

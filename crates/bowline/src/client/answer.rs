@@ -137,13 +137,17 @@ struct Pending {
 
 impl Pending {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Payload, Error>> {
-        while let Some(callback) = &mut self.on_progress {
-            match self.shared.next_progress(self.key) {
-                Some(report) => told(report).into_iter().for_each(callback),
-                None => break,
-            }
-        }
+        // What is looked at and what is taken is one step: a report that comes in between
+        // would be lost with the slot.
         let mut core = self.shared.lock();
+        while let Some(callback) = &mut self.on_progress
+            && let Some(slot) = core.slots.get_mut(self.key)
+            && let Some(report) = slot.progress.pop_front()
+        {
+            drop(core);
+            told(report).into_iter().for_each(callback);
+            core = self.shared.lock();
+        }
         let Some(slot) = core.slots.get_mut(self.key) else {
             return Poll::Pending;
         };

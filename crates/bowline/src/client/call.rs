@@ -6,8 +6,8 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_proto::CallRequest;
 use bowline_proto::link::LinkCall;
-use bowline_proto::{CallRequest, Timeouts};
 use bowline_types::meta::RequestMeta;
 use bowline_types::progress::ProgressParams;
 
@@ -77,7 +77,8 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// How long it may take without an answer or progress. Default: as
+    /// How long it may take without an answer, or without progress either where that
+    /// [counts](crate::Timeouts::progress_counts). Default: as
     /// [configured](crate::Config::call_timeouts), 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -149,10 +150,10 @@ impl<'c> Call<'c> {
             request = request.meta(meta);
         }
         if self.timeout.is_some() || self.max_total.is_some() {
-            let usual = self.shared.call_timeouts;
-            let idle = self.timeout.unwrap_or(usual.idle);
-            let total = self.max_total.unwrap_or(usual.total);
-            request = request.timeouts(Timeouts::new(idle, total));
+            let mut timeouts = self.shared.call_timeouts;
+            timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
+            timeouts.total = self.max_total.unwrap_or(timeouts.total);
+            request = request.timeouts(timeouts);
         }
         if self.wants_progress {
             request = request.wants_progress();

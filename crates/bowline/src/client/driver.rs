@@ -170,6 +170,12 @@ impl<T: Transport> Driver<T> {
             self.relax(&mut core, now);
         }
         self.arm(core.link.poll_timeout());
+        self.arm(
+            self.hands
+                .io
+                .as_ref()
+                .and_then(|(_, io)| io.listens_until()),
+        );
         if !*has_worked {
             core.driver = Some(cx.waker().clone());
         }
@@ -342,8 +348,7 @@ impl Hands {
             }
             Poll::Ready(Ok(0)) => "the peer closed the stream".to_owned(),
             Poll::Ready(Err(error)) => error.to_string(),
-            // What the server had said before it stopped listening is read by now.
-            Poll::Pending => match io.broken() {
+            Poll::Pending => match io.broken(now) {
                 Some(reason) => reason.to_owned(),
                 None => return false,
             },

@@ -19,7 +19,11 @@ pub(super) fn encode(bytes: &[u8]) -> String {
         for digit in 0..4 {
             let index = (bits >> (18 - 6 * digit)) & 63;
             let letter = ALPHABET[index as usize];
-            text.push(if digit <= chunk.len() { letter.into() } else { '=' });
+            text.push(if digit <= chunk.len() {
+                letter.into()
+            } else {
+                '='
+            });
         }
     }
     text

@@ -9,7 +9,7 @@ use bowline_proto::{CloseReason, Limits, Payload};
 use bowline_types::common::Implementation;
 use bowline_types::{JsonObject, Method, Revisions};
 
-use super::core::{ServerCore, result_meta};
+use super::core::{OnNotification, ServerCore, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerFn, States};
 use super::output::IntoToolResult;
@@ -38,7 +38,7 @@ pub struct Server {
     has_logging: bool,
     seal_key: Option<[u8; 32]>,
     seal_lifetime: Duration,
-    on_notification: Option<Box<dyn Fn(Method, Option<&Payload>) + Send + Sync>>,
+    on_notification: Option<Box<OnNotification>>,
 }
 
 impl Server {
@@ -69,7 +69,12 @@ impl Server {
 
     /// Adds a tool.
     #[must_use]
-    pub fn tool<A, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    pub fn tool<A, H>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
         A: 'static,
         H: HandlerFn<A>,
@@ -125,7 +130,12 @@ impl Server {
 
     /// Adds a prompt.
     #[must_use]
-    pub fn prompt<A, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    pub fn prompt<A, H>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
         A: 'static,
         H: HandlerFn<A>,
@@ -154,7 +164,12 @@ impl Server {
     /// });
     /// ```
     #[must_use]
-    pub fn completion<A, H>(self, of: impl Into<String>, argument: impl Into<String>, handler: H) -> Self
+    pub fn completion<A, H>(
+        self,
+        of: impl Into<String>,
+        argument: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
         A: 'static,
         H: HandlerFn<A>,
@@ -183,7 +198,8 @@ impl Server {
     /// Offers tools although there are none yet: they are added while it runs.
     #[must_use]
     pub fn with_tools(self) -> Self {
-        self.registry.change(|contents| contents.may_have.tools = true);
+        self.registry
+            .change(|contents| contents.may_have.tools = true);
         self
     }
 
@@ -368,12 +384,17 @@ impl Running {
     /// # Errors
     ///
     /// When the client breaks the protocol beyond what is borne. Cancel safe.
-    pub fn serve_stream(&self, stream: Stream) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+    pub fn serve_stream(
+        &self,
+        stream: Stream,
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let driver: Driver = Shared::new(Arc::clone(&self.0)).serve(stream);
         async move {
             match driver.await {
                 CloseReason::Local | CloseReason::Transport(_) => Ok(()),
-                reason => Err(Error::new(ErrorKind::Protocol, reason.to_string()).in_operation("serve")),
+                reason => {
+                    Err(Error::new(ErrorKind::Protocol, reason.to_string()).in_operation("serve"))
+                }
             }
         }
     }

@@ -209,7 +209,9 @@ impl Context {
         let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
         self.0.session.with(|core, _| {
-            let sent = core.session.notify(Some(self.0.key), method.as_str(), members);
+            let sent = core
+                .session
+                .notify(Some(self.0.key), method.as_str(), members);
             sent.map_err(|error| {
                 Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
             })

@@ -15,7 +15,7 @@ use super::seal::RoundSeal;
 use super::service::Service;
 use super::session::Shared;
 
-type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
+pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 
 /// A server, as its sessions have it.
 pub(super) struct ServerCore {
@@ -53,7 +53,11 @@ impl ServerCore {
             && let Err(panicked) = crate::panics::caught(|| on_notification(method, params))
         {
             let method = method.as_str();
-            tracing::error!(method, panic = panicked.0, "a notification handler panicked");
+            tracing::error!(
+                method,
+                panic = panicked.0,
+                "a notification handler panicked"
+            );
         }
     }
 }

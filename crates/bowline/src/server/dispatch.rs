@@ -100,7 +100,6 @@ impl Dispatch {
         request.reply(&result)
     }
 
-    #[expect(clippy::type_complexity, reason = "it is said once")]
     fn page<'t, T>(
         &self,
         table: &'t Table<T>,
@@ -124,7 +123,10 @@ impl Dispatch {
             if !contents.has_tools() {
                 return Err(method_not_found(request.method));
             }
-            let tool = contents.tools.get(&name).ok_or_else(|| no_such_tool(&name))?;
+            let tool = contents
+                .tools
+                .get(&name)
+                .ok_or_else(|| no_such_tool(&name))?;
             Ok(tool.call(arguments, &request.context))
         });
         let meta = self.meta_for(&request.context, None);

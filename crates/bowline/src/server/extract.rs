@@ -47,6 +47,7 @@ pub struct Input<'a> {
 /// Why a handler can't be run.
 #[doc(hidden)]
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Rejection {
     /// The arguments are wrong, in words that name the field.
     Arguments(String),

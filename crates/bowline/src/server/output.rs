@@ -202,7 +202,9 @@ macro_rules! text {
     )*};
 }
 
-text!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, char);
+text!(
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, char
+);
 
 impl IntoToolResult for String {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {

@@ -258,7 +258,9 @@ impl Completer {
                 context,
                 uri: None,
             })?;
-            Ok(Box::pin(async move { Ok(completed.await.into_completion()) }))
+            Ok(Box::pin(
+                async move { Ok(completed.await.into_completion()) },
+            ))
         };
         Self {
             needs: Arc::new(H::needs()),

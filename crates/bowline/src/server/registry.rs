@@ -192,7 +192,10 @@ impl Registry {
     }
 
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> T {
-        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self
+            .contents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut contents))
     }
 }

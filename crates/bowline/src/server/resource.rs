@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bowline_types::common::{Annotations, Icon};
-use bowline_types::resources::{
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-};
+use bowline_types::resources::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use bowline_types::{ErrorObject, JsonObject, Revision};
 
 use super::context::Context;
@@ -33,7 +31,11 @@ pub trait IntoResource {
     /// # Errors
     ///
     /// When it can't be read.
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject>;
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject>;
 }
 
 impl IntoResource for ReadResourceResult {
@@ -55,7 +57,11 @@ impl IntoResource for ResourceContents {
 }
 
 impl IntoResource for String {
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
         let mut contents = bowline_types::resources::TextResourceContents::new(uri, self);
         contents.mime_type = Some(mime_type.unwrap_or("text/plain").to_owned());
         Ok(ReadResourceResult::new([contents.into()]))
@@ -63,14 +69,22 @@ impl IntoResource for String {
 }
 
 impl IntoResource for &'static str {
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
         self.to_owned().into_resource(uri, mime_type)
     }
 }
 
 /// Bytes: the client gets them as base64.
 impl IntoResource for Vec<u8> {
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
         let blob = super::base64::encode(&self);
         let mut contents = bowline_types::resources::BlobResourceContents::new(uri, blob);
         contents.mime_type = Some(mime_type.unwrap_or("application/octet-stream").to_owned());
@@ -80,7 +94,11 @@ impl IntoResource for Vec<u8> {
 
 /// Nothing: there is no such resource. For templates, which match more than there is.
 impl<T: IntoResource> IntoResource for Option<T> {
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
         match self {
             Some(contents) => contents.into_resource(uri, mime_type),
             // The code is that of the revision; whoever dispatches knows it.
@@ -90,7 +108,11 @@ impl<T: IntoResource> IntoResource for Option<T> {
 }
 
 impl<T: IntoResource, E: Into<ToolError>> IntoResource for Result<T, E> {
-    fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
         match self {
             Ok(contents) => contents.into_resource(uri, mime_type),
             Err(error) => Err(match error.into().into_result() {
@@ -184,7 +206,9 @@ where
             uri: Some(uri),
         })?;
         let uri = uri.to_owned();
-        Ok(Box::pin(async move { read.await.into_resource(&uri, None) }))
+        Ok(Box::pin(
+            async move { read.await.into_resource(&uri, None) },
+        ))
     })
 }
 
@@ -225,7 +249,10 @@ impl ResourceDef {
     }
 
     pub(super) fn read(&self, uri: &str, context: &Context) -> Read {
-        started((self.run)(uri, "{}", context), self.resource.mime_type.as_deref())
+        started(
+            (self.run)(uri, "{}", context),
+            self.resource.mime_type.as_deref(),
+        )
     }
 }
 

@@ -120,7 +120,9 @@ mod tests {
             }
         }
         assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 7]);
-        for odd in ["", "0", "after-", "after-0", "after-99", "after-x", "after--1"] {
+        for odd in [
+            "", "0", "after-", "after-0", "after-99", "after-x", "after--1",
+        ] {
             assert!(table.page(Some(odd), 2).is_none(), "{odd}");
         }
         let (all, next) = table.page(None, 100).expect("no cursor");

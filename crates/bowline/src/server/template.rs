@@ -20,7 +20,10 @@ enum Part {
         name: String,
     },
     /// `{?a,b}` and `{&a,b}`: in any order, and each may be missing.
-    Query { first: char, names: Vec<String> },
+    Query {
+        first: char,
+        names: Vec<String>,
+    },
 }
 
 impl UriTemplate {
@@ -160,7 +163,13 @@ fn expressions(template: &str, inside: &str) -> Result<Vec<Part>, String> {
 /// Refuses what could be read in two ways.
 fn check(template: &str, parts: &[Part]) -> Result<(), String> {
     for pair in parts.windows(2) {
-        if let [Part::Variable { .. }, Part::Variable { first: "", name, .. }] = pair {
+        if let [
+            Part::Variable { .. },
+            Part::Variable {
+                first: "", name, ..
+            },
+        ] = pair
+        {
             return Err(format!(
                 "{template:?}: nothing tells where {{{name}}} begins"
             ));
@@ -237,12 +246,20 @@ mod tests {
             ("note:///{id}", "note:///", None),
             ("note:///{id}", "note:///a/b", None),
             ("note:///{+path}", "note:///a/b", Some("path=a/b")),
-            ("db://{table}/rows/{row}", "db://t/rows/3", Some("table=t row=3")),
+            (
+                "db://{table}/rows/{row}",
+                "db://t/rows/3",
+                Some("table=t row=3"),
+            ),
             ("db://{table}/rows/{row}", "db://t/cells/3", None),
             ("a{/b,c}", "a/1/2", Some("b=1 c=2")),
             ("file{.kind}", "file.txt", Some("kind=txt")),
             ("x://{name}{#part}", "x://n#p/q", Some("name=n part=p/q")),
-            ("s://find{?q,page}", "s://find?q=a%26b&page=2", Some("q=a&b page=2")),
+            (
+                "s://find{?q,page}",
+                "s://find?q=a%26b&page=2",
+                Some("q=a&b page=2"),
+            ),
             ("s://find{?q,page}", "s://find?page=2", Some("page=2")),
             ("s://find{?q,page}", "s://find", Some("")),
             ("s://find{?q}", "s://find?other=1", None),
@@ -253,7 +270,11 @@ mod tests {
             ("note:///{id}", "note:///%ff", None),
             ("note:///{id}", "note:///%4", None),
         ] {
-            assert_eq!(matched(template, uri).as_deref(), expected, "{template} {uri}");
+            assert_eq!(
+                matched(template, uri).as_deref(),
+                expected,
+                "{template} {uri}"
+            );
         }
         let names = UriTemplate::parse("a{/b,c}{?d}").expect("a template");
         assert_eq!(names.names().collect::<Vec<_>>(), ["b", "c", "d"]);

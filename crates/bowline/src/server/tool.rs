@@ -60,7 +60,7 @@ where
     let mut tool = Tool::new(name, schema);
     tool.output_schema = <H::Output as IntoToolResult>::output_schema()
         .and_then(schema_text)
-        .and_then(|schema| OutputSchema::try_from(schema).ok());
+        .map(OutputSchema::from);
     let run = move |arguments: &str, context: &Context| -> Result<Called, Rejection> {
         let called = handler.run(&Input {
             arguments,
@@ -179,11 +179,13 @@ impl ToolDef {
             Err(rejection) => rejected(rejection, revision),
         });
         Box::pin(async move {
-            called.await.unwrap_or_else(|error| match error.try_into_panic() {
-                // Whoever serves the request contains it.
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(ErrorObject::new(INTERNAL_ERROR, "the server is ending")),
-            })
+            called
+                .await
+                .unwrap_or_else(|error| match error.try_into_panic() {
+                    // Whoever serves the request contains it.
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(_) => Err(ErrorObject::new(INTERNAL_ERROR, "the server is ending")),
+                })
         })
     }
 }

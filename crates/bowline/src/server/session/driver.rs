@@ -76,10 +76,10 @@ impl Driver {
             has_worked |= self.tell(cx);
             if let Some(io) = &mut self.io {
                 has_worked |= io.poll_write(cx);
-                if let Some(reason) = io.broken() {
+                let now = self.shared.now();
+                if let Some(reason) = io.broken(now) {
                     let reason = reason.to_owned();
                     self.io = None;
-                    let now = self.shared.now();
                     self.shared.lock().session.handle_lost(now, &reason);
                     has_worked = true;
                 }
@@ -123,7 +123,13 @@ impl Driver {
         }
         has_worked |= self.end_if_drained(&mut core, now);
         if !has_worked {
-            let next = [core.session.poll_timeout(), core.changes.due(), self.deadline];
+            let listens_until = self.io.as_ref().and_then(Io::listens_until);
+            let next = [
+                core.session.poll_timeout(),
+                core.changes.due(),
+                self.deadline,
+                listens_until,
+            ];
             self.arm(next.into_iter().flatten().min());
             core.driver = Some(cx.waker().clone());
         }

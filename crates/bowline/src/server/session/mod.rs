@@ -14,13 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{ClientInfo, Listens, Session};
-use bowline_proto::{
-    CallId, CallRequest, Instant, Outcome, Payload, RequestKey, Rising,
-};
+use bowline_proto::{CallId, CallRequest, Instant, Outcome, Payload, RequestKey, Rising};
 use tokio::time::Instant as Moment;
 
-use super::core::ServerCore;
 use super::context::Context;
+use super::core::ServerCore;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 use changes::Changes;

@@ -1,0 +1,293 @@
+//! Connections by name.
+//!
+//! A [`Registry`] starts clients, finds them, lists them and stops them. It is a value like
+//! any other: a process may have as many as it likes, and none is global. What it holds
+//! doesn't hold it up: a server that never answers, or crashes all the time, is one entry.
+//!
+//! ```
+//! use bowline::registry::{Change, Registry};
+//! use bowline::testing;
+//! use bowline::types::common::Implementation;
+//! use bowline::{ClientConfig, ErrorKind};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (transport, _peer) = testing::peer();
+//! # let (another, _peer) = testing::peer();
+//! let registry = Registry::new();
+//! let config = ClientConfig::new(Implementation::new("example", "1.0"));
+//! let files = registry.start("files", transport, config.clone())?;
+//! let taken = registry.start("files", another, config).unwrap_err();
+//! assert_eq!(taken.kind(), ErrorKind::Config);
+//!
+//! files.ready().await?;
+//! for entry in registry.list() {
+//!     println!("{}: {}", entry.name, entry.state);
+//! }
+//! let mut changes = registry.watch();
+//! tokio::spawn(async move {
+//!     while let Some(change) = changes.next().await {
+//!         println!("{change}");
+//!     }
+//! });
+//! registry.stop_all().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod watch;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+use std::time::Duration;
+
+use bowline_proto::link::State;
+use bowline_types::Revision;
+use bowline_types::common::Implementation;
+use tokio::time::timeout;
+
+use crate::client::{Client, ClientConfig};
+use crate::error::{Error, ErrorKind};
+use crate::transport::Transport;
+use watch::Mailbox;
+
+pub use watch::{Change, Watch};
+
+/// How long stopping all may take: each stops within its drain of 50 ms, all at once.
+const STOPPING: Duration = Duration::from_millis(100);
+
+type Name = Arc<str>;
+type Stopping = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Clients by name. Clones are the same registry.
+///
+/// It holds its clients: they stay connected while it, or a clone of the client elsewhere,
+/// is there.
+#[derive(Clone, Default)]
+pub struct Registry(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    members: BTreeMap<Name, Member>,
+    /// The number of the next member.
+    next: u64,
+    watches: Vec<Weak<Mailbox>>,
+}
+
+/// A client under a name. Another one under the same name has another number.
+#[derive(Clone)]
+struct Member {
+    number: u64,
+    client: Client,
+}
+
+/// A client of a registry, at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub state: State,
+    /// How many sessions it has had.
+    pub session: u64,
+    /// Calls that have not ended.
+    pub pending: usize,
+    /// The revision that was agreed, the last time.
+    pub revision: Option<Revision>,
+    /// Who the server says it is, the last time that it did.
+    pub server: Option<Implementation>,
+}
+
+impl Registry {
+    /// One without clients.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a client under a name, and returns at once: it begins to connect, as
+    /// [`Client::start`] does.
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Config`](ErrorKind::Config) when the name is taken. That of a client that is
+    /// closed is not.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with time and I/O.
+    pub fn start(
+        &self,
+        name: impl Into<String>,
+        transport: impl Transport,
+        config: impl Into<ClientConfig>,
+    ) -> Result<Client, Error> {
+        let config = config.into();
+        self.add(name.into(), || Client::start(transport, config))
+    }
+
+    /// Adds a client that was started elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn insert(&self, name: impl Into<String>, client: Client) -> Result<(), Error> {
+        self.add(name.into(), || client).map(drop)
+    }
+
+    /// The client of a name.
+    pub fn get(&self, name: &str) -> Option<Client> {
+        let table = self.0.lock();
+        Some(table.members.get(name)?.client.clone())
+    }
+
+    /// All clients, sorted by name, also those that have closed by themselves.
+    pub fn list(&self) -> Vec<Entry> {
+        // Each has a lock of its own: none is taken under that of the table.
+        let members = self.0.lock().members.clone();
+        let entries = members.iter().map(|(name, member)| {
+            let agreement = member.client.agreement();
+            Entry {
+                name: name.to_string(),
+                state: member.client.state(),
+                session: member.client.session(),
+                pending: member.client.pending(),
+                revision: agreement.as_ref().map(|agreement| agreement.revision),
+                server: agreement.and_then(|agreement| agreement.server_info.clone()),
+            }
+        });
+        entries.collect()
+    }
+
+    /// Stops a client and removes it; the name is free then. Whether there was one.
+    ///
+    /// Takes as long as [`Client::stop`], about 50 ms at most. Cancel safe: the client is
+    /// stopped all the same, and stays in the list as closed.
+    pub async fn stop(&self, name: &str) -> bool {
+        let member = self.0.lock().members.get(name).cloned();
+        let Some(member) = member else {
+            return false;
+        };
+        member.client.stop().await;
+        self.0.remove(&[(Name::from(name), member.number)]);
+        true
+    }
+
+    /// Stops all clients that are there now, at once, and removes them. How many there were.
+    ///
+    /// Takes about 100 ms at most, however many there are and whatever they do. Cancel safe:
+    /// they are stopped all the same, and stay in the list as closed.
+    pub async fn stop_all(&self) -> usize {
+        let members = self.0.lock().members.clone();
+        let mut stopping: Vec<Stopping> = Vec::with_capacity(members.len());
+        let mut stopped = Vec::with_capacity(members.len());
+        for (name, Member { number, client }) in members {
+            stopping.push(Box::pin(async move {
+                client.stop().await;
+            }));
+            stopped.push((name, number));
+        }
+        let all = async {
+            // All begin; then it doesn't matter for which one it is waited first.
+            poll_fn(|cx| {
+                stopping.retain_mut(|stop| stop.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            for stop in stopping {
+                stop.await;
+            }
+        };
+        if timeout(STOPPING, all).await.is_err() {
+            tracing::warn!("some clients take long to stop");
+        }
+        self.0.remove(&stopped);
+        stopped.len()
+    }
+
+    /// What becomes of the clients, from now on; those that are there are told first.
+    pub fn watch(&self) -> Watch {
+        let mailbox = Arc::new(Mailbox::default());
+        let mut table = self.0.lock();
+        table.watches.retain(|watch| watch.strong_count() > 0);
+        table.watches.push(Arc::downgrade(&mailbox));
+        Watch::new(Arc::downgrade(&self.0), mailbox)
+    }
+
+    fn add(&self, name: String, client: impl FnOnce() -> Client) -> Result<Client, Error> {
+        let mut table = self.0.lock();
+        let earlier = table.members.get(&*name);
+        if earlier.is_some_and(|it| it.client.state() != State::Closed) {
+            drop(table);
+            let words = format!("there is a client of the name {name:?}");
+            return Err(Error::new(ErrorKind::Config, words).in_operation("registry"));
+        }
+        let client = client();
+        let member = Member {
+            number: table.next,
+            client: client.clone(),
+        };
+        table.next += 1;
+        let earlier = table.members.insert(Name::from(name), member);
+        let watches = table.watches.clone();
+        drop(table);
+        // Its last handle may be this one: it is dropped without the lock.
+        drop(earlier);
+        ring(&watches);
+        Ok(client)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.0.lock().members.clone();
+        let members = members.iter().map(|(name, it)| (name, it.client.state()));
+        f.debug_map().entries(members).finish()
+    }
+}
+
+impl Inner {
+    /// The table. Nothing in it is half done when a panic leaves it.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn names(&self) -> Vec<Name> {
+        self.lock().members.keys().cloned().collect()
+    }
+
+    /// Removes members, unless others have their names by now.
+    fn remove(&self, members: &[(Name, u64)]) {
+        let mut removed = Vec::with_capacity(members.len());
+        let mut table = self.lock();
+        for (name, number) in members {
+            let is_same = table.members.get(name).map(|it| it.number) == Some(*number);
+            if is_same {
+                removed.extend(table.members.remove(name));
+            }
+        }
+        let watches = table.watches.clone();
+        drop(table);
+        drop(removed);
+        ring(&watches);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        ring(&std::mem::take(&mut self.lock().watches));
+    }
+}
+
+/// Tells those who watch that there are other members now.
+fn ring(watches: &[Weak<Mailbox>]) {
+    for watch in watches.iter().filter_map(Weak::upgrade) {
+        watch.look_at_all();
+    }
+}

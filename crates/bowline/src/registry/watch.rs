@@ -1,0 +1,263 @@
+//! What becomes of the members of a registry.
+//!
+//! There is neither a task nor a queue: whoever watches holds one future for each member,
+//! which is polled when that member has something to tell, and not otherwise.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bowline_proto::link::{State, Transition};
+
+use super::{Inner, Member, Name};
+use crate::client::StateChanges;
+
+/// Changes of the clients of a registry, as a stream.
+///
+/// It tells how things stand, not everything that happened: who reads slowly is told of the
+/// last change of each client, and that one client has taken another's place, but not of
+/// what came and went in between. So it holds one entry for each client that it has told of,
+/// whatever happens meanwhile. For every change of one client see
+/// [`Client::state_changes`](crate::Client::state_changes).
+pub struct Watch {
+    registry: Weak<Inner>,
+    mailbox: Arc<Mailbox>,
+    known: BTreeMap<Name, Known>,
+    /// Names to look at.
+    dirty: VecDeque<Name>,
+}
+
+/// What happened to a client of a registry.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// There is a client of this name now.
+    Started {
+        /// Its name.
+        name: String,
+        /// Where it stands.
+        state: State,
+    },
+    /// Its state has changed.
+    State {
+        /// Its name.
+        name: String,
+        /// The last change, with its reason.
+        transition: Transition,
+    },
+    /// It is no longer in the registry.
+    Stopped {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Change {
+    /// The name of the client.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Started { name, .. } | Self::State { name, .. } | Self::Stopped { name } => name,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started { name, state } => write!(f, "{name}: started, {state}"),
+            Self::State { name, transition } => write!(f, "{name}: {transition}"),
+            Self::Stopped { name } => write!(f, "{name}: stopped"),
+        }
+    }
+}
+
+/// A member that was told of.
+struct Known {
+    number: u64,
+    next: Next,
+    waker: Waker,
+}
+
+type Next = Pin<Box<dyn Future<Output = (StateChanges, Option<Transition>)> + Send>>;
+
+impl Watch {
+    pub(super) fn new(registry: Weak<Inner>, mailbox: Arc<Mailbox>) -> Self {
+        mailbox.look_at_all();
+        Self {
+            registry,
+            mailbox,
+            known: BTreeMap::new(),
+            dirty: VecDeque::new(),
+        }
+    }
+
+    /// The next change. `None` when the registry is gone and all is told. Cancel safe.
+    pub async fn next(&mut self) -> Option<Change> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Change>> {
+        loop {
+            while let Some(name) = self.dirty.front().cloned() {
+                match self.look_at(&name) {
+                    // There may be more to tell of the same one.
+                    Some(change) => return Poll::Ready(Some(change)),
+                    None => self.dirty.pop_front(),
+                };
+            }
+            if self.known.is_empty() && self.registry.strong_count() == 0 {
+                return Poll::Ready(None);
+            }
+            let Some(news) = self.mailbox.take(cx) else {
+                return Poll::Pending;
+            };
+            let mut names = news.names;
+            if news.is_all {
+                names.extend(self.known.keys().cloned());
+                let registry = self.registry.upgrade();
+                names.extend(registry.into_iter().flat_map(|registry| registry.names()));
+            }
+            self.dirty.extend(names);
+        }
+    }
+
+    /// What is to be told of a name, if anything.
+    fn look_at(&mut self, name: &Name) -> Option<Change> {
+        let registry = self.registry.upgrade();
+        let member = registry.and_then(|registry| registry.lock().members.get(name).cloned());
+        let known = self.known.get_mut(name);
+        match (member, known) {
+            (None, None) => None,
+            (Some(member), None) => {
+                let (known, state) = Known::new(&member, name, &self.mailbox);
+                self.known.insert(Arc::clone(name), known);
+                let name = name.to_string();
+                Some(Change::Started { name, state })
+            }
+            (Some(member), Some(known)) if member.number == known.number => {
+                let transition = known.last_change()?;
+                let name = name.to_string();
+                Some(Change::State { name, transition })
+            }
+            (None | Some(_), Some(_)) => {
+                self.known.remove(name);
+                let name = name.to_string();
+                Some(Change::Stopped { name })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Watch");
+        debug.field("known", &self.known.keys());
+        debug.finish_non_exhaustive()
+    }
+}
+
+impl Known {
+    fn new(member: &Member, name: &Name, mailbox: &Arc<Mailbox>) -> (Self, State) {
+        // Changes before the state: one that comes in between is told twice, not never.
+        let next = next_of(member.client.state_changes());
+        let state = member.client.state();
+        let bell = Bell {
+            name: Arc::clone(name),
+            mailbox: Arc::downgrade(mailbox),
+        };
+        let known = Self {
+            number: member.number,
+            next,
+            waker: Waker::from(Arc::new(bell)),
+        };
+        (known, state)
+    }
+
+    /// The last change since it was asked. When there is no more, it rings at the next one.
+    fn last_change(&mut self) -> Option<Transition> {
+        let mut last = None;
+        let mut cx = Context::from_waker(&self.waker);
+        while let Poll::Ready((changes, change)) = self.next.as_mut().poll(&mut cx) {
+            let is_over = change.is_none();
+            last = change.or(last);
+            self.next = match is_over {
+                true => Box::pin(std::future::pending()),
+                false => next_of(changes),
+            };
+        }
+        last
+    }
+}
+
+fn next_of(mut changes: StateChanges) -> Next {
+    Box::pin(async move {
+        let change = changes.next().await;
+        (changes, change)
+    })
+}
+
+/// What somebody who watches should look at.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox(Mutex<News>);
+
+#[derive(Debug, Default)]
+struct News {
+    /// Members whose state has changed: those that are known, at most.
+    names: BTreeSet<Name>,
+    /// Members have come or gone.
+    is_all: bool,
+    task: Option<Waker>,
+}
+
+impl Mailbox {
+    pub(super) fn look_at_all(&self) {
+        let mut news = self.lock();
+        news.is_all = true;
+        wake(news);
+    }
+
+    fn look_at(&self, name: &Name) {
+        let mut news = self.lock();
+        news.names.insert(Arc::clone(name));
+        wake(news);
+    }
+
+    /// What there is to look at. When there is nothing, the task is woken later.
+    fn take(&self, cx: &Context<'_>) -> Option<News> {
+        let mut news = self.lock();
+        if news.names.is_empty() && !news.is_all {
+            news.task = Some(cx.waker().clone());
+            return None;
+        }
+        Some(std::mem::take(&mut *news))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(mut news: MutexGuard<'_, News>) {
+    let task = news.task.take();
+    drop(news);
+    if let Some(task) = task {
+        task.wake();
+    }
+}
+
+/// Rings when a member has something to tell.
+struct Bell {
+    name: Name,
+    mailbox: Weak<Mailbox>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            mailbox.look_at(&self.name);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Connections have names, and what becomes of one is nobody else's matter.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bowline::registry::{Change, Registry, Watch};
+use bowline::testing::{self, Peer};
+use bowline::transport::{OpenError, Stream, Transport};
+use bowline::types::common::Implementation;
+use bowline::{Client, ClientConfig, ErrorKind, State};
+use tokio::time::Instant;
+
+type Test = Result<(), Box<dyn std::error::Error>>;
+
+fn config() -> ClientConfig {
+    ClientConfig::new(Implementation::new("client", "1"))
+}
+
+fn serve(peer: Peer) {
+    testing::serve_fn(peer, |_, params| Ok(params.clone()));
+}
+
+fn started(registry: &Registry, name: &str) -> Client {
+    let (transport, peer) = testing::peer();
+    serve(peer);
+    registry
+        .start(name, transport, config())
+        .expect("it is free")
+}
+
+/// A server that is never there.
+struct Missing;
+
+impl Transport for Missing {
+    async fn open(&mut self) -> Result<Stream, OpenError> {
+        Err(OpenError::permanent("no such command"))
+    }
+}
+
+/// A server that takes for ever to open.
+struct Endless;
+
+impl Transport for Endless {
+    async fn open(&mut self) -> Result<Stream, OpenError> {
+        std::future::pending().await
+    }
+}
+
+// proves: RG-1
+#[tokio::test(start_paused = true)]
+async fn clients_are_started_found_listed_and_stopped_by_name() -> Test {
+    let registry = Registry::new();
+    for name in ["tools", "files", "mail"] {
+        started(&registry, name).ready().await?;
+    }
+    let client = registry.get("files").expect("it was started");
+    client.call("tools/list", ()).await?;
+    assert!(registry.get("other").is_none());
+    let names: Vec<_> = registry.list().into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["files", "mail", "tools"]);
+    let entry = &registry.clone().list()[0];
+    assert_eq!(
+        (entry.state, entry.session, entry.pending),
+        (State::Ready, 1, 0)
+    );
+    assert_eq!(entry.revision, client.revision());
+    assert!(entry.server.is_some());
+
+    assert!(registry.stop("files").await);
+    assert!(!registry.stop("files").await);
+    assert_eq!(client.state(), State::Closed);
+    assert_eq!(registry.list().len(), 2);
+    assert_eq!(
+        registry.get("mail").map(|it| it.state()),
+        Some(State::Ready)
+    );
+    assert_eq!(registry.stop_all().await, 2);
+    assert!(registry.list().is_empty());
+    Ok(())
+}
+
+// proves: RG-1
+#[tokio::test(start_paused = true)]
+async fn a_name_is_taken_until_its_client_is_closed() -> Test {
+    let registry = Registry::new();
+    let first = started(&registry, "files");
+    let (transport, peer) = testing::peer();
+    let taken = registry.start("files", transport, config()).unwrap_err();
+    assert_eq!(taken.kind(), ErrorKind::Config);
+    assert!(taken.to_string().contains(r#""files""#), "{taken}");
+    drop(peer);
+
+    first.stop().await;
+    assert_eq!(registry.list()[0].state, State::Closed);
+    let second = started(&registry, "files");
+    second.ready().await?;
+    assert!(registry.insert("files", first.clone()).is_err());
+    registry.insert("old", first)?;
+    assert_eq!(registry.list().len(), 2);
+    Ok(())
+}
+
+// proves: RG-1
+#[tokio::test(start_paused = true)]
+async fn registries_know_nothing_of_each_other() {
+    let (one, other) = (Registry::new(), Registry::new());
+    started(&one, "files");
+    started(&other, "files");
+    assert!(one.stop("files").await);
+    assert!(other.get("files").is_some());
+}
+
+// proves: RG-1, F-SD-02
+#[tokio::test(start_paused = true)]
+async fn all_stop_at_once_whatever_they_do() -> Test {
+    let registry = Registry::new();
+    for number in 0..200 {
+        let name = format!("{number}");
+        match number % 3 {
+            0 => drop(registry.start(name, Endless, config())?),
+            1 => drop(registry.start(name, Missing, config())?),
+            _ => started(&registry, &name).ready().await?,
+        }
+    }
+    let began = Instant::now();
+    assert_eq!(registry.stop_all().await, 200);
+    assert!(began.elapsed() <= Duration::from_millis(100));
+    assert!(registry.list().is_empty());
+    Ok(())
+}
+
+// proves: RG-1
+#[tokio::test(start_paused = true)]
+async fn clients_end_with_the_registry_unless_somebody_has_them() -> Test {
+    let registry = Registry::new();
+    let kept = started(&registry, "kept");
+    let mut lost = started(&registry, "lost").state_changes();
+    kept.ready().await?;
+    drop(registry);
+    let mut last = None;
+    while let Some(change) = lost.next().await {
+        last = Some(change.to);
+    }
+    assert_eq!(last, Some(State::Closed));
+    assert_eq!(kept.state(), State::Ready);
+    Ok(())
+}
+
+/// Where each client stands, by what was told until nothing more is.
+async fn told(watch: &mut Watch, known: &mut BTreeMap<String, State>) -> usize {
+    let mut count = 0;
+    while let Ok(Some(change)) = tokio::time::timeout(Duration::from_nanos(1), watch.next()).await {
+        count += 1;
+        match change {
+            Change::Started { name, state } => assert!(known.insert(name, state).is_none()),
+            Change::State { name, transition } => {
+                assert!(known.insert(name, transition.to).is_some());
+            }
+            Change::Stopped { name } => assert!(known.remove(&name).is_some()),
+            other => panic!("{other}"),
+        }
+    }
+    count
+}
+
+// proves: RG-1, CN-2
+#[tokio::test(start_paused = true)]
+async fn whoever_watches_is_told_of_every_client() -> Test {
+    let registry = Registry::new();
+    let mut known = BTreeMap::new();
+    started(&registry, "early").ready().await?;
+    let mut watch = registry.watch();
+    let first = watch.next().await.expect("there is one");
+    assert_eq!(
+        first,
+        Change::Started {
+            name: "early".into(),
+            state: State::Ready
+        }
+    );
+    known.insert("early".into(), State::Ready);
+
+    let late = started(&registry, "late");
+    assert_eq!(
+        watch.next().await.map(|it| it.name().to_owned()).as_deref(),
+        Some("late")
+    );
+    known.insert("late".into(), State::Starting);
+    late.ready().await?;
+    told(&mut watch, &mut known).await;
+    assert_eq!(known["late"], State::Ready);
+
+    let missing = registry.start("missing", Missing, config())?;
+    assert!(missing.ready().await.is_err());
+    told(&mut watch, &mut known).await;
+    assert_eq!(known["missing"], State::Closed);
+
+    registry.stop("late").await;
+    started(&registry, "missing").ready().await?;
+    told(&mut watch, &mut known).await;
+    assert!(!known.contains_key("late"));
+    assert_eq!(known["missing"], State::Ready);
+
+    drop(registry);
+    told(&mut watch, &mut known).await;
+    assert!(known.is_empty());
+    assert_eq!(watch.next().await, None);
+    Ok(())
+}
+
+// proves: RG-1
+#[tokio::test(start_paused = true)]
+async fn who_reads_slowly_is_told_how_things_stand_and_nothing_piles_up() -> Test {
+    let registry = Registry::new();
+    let mut watch = registry.watch();
+    let mut known = BTreeMap::new();
+    started(&registry, "steady").ready().await?;
+    told(&mut watch, &mut known).await;
+    for number in 0..500 {
+        let name = format!("{number}");
+        started(&registry, &name);
+        registry.stop(&name).await;
+    }
+    let steady = registry.get("steady").expect("it was started");
+    registry.stop("steady").await;
+    assert_eq!(steady.state(), State::Closed);
+    started(&registry, "steady").ready().await?;
+    let count = told(&mut watch, &mut known).await;
+    assert!(count <= 4, "{count} were told");
+    assert_eq!(known, BTreeMap::from([("steady".to_owned(), State::Ready)]));
+    Ok(())
+}
+
+// proves: RG-1
+#[tokio::test]
+async fn a_watch_is_woken_from_other_threads() {
+    let registry = Registry::new();
+    let mut watch = registry.watch();
+    let starting = registry.clone();
+    let (seen, mut to_go_on) = tokio::sync::mpsc::channel::<()>(1);
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            started(&starting, "there");
+            to_go_on.recv().await;
+            starting.stop("there").await;
+        });
+    });
+    let mut last = None;
+    while !matches!(last, Some(Change::Stopped { .. })) {
+        last = watch.next().await;
+        let is_ready = match &last {
+            Some(Change::Started { state, .. }) => *state == State::Ready,
+            Some(Change::State { transition, .. }) => transition.to == State::Ready,
+            _ => false,
+        };
+        if is_ready {
+            seen.send(()).await.expect("it waits");
+        }
+    }
+    thread.join().expect("no panic");
+}

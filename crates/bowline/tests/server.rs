@@ -1,0 +1,6 @@
+//! Our client and our server against each other.
+
+mod server {
+    mod basics;
+    mod support;
+}

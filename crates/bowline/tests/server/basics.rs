@@ -1,0 +1,215 @@
+//! What a server has is found and used, in every revision.
+
+use bowline::ErrorKind;
+use bowline::server::{Context, Json, Server, State, ToolError, template, tool};
+use bowline::types::elicitation::{ElicitFormParams, FormSchema, PrimitiveSchema};
+use bowline::types::method::requests;
+use bowline::types::{Revision, Revisions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::support::{call, connected, connected_with, tool as called};
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    sum: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    /// Who is greeted.
+    name: String,
+}
+
+fn server() -> Server {
+    Server::new("test", "1.0.0")
+        .state(40_i64)
+        .tool("add", "Adds", |Add { a, b }: Add| async move { a + b })
+        .tool("sum", "Adds", |Add { a, b }: Add| async move {
+            Json(Sum { sum: a + b })
+        })
+        .tool(
+            "state",
+            "Adds to the state",
+            |State(base): State<i64>, add: Add| async move { base + add.a },
+        )
+        .tool("fails", "Fails", || async {
+            Err::<(), _>(ToolError::new("it is broken"))
+        })
+        .tool("leaks", "Fails", || async {
+            Err::<(), ToolError>(std::io::Error::other("a secret path").into())
+        })
+        .tool("panics", "Panics", || async {
+            panic!("a secret word");
+            #[allow(unreachable_code)]
+            ()
+        })
+        .tool("revision", "Tells the revision", |cx: Context| async move {
+            cx.revision().to_string()
+        })
+        .resource("file:///readme", "README", || async { "# Hello" })
+        .add_template(template(
+            "note:///{name}",
+            "notes",
+            |Name { name }: Name| async move { (name == "one").then(|| format!("note {name}")) },
+        ))
+        .prompt("greet", "Greets", |Name { name }: Name| async move {
+            format!("Hello, {name}!")
+        })
+        .completion(
+            "greet",
+            "name",
+            |typed: bowline::server::Partial| async move {
+                let mut names = vec!["alice", "albert", "bob"];
+                names.retain(|name| name.starts_with(&typed.value));
+                names
+            },
+        )
+}
+
+// proves: SV-1, SV-3, PV-1
+#[tokio::test]
+async fn tools_resources_and_prompts_work_in_every_revision() {
+    for revision in Revisions::ALL.iter() {
+        let client = connected(server(), revision).await;
+        assert_eq!(called(&client, "revision", "{}").await, revision.as_str());
+        assert_eq!(called(&client, "add", r#"{"a":2,"b":3}"#).await, "5");
+        assert_eq!(called(&client, "state", r#"{"a":2,"b":3}"#).await, "42");
+        assert_eq!(
+            called(&client, "sum", r#"{"a":2,"b":3}"#).await,
+            r#"{"sum":5}"#
+        );
+        let listed = call(&client, "tools/list", "{}").await;
+        assert_eq!(
+            listed["tools"].as_array().map(Vec::len),
+            Some(7),
+            "{listed}"
+        );
+        assert_eq!(listed["tools"][0]["name"], "add");
+        let schema = &listed["tools"][0]["inputSchema"];
+        assert_eq!(
+            schema["required"],
+            serde_json::json!(["a", "b"]),
+            "{schema}"
+        );
+        let read = call(&client, "resources/read", r#"{"uri":"file:///readme"}"#).await;
+        assert_eq!(read["contents"][0]["text"], "# Hello");
+        let read = call(&client, "resources/read", r#"{"uri":"note:///one"}"#).await;
+        assert_eq!(read["contents"][0]["text"], "note one");
+        for missing in ["note:///two", "file:///other"] {
+            let params = format!(r#"{{"uri":"{missing}"}}"#);
+            let error = client
+                .call("resources/read", params)
+                .await
+                .expect_err(missing);
+            let code = error.server_error().map(|error| error.code);
+            let expected = if revision == Revision::LATEST {
+                -32602
+            } else {
+                -32002
+            };
+            assert_eq!(code, Some(expected), "{error}");
+        }
+        let prompt = r#"{"name":"greet","arguments":{"name":"Ann"}}"#;
+        let got = call(&client, "prompts/get", prompt).await;
+        assert_eq!(got["messages"][0]["content"]["text"], "Hello, Ann!");
+        let typed = r#"{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"name","value":"al"}}"#;
+        let completed = call(&client, "completion/complete", typed).await;
+        assert_eq!(
+            completed["completion"]["values"],
+            serde_json::json!(["alice", "albert"])
+        );
+        client.stop().await;
+    }
+}
+
+// proves: SV-5, ER-4, F-HD-01
+#[tokio::test]
+async fn what_goes_wrong_is_told_without_secrets() {
+    for revision in Revisions::ALL.iter() {
+        let client = connected(server(), revision).await;
+        let words = called(&client, "fails", "{}").await;
+        assert_eq!(words, "it is broken");
+        let words = called(&client, "leaks", "{}").await;
+        assert!(!words.contains("secret"), "{words}");
+        let params = r#"{"name":"panics","arguments":{}}"#;
+        let error = client
+            .call("tools/call", params)
+            .await
+            .expect_err("it panics");
+        assert_eq!(error.server_error().map(|error| error.code), Some(-32603));
+        assert!(!error.to_string().contains("secret"), "{error}");
+        let params = r#"{"name":"add","arguments":{"a":1,"b":"two"}}"#;
+        let wrong = client.call("tools/call", params).await;
+        let words = match revision >= Revision::V2025_11_25 {
+            true => wrong.expect("a result for the model").as_str().to_owned(),
+            false => wrong.expect_err("an error of the protocol").to_string(),
+        };
+        assert!(words.contains("b: invalid type"), "{words}");
+        let params = r#"{"name":"nobody","arguments":{}}"#;
+        let error = client.call("tools/call", params).await.expect_err("nobody");
+        assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
+        assert_eq!(called(&client, "add", r#"{"a":2,"b":3}"#).await, "5");
+    }
+}
+
+// proves: SV-4, FT-8
+#[tokio::test]
+async fn a_handler_asks_the_client_in_both_eras() {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
+        let asks = tool("asks", |cx: Context| async move {
+            let form = FormSchema::new([("name", PrimitiveSchema::string())]);
+            let answer = cx
+                .elicit("who", ElicitFormParams::new("Who?", form))
+                .await?;
+            let content = answer.content.unwrap_or_default();
+            let name = content.get("name").map(|name| format!("{name:?}"));
+            Ok::<_, ToolError>(name.unwrap_or_default())
+        });
+        let server = Server::new("asking", "1").add_tool(asks);
+        let client = connected_with(server, revision, |config| {
+            let capabilities = bowline::types::capabilities::ClientCapabilities::new()
+                .elicitation(bowline::types::capabilities::ElicitationCapability::new());
+            config.connection().capabilities(capabilities);
+            config.answer::<requests::Elicit, _, _>(|_| async {
+                Ok(bowline::types::elicitation::ElicitResult::accept([(
+                    "name", "Ann",
+                )]))
+            });
+        })
+        .await;
+        let words = called(&client, "asks", "{}").await;
+        assert!(words.contains("Ann"), "{revision}: {words}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
+    let server = Server::new("wrong", "1").tool("it", "", |_: State<String>| async {});
+    let error = server.build().expect_err("no state");
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(
+        error
+            .to_string()
+            .contains("it: its handler asks for State<"),
+        "{error}"
+    );
+    let server = Server::new("wrong", "1").tool("number", "", |_: i64| async {});
+    let error = server.build().expect_err("no object");
+    assert!(
+        error.to_string().contains("tool number: the schema"),
+        "{error}"
+    );
+    let server = Server::new("wrong", "1").template("{a}{b}", "x", || async { "" });
+    assert!(server.build().is_err());
+}
