@@ -5,6 +5,8 @@
 //! nothing may be left: no zombie, no orphan, no descriptor, no thread, no memory. The
 //! child has a grandchild, which holds its pipes.
 
+// proves: F-CP-14
+
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 mod support;

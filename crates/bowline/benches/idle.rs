@@ -4,6 +4,8 @@
 //! transport, and everything that the runtime keeps for a client. Each era has a process of
 //! its own, since freed memory stays with a process.
 
+// proves: F-MC-01
+
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::error::Error;

@@ -33,7 +33,7 @@ mod io;
 mod panics;
 
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transition};
-pub use bowline_proto::{Agreement, Config, Limits, Payload, Stats, Timeouts};
+pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
 /// The messages themselves.
 pub use bowline_types as types;
 #[cfg(feature = "client")]

@@ -272,3 +272,62 @@ async fn a_child_sees_no_secrets_of_ours() {
     assert!(words.contains("exit status: 3"), "{words}");
     assert!(!words.contains("CARGO_MANIFEST_DIR"), "{words}");
 }
+
+/// Bytes of this process in memory at most, so far.
+fn most_resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kibibytes.expect("a number") * 1024
+}
+
+// proves: F-FR-05, F-CP-15
+#[tokio::test]
+async fn a_gibibyte_without_a_line_end_is_refused_in_little_memory() {
+    let before = most_resident();
+    let flood = shell("head -c 1073741824 /dev/zero");
+    let (error, causes) = refused(flood, config()).await;
+    assert!(causes.contains("a frame of"), "{error}: {causes}");
+    let grew = most_resident() - before;
+    assert!(grew < 64 << 20, "{grew} bytes");
+}
+
+// proves: F-FR-15
+#[tokio::test]
+async fn ten_thousand_log_lines_on_stdout_are_passed_over() {
+    let chatty = r#"seq 1 10000 | sed 's/^/log line /'; exec "$0""#;
+    let client = start(shell(chatty));
+    client.ready().await.expect("the handshake succeeds");
+    call(&client, "x").await.expect("an answer");
+    assert!(client.stats().malformed_frames >= 10_000);
+    client.stop().await;
+}
+
+// proves: F-BP-03, F-SD-06
+#[tokio::test]
+async fn a_server_that_never_reads_makes_calls_time_out_and_stops_nobody() {
+    let deaf = r#"read line
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
+        exec sleep 1000"#;
+    let mut config = config();
+    config.revisions(bowline::types::Era::Handshake.revisions());
+    let client = Client::connect(shell(deaf), config)
+        .await
+        .expect("it greets");
+    // More than a pipe holds: the first is written in part, the others wait.
+    let much = format!(r#"{{"name":"{}"}}"#, "x".repeat(100_000));
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let call = client.call("tools/call", much.as_str());
+            call.timeout(Duration::from_millis(100)).send()
+        })
+        .collect();
+    for call in calls {
+        let error = call.await.expect_err("nobody reads");
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    }
+    assert_eq!(client.state(), State::Ready);
+    let started = Instant::now();
+    client.stop().await;
+    assert!(started.elapsed() < SOON);
+}

@@ -20,3 +20,5 @@ mod requests;
 mod stopping;
 #[path = "client/support.rs"]
 mod support;
+#[path = "client/survival.rs"]
+mod survival;

@@ -113,6 +113,7 @@ impl Link {
         self.session += u64::from(!defect::is(Defect::SameSession) || self.session == 0);
         self.was_ready = true;
         self.known_era = Some(revision.era());
+        self.dies_anyway = false;
         self.enter(now, State::Ready, Cause::Agreed(revision));
         let session = self.session;
         self.tell(LinkEvent::Ready { session, agreement });

@@ -124,8 +124,14 @@ impl Link {
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
             CloseReason::Transport(_) if was_probing && self.may_have_died_of_probe() => {
+                if !self.dies_anyway {
+                    self.known_era = Some(Era::Handshake);
+                    return self.enter(now, State::Starting, Cause::DiedOfProbe);
+                }
+                self.fail_attempt(now, Cause::Ended(reason), false);
+                // Without the probe the next time, and after the same wait.
                 self.known_era = Some(Era::Handshake);
-                return self.enter(now, State::Starting, Cause::DiedOfProbe);
+                return;
             }
             CloseReason::Peer(PeerFault::SessionReset) => {
                 self.fail_unwilling(&Outcome::CancelledByServer);
@@ -165,9 +171,19 @@ impl Link {
         config.carrier == Carrier::SharedStream && self.known_era.is_none() && !handshake.is_empty()
     }
 
+    /// Why the transport was opened the last time.
+    fn last_cause(&self) -> Option<&Cause> {
+        let mut changes = self.history.iter().rev();
+        let opening = changes.find(|change| change.to == State::Starting);
+        opening.map(|change| &change.cause)
+    }
+
     /// An attempt failed, or a connection was lost: wait, or give up.
     pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
         if self.state == State::Initializing {
+            // A server that dies with the probe and without it dies of something else: it is
+            // not started twice in a row any more.
+            self.dies_anyway |= self.last_cause() == Some(&Cause::DiedOfProbe);
             // What was believed of the server may be what failed.
             self.known_era = None;
         }

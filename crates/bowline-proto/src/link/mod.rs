@@ -66,6 +66,8 @@ pub struct Link {
     life: Life,
     session: u64,
     known_era: Option<Era>,
+    /// The server has died of the probe, and then without it as well.
+    dies_anyway: bool,
     was_ready: bool,
     /// Failures in a row, after which waits grow.
     failures: u32,
@@ -98,6 +100,7 @@ impl Link {
             life: Life(0),
             session: 0,
             known_era: config.connection.known_era,
+            dies_anyway: false,
             was_ready: false,
             failures: 0,
             attempts: 0,

@@ -185,7 +185,7 @@ impl History {
         self.total += 1;
     }
 
-    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Transition> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transition> + ExactSizeIterator {
         self.last.iter()
     }
 

@@ -100,6 +100,11 @@ where
 }
 
 impl Streams {
+    /// Accepts no more.
+    pub(crate) fn close(&mut self) {
+        self.0.close();
+    }
+
     /// The next stream, with its handshake done.
     pub(crate) async fn accept(&mut self, revision: Revision) -> Result<Conversation, Unexpected> {
         let stream = self.0.recv().await.expect("the client is there");

@@ -121,6 +121,7 @@ impl Family {
     /// ended. `None` when somebody else got its status.
     ///
     /// In this order, since the numbers of processes that were waited for are used again.
+    // proves: F-CP-19
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let is_ours = waitid(WaitId::Pid(self.pid), look).is_ok();
