@@ -2,5 +2,6 @@
 
 mod server {
     mod basics;
+    mod handlers;
     mod support;
 }

@@ -7,17 +7,21 @@ use std::time::Duration;
 use bowline_proto::server::SessionConfig;
 use bowline_proto::{CloseReason, Limits, Payload};
 use bowline_types::common::Implementation;
-use bowline_types::{JsonObject, Method, Revisions};
+use bowline_types::{ErrorObject, JsonObject, Method, Revisions};
+use tower_layer::Layer;
+use tower_service::Service as TowerService;
 
-use super::core::{OnNotification, ServerCore, result_meta};
+use super::core::{Capabilities, OnNotification, ServerCore, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerFn, States};
+use super::handler::{Handler, HandlerService};
+use super::layer::{RequestService, wrap};
 use super::output::IntoToolResult;
 use super::prompt::{Completer, IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::registry::Registry;
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
 use super::seal::RoundSeal;
-use super::service::Service;
+use super::service::{Request, Service};
 use super::session::{Driver, Shared};
 use super::tool::{ToolDef, tool};
 use crate::error::{Error, ErrorKind};
@@ -39,7 +43,13 @@ pub struct Server {
     seal_key: Option<[u8; 32]>,
     seal_lifetime: Duration,
     on_notification: Option<Box<OnNotification>>,
+    /// Who serves requests instead of the registry, and what it can do.
+    handler: Option<Box<MakeService>>,
+    layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
 }
+
+/// Makes whoever serves requests, when everything else is said.
+type MakeService = dyn FnOnce(&Server) -> (Service, Capabilities) + Send;
 
 impl Server {
     /// A server of this name and version, which has nothing yet.
@@ -64,7 +74,56 @@ impl Server {
             seal_key: None,
             seal_lifetime: Duration::from_secs(600),
             on_notification: None,
+            handler: None,
+            layers: Vec::new(),
         }
+    }
+
+    /// A server whose requests a [`Handler`] answers. What is registered as well is not
+    /// served.
+    pub fn with_handler<H: Handler>(
+        name: impl Into<String>,
+        version: impl Into<String>,
+        handler: H,
+    ) -> Self {
+        let mut server = Self::new(name, version).without_logging();
+        let handler = Arc::new(handler);
+        server.handler = Some(Box::new(move |server| {
+            let service = HandlerService {
+                handler: Arc::clone(&handler),
+                revisions: server.revisions,
+                instructions: server.instructions.clone(),
+                meta: result_meta(&server.info),
+            };
+            let capabilities: Capabilities = Box::new(move || handler.capabilities());
+            (Service(Arc::new(service)), capabilities)
+        }));
+        server
+    }
+
+    /// Puts a tower layer around the server: it sees every request that a handler would, and
+    /// may answer, refuse, delay or change it. The last one that is added is the outermost.
+    ///
+    /// ```
+    /// use bowline::server::{Request, Server};
+    /// use bowline::types::ErrorObject;
+    ///
+    /// // tower::util::MapRequestLayer, tower::limit::ConcurrencyLimitLayer, or your own.
+    /// # #[derive(Clone)] struct Identity;
+    /// # impl<S> tower_layer::Layer<S> for Identity { type Service = S; fn layer(&self, inner: S) -> S { inner } }
+    /// let server = Server::new("layered", "1.0.0").layer(Identity);
+    /// ```
+    #[must_use]
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<RequestService> + Send + 'static,
+        L::Service:
+            TowerService<Request, Response = Payload, Error = ErrorObject> + Clone + Send + 'static,
+        <L::Service as TowerService<Request>>::Future: Send + 'static,
+    {
+        self.layers
+            .push(Box::new(move |service| wrap(service, &layer)));
+        self
     }
 
     /// Adds a tool.
@@ -294,13 +353,36 @@ impl Server {
     /// # Errors
     ///
     /// When something was registered that can't be served: an error that names it.
-    pub fn build(self) -> Result<Running, Error> {
+    pub fn build(mut self) -> Result<Running, Error> {
         let wrong = |words: String| Error::new(ErrorKind::Config, words).in_operation("serve");
         if let Some(problem) = self.registry.contents().problem(&self.states) {
             return Err(wrong(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
         let seal = seal.map_err(|error| wrong(format!("no randomness: {error}")))?;
+        let config = self.session_config();
+        let (mut service, capabilities) = match self.handler.take() {
+            Some(handler) => handler(&self),
+            None => self.registered(),
+        };
+        for layer in self.layers {
+            service = layer(service);
+        }
+        Ok(Running(Arc::new(ServerCore {
+            service,
+            states: self.states,
+            seal,
+            has_logging: self.has_logging,
+            logger: Some(self.info.name),
+            shutdown_deadline: self.shutdown_deadline,
+            config,
+            capabilities,
+            on_notification: self.on_notification,
+            sessions: self.registry.sessions,
+        })))
+    }
+
+    fn session_config(&self) -> SessionConfig {
         let mut config = SessionConfig::new(self.info.clone());
         config.revisions(self.revisions);
         // On a stream the client owns the process or the connection.
@@ -310,34 +392,28 @@ impl Server {
             config.instructions(instructions.clone());
         }
         *config.limits() = self.limits;
-        let registry = self.registry.clone();
-        let has_logging = self.has_logging;
+        config
+    }
+
+    /// Whoever serves what is registered, and what that can do.
+    fn registered(&self) -> (Service, Capabilities) {
         let dispatch = Dispatch {
             registry: self.registry.clone(),
             revisions: self.revisions,
-            has_logging,
-            instructions: self.instructions,
+            has_logging: self.has_logging,
+            instructions: self.instructions.clone(),
             page_size: self.page_size,
             meta: result_meta(&self.info),
         };
-        Ok(Running(Arc::new(ServerCore {
-            service: Service(Arc::new(dispatch)),
-            states: self.states,
-            seal,
-            has_logging,
-            logger: Some(self.info.name.clone()),
-            shutdown_deadline: self.shutdown_deadline,
-            config,
-            capabilities: Box::new(move || {
-                let mut capabilities = registry.contents().capabilities();
-                if has_logging {
-                    capabilities.logging = Some(JsonObject::new());
-                }
-                capabilities
-            }),
-            on_notification: self.on_notification,
-            sessions: self.registry.sessions,
-        })))
+        let (registry, has_logging) = (self.registry.clone(), self.has_logging);
+        let capabilities: Capabilities = Box::new(move || {
+            let mut capabilities = registry.contents().capabilities();
+            if has_logging {
+                capabilities.logging = Some(JsonObject::new());
+            }
+            capabilities
+        });
+        (Service(Arc::new(dispatch)), capabilities)
     }
 
     /// Serves one client, until it is gone.

@@ -1,8 +1,8 @@
 //! What a handler can learn and do while it serves a request.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{Payload, RequestKey};
@@ -36,6 +36,7 @@ pub(super) struct Inner {
     /// What a request of the stateless era says of its client.
     pub(super) stateless: Option<Box<RequestContext>>,
     pub(super) asking: Asking,
+    extensions: Mutex<States>,
     is_cancelled: AtomicBool,
     cancelled: Notify,
 }
@@ -57,6 +58,7 @@ impl Context {
             params,
             stateless,
             asking: Asking::default(),
+            extensions: Mutex::default(),
             is_cancelled: AtomicBool::new(false),
             cancelled: Notify::new(),
         }))
@@ -124,6 +126,23 @@ impl Context {
     /// The span of the caller, when it traces (W3C Trace Context).
     pub fn trace_parent(&self) -> Option<TraceParent> {
         self.meta().trace_parent()
+    }
+
+    /// Adds something to the request, such as who makes it: a layer does that, and a handler
+    /// gets it with [`extension`](Self::extension) or [`Extension`](super::Extension).
+    pub fn insert_extension<T: Send + Sync + 'static>(&self, extension: T) {
+        let mut extensions = self.extensions();
+        extensions.insert(extension);
+    }
+
+    /// What was added to the request, by its type.
+    pub fn extension<T: Clone + 'static>(&self) -> Option<T> {
+        self.extensions().get::<T>().cloned()
+    }
+
+    fn extensions(&self) -> MutexGuard<'_, States> {
+        let extensions = self.0.extensions.lock();
+        extensions.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether nobody wants the answer any more.

@@ -17,6 +17,9 @@ use super::session::Shared;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 
+/// Tells what a server can do now.
+pub(super) type Capabilities = Box<dyn Fn() -> ServerCapabilities + Send + Sync>;
+
 /// A server, as its sessions have it.
 pub(super) struct ServerCore {
     pub(super) service: Service,
@@ -26,7 +29,7 @@ pub(super) struct ServerCore {
     pub(super) logger: Option<String>,
     pub(super) shutdown_deadline: Option<Duration>,
     pub(super) config: SessionConfig,
-    pub(super) capabilities: Box<dyn Fn() -> ServerCapabilities + Send + Sync>,
+    pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
     pub(super) sessions: Sessions,
 }

@@ -144,6 +144,24 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     }
 }
 
+/// Something that a layer has added to the request with
+/// [`Context::insert_extension`]: who makes it, for instance.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extension<T>(pub T);
+
+impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
+    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+        let extension = input.context.extension::<T>();
+        extension.map(Self).ok_or_else(|| {
+            let words = format!("no extension of type {}", type_name::<T>());
+            tracing::error!("{words}");
+            Rejection::Server(ErrorObject::new(-32603, "the server is set up wrongly"))
+        })
+    }
+
+    fn declare(_: &mut Needs) {}
+}
+
 /// The states, by type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);

@@ -9,14 +9,18 @@ use bowline_types::meta::Meta;
 use bowline_types::tools::{CallToolResult, Tool, ToolAnnotations};
 use bowline_types::{ErrorObject, InputSchema, JsonObject, OutputSchema, Revision};
 
+use tower_layer::Layer;
+use tower_service::Service as TowerService;
+
 use super::context::Context;
 use super::extract::{HandlerFn, Input, Needs, Rejection, schema_text};
+use super::layer::{ToolCall, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use crate::transport::BoxFuture;
 
-type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
-type Run = dyn Fn(&str, &Context) -> Result<Called, Rejection> + Send + Sync;
+pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
+pub(super) type Run = dyn Fn(&str, &Context) -> Result<Called, Rejection> + Send + Sync;
 
 /// A tool: what clients see of it, and its handler.
 ///
@@ -156,6 +160,22 @@ impl ToolDef {
         self
     }
 
+    /// Puts a tower layer around the tool: it sees every call of it. The last one that is
+    /// added is the outermost.
+    #[must_use]
+    pub fn layer<L>(mut self, layer: &L) -> Self
+    where
+        L: Layer<ToolService>,
+        L::Service: TowerService<ToolCall, Response = CallToolResult, Error = ErrorObject>
+            + Clone
+            + Send
+            + 'static,
+        <L::Service as TowerService<ToolCall>>::Future: Send + 'static,
+    {
+        self.run = wrap_tool(self.run, layer);
+        self
+    }
+
     /// Calls it.
     pub(super) fn call(&self, arguments: &str, context: &Context) -> Called {
         if self.is_blocking {
@@ -200,7 +220,10 @@ impl fmt::Debug for ToolDef {
 
 /// Arguments that are wrong are for the model to mend since 2025-11-25 (TL-12), and errors
 /// of the protocol before.
-fn rejected(rejection: Rejection, revision: Revision) -> Result<CallToolResult, ErrorObject> {
+pub(super) fn rejected(
+    rejection: Rejection,
+    revision: Revision,
+) -> Result<CallToolResult, ErrorObject> {
     match rejection {
         Rejection::Server(error) => Err(error),
         Rejection::Arguments(words) => {
