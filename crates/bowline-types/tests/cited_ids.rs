@@ -44,12 +44,11 @@ fn every_cited_id_is_defined() {
 const NOT_YET: &[(&str, &str)] = &[
     ("F-LC-15", "subscriptions in the client's API"),
     ("F-TO-09", "HTTP"),
-    ("F-CA-11", "the server on tokio: it queues handlers"),
-    ("F-CA-12", "the server on tokio: handlers that go on"),
     ("F-BP-06", "the client's cache, which reads lists again"),
     ("F-BP-08", "HTTP"),
     ("F-CP-16", "Windows, which is not tested"),
-    ("F-SD-04", "the server on tokio: handlers that don't end"),
+    ("F-HD-14", "schemas that are checked: feature `validate`"),
+    ("F-HD-15", "a server as a process of its own"),
     ("F-SD-05", "HTTP"),
     ("F-SD-12", "HTTP"),
     ("F-SD-13", "commands that can be interrupted"),
@@ -75,6 +74,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("Backpressure", true),
     ("Child processes", true),
     ("SSE", false),
+    ("Server handlers", true),
     ("Shutdown", true),
     ("Clock", true),
 ];

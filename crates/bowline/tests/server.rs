@@ -2,6 +2,7 @@
 
 mod server {
     mod basics;
+    mod faults;
     mod handlers;
     mod support;
 }

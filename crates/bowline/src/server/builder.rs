@@ -79,6 +79,18 @@ impl Server {
         }
     }
 
+    /// A server that has what another one has, now and later: for a process that serves the
+    /// same in several ways.
+    pub fn sharing(
+        name: impl Into<String>,
+        version: impl Into<String>,
+        registry: &Registry,
+    ) -> Self {
+        let mut server = Self::new(name, version);
+        server.registry = registry.clone();
+        server
+    }
+
     /// A server whose requests a [`Handler`] answers. What is registered as well is not
     /// served.
     pub fn with_handler<H: Handler>(

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
@@ -20,6 +20,9 @@ use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
 const GRACE: Duration = Duration::from_millis(100);
+
+/// How long a handler may keep its thread at a time before it is told of.
+const BLOCKED: Duration = Duration::from_millis(100);
 
 /// A handler, and the request that it serves.
 pub(super) struct Handling {
@@ -74,7 +77,20 @@ impl Handling {
     }
 
     fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
-        match Pin::new(&mut self.future).poll(cx) {
+        let started = Instant::now();
+        let polled = Pin::new(&mut self.future).poll(cx);
+        if started.elapsed() > BLOCKED {
+            let (method, request) = (
+                self.open.context.method().as_str(),
+                self.open.context.request_number(),
+            );
+            tracing::warn!(
+                method,
+                request,
+                "a handler blocked its thread: see ToolDef::blocking"
+            );
+        }
+        match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
             Poll::Ready(Err(panicked)) => Poll::Ready(failed(&self.open.context, &panicked.0)),
             Poll::Pending => match self.open.context.questions() {

@@ -1,0 +1,389 @@
+//! Handlers that panic, hang, flood, outlive their requests, or ask without end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bowline::client::Answer;
+use bowline::server::{Context, Server, ToolError, tool};
+use bowline::types::capabilities::{ClientCapabilities, RootsCapability, SamplingCapability};
+use bowline::types::logging::LoggingLevel;
+use bowline::types::method::requests;
+use bowline::types::roots::{ListRootsResult, Root};
+use bowline::types::sampling::{CreateMessageParams, CreateMessageResult, SamplingMessage};
+use bowline::types::{Json, Revision};
+use bowline::{Client, ErrorKind};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::support::{call, connected, connected_with, tool as called};
+
+const OLD: Revision = Revision::V2025_11_25;
+const NEW: Revision = Revision::V2026_07_28;
+
+fn send(client: &Client, name: &str) -> Answer {
+    let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
+    client.call("tools/call", params).send()
+}
+
+async fn code_of(answer: Answer) -> Option<i64> {
+    let error = answer.await.expect_err("an error");
+    error.server_error().map(|error| error.code)
+}
+
+// proves: F-HD-01, F-HD-02
+#[tokio::test]
+async fn a_panic_is_an_answer_and_hurts_nobody_else() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("in drop");
+        }
+    }
+    let server = Server::new("panics", "1")
+        .tool("before", "", || async {
+            panic!("before");
+            #[allow(unreachable_code)]
+            ()
+        })
+        .tool("after", "", || async {
+            tokio::task::yield_now().await;
+            std::panic::panic_any(7);
+            #[allow(unreachable_code)]
+            ()
+        })
+        .tool("dropping", "", || async {
+            let _bad = Bad;
+            tokio::task::yield_now().await;
+        })
+        .tool("fine", "", || async { "fine" })
+        .resource("r:", "r", || async {
+            panic!("reading");
+            #[allow(unreachable_code)]
+            ""
+        })
+        .prompt("p", "", |_: Name| async { "p" })
+        .completion("p", "name", || async {
+            panic!("completing");
+            #[allow(unreachable_code)]
+            Vec::<String>::new()
+        })
+        .on_notification(|_, _| panic!("notified"));
+    for revision in [OLD, NEW] {
+        let client = connected(clone_of(&server), revision).await;
+        for name in ["before", "after", "dropping"] {
+            assert_eq!(code_of(send(&client, name)).await, Some(-32603), "{name}");
+        }
+        let read = client.call("resources/read", r#"{"uri":"r:"}"#).send();
+        assert_eq!(code_of(read).await, Some(-32603));
+        let typed =
+            r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"name","value":""}}"#;
+        let completed = client.call("completion/complete", typed).send();
+        assert_eq!(code_of(completed).await, Some(-32603));
+        assert_eq!(called(&client, "fine", "{}").await, "fine");
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Name {
+    #[allow(dead_code, reason = "it is only asked for")]
+    name: String,
+}
+
+/// A server can't be cloned, but what it has can be shared.
+fn clone_of(server: &Server) -> Server {
+    Server::sharing("panics", "1", &server.registry())
+}
+
+// proves: F-HD-04
+#[tokio::test]
+async fn a_result_that_is_too_large_is_an_error() {
+    let server = Server::new("large", "1")
+        .tool("large", "", || async { "x".repeat(17 << 20) })
+        .tool("fine", "", || async { "fine" });
+    let client = connected(server, NEW).await;
+    assert_eq!(code_of(send(&client, "large")).await, Some(-32603));
+    assert_eq!(called(&client, "fine", "{}").await, "fine");
+}
+
+// proves: F-HD-05
+#[tokio::test]
+async fn a_result_that_can_not_be_serialized_is_an_error() {
+    use std::collections::BTreeMap;
+    let server = Server::new("odd", "1").tool("odd", "", || async {
+        let keys: BTreeMap<(u8, u8), u8> = [((1, 2), 3)].into();
+        bowline::server::Json(Odd(keys))
+    });
+    let client = connected(server, NEW).await;
+    assert_eq!(code_of(send(&client, "odd")).await, Some(-32603));
+}
+
+#[derive(serde::Serialize)]
+struct Odd(std::collections::BTreeMap<(u8, u8), u8>);
+
+impl schemars::JsonSchema for Odd {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Odd".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "object"})
+    }
+}
+
+// proves: F-HD-06, F-HD-07
+#[tokio::test]
+async fn what_is_said_after_the_answer_is_not_sent() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let server = Server::new("late", "1").tool("late", "", move |cx: Context| {
+        let sender = sender.clone();
+        async move {
+            assert!(cx.progress(1, None, None), "while it runs");
+            assert!(cx.log(LoggingLevel::Info, Json::from("running")));
+            sender.send(cx).await.expect("the test listens");
+        }
+    });
+    let client = connected(server, OLD).await;
+    let params = r#"{"name":"late","arguments":{}}"#;
+    client
+        .call("tools/call", params)
+        .with_progress()
+        .await
+        .expect("an answer");
+    let cx = receiver.recv().await.expect("its context");
+    assert!(!cx.progress(2, None, None));
+    assert!(!cx.log(LoggingLevel::Info, Json::from("late")));
+    assert!(cx.request_id().is_none());
+    let asked = cx.roots("late").await.expect_err("it is over");
+    assert_ne!(asked.kind(), ErrorKind::Timeout);
+}
+
+// proves: F-CA-12, F-SD-04, FT-10
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_handler_may_tidy_up_and_is_then_dropped() {
+    struct Gone(Arc<AtomicUsize>);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let gone = Arc::new(AtomicUsize::new(0));
+    let tidied = Arc::new(AtomicUsize::new(0));
+    let (of_hang, of_tidy) = (Arc::clone(&gone), Arc::clone(&tidied));
+    let server = Server::new("cancel", "1")
+        .tool("hang", "", move || {
+            let guard = Gone(Arc::clone(&of_hang));
+            async move {
+                std::future::pending::<()>().await;
+                drop(guard);
+            }
+        })
+        .tool("tidy", "", move |cx: Context| {
+            let tidied = Arc::clone(&of_tidy);
+            async move {
+                cx.cancelled().await;
+                tidied.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    for revision in [OLD, NEW] {
+        let client = connected(Server::sharing("cancel", "1", &server.registry()), revision).await;
+        for name in ["hang", "tidy"] {
+            let answer = send(&client, name);
+            // It is there before it is given up.
+            client.ping().await.expect("a sign of life");
+            drop(answer);
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(gone.load(Ordering::SeqCst), 2);
+    assert_eq!(tidied.load(Ordering::SeqCst), 2);
+}
+
+// proves: F-TO-10
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_takes_too_long_is_answered_for() {
+    let server = Server::new("slow", "1")
+        .handler_timeout(Some(Duration::from_secs(5)))
+        .tool("hang", "", std::future::pending::<()>);
+    let client = connected(server, NEW).await;
+    let started = Instant::now();
+    assert!(code_of(send(&client, "hang")).await.is_some());
+    assert!(started.elapsed() < Duration::from_secs(6));
+}
+
+// proves: SV-6, MO-4, F-CA-11
+#[tokio::test]
+async fn requests_beyond_the_limit_are_busy_and_cancels_still_count() {
+    let mut limits = bowline::Limits::server();
+    limits.max_peer_requests(4);
+    let server = Server::new("busy", "1")
+        .limits(limits)
+        .tool("hang", "", std::future::pending::<()>)
+        .tool("fine", "", || async { "fine" });
+    let client = connected(server, OLD).await;
+    let mut hanging: Vec<_> = (0..4).map(|_| send(&client, "hang")).collect();
+    let error = send(&client, "fine").await.expect_err("it is busy");
+    assert_eq!(error.recovery(), bowline::Recovery::Retry, "{error}");
+    hanging.pop();
+    // The cancel overtakes nothing, but the place is free soon.
+    let freed = async {
+        loop {
+            if let Ok(result) = send(&client, "fine").await {
+                return result;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let freed = tokio::time::timeout(Duration::from_secs(10), freed).await;
+    assert!(freed.expect("a place is free").as_str().contains("fine"));
+    drop(hanging);
+}
+
+fn asks_for_roots(config: &mut bowline::ClientConfig) {
+    let capabilities = ClientCapabilities::new()
+        .roots(RootsCapability::new())
+        .sampling(SamplingCapability::new());
+    config.connection().capabilities(capabilities);
+    config.answer::<requests::ListRoots, _, _>(|_| async {
+        Ok(ListRootsResult::new([Root::new("file:///work")]))
+    });
+}
+
+// proves: F-HD-08
+#[tokio::test]
+async fn handlers_that_ask_back_don_t_wait_for_each_other() {
+    let asks = tool("asks", |cx: Context| async move {
+        for round in 0..4 {
+            let roots = cx.roots(&format!("round {round}")).await?;
+            assert_eq!(roots.roots.len(), 1);
+        }
+        Ok::<_, ToolError>("done")
+    });
+    let server = Server::new("asks", "1").add_tool(asks);
+    for revision in [OLD, NEW] {
+        let server = Server::sharing("asks", "1", &server.registry());
+        let client = connected_with(server, revision, asks_for_roots).await;
+        let answers: Vec<_> = (0..32).map(|_| send(&client, "asks")).collect();
+        for answer in answers {
+            let answer = answer.await.expect("it is answered");
+            assert!(answer.as_str().contains("done"));
+        }
+    }
+}
+
+// proves: F-HD-09
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_answers_is_not_waited_for_for_ever() {
+    let server = Server::new("asks", "1").tool("asks", "", |cx: Context| async move {
+        let message = SamplingMessage::new(bowline::types::common::Role::User, "hello");
+        let asked = cx
+            .sample("m", CreateMessageParams::new([message], 10))
+            .await;
+        asked
+            .map_err(|error| error.kind())
+            .err()
+            .map_or("answered".to_owned(), |kind| format!("{kind:?}"))
+    });
+    let client = connected_with(server, OLD, |config| {
+        let capabilities = ClientCapabilities::new().sampling(SamplingCapability::new());
+        config.connection().capabilities(capabilities);
+        config.answer::<requests::CreateMessage, _, _>(|_| {
+            std::future::pending::<Result<CreateMessageResult, _>>()
+        });
+    })
+    .await;
+    let params = r#"{"name":"asks","arguments":{}}"#;
+    let patient = client
+        .call("tools/call", params)
+        .timeout(Duration::from_secs(900));
+    let answer = patient
+        .max_total(Duration::from_secs(900))
+        .await
+        .expect("an answer");
+    assert!(answer.as_str().contains("Timeout"), "{}", answer.as_str());
+}
+
+// proves: F-HD-10
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_changes_is_told_a_few_times() {
+    let server = Server::new("storm", "1").with_tools();
+    let registry = server.registry();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let of_handler = Arc::clone(&seen);
+    let client = connected_with(server, OLD, move |config| {
+        config
+            .router()
+            .on_inline(Some("notifications/tools/list_changed"), move |_| {
+                of_handler.fetch_add(1, Ordering::SeqCst);
+            });
+    })
+    .await;
+    for number in 0..10_000 {
+        registry.add_tool(tool(format!("t{}", number % 10), || async {}));
+        if number % 100 == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let seen = seen.load(Ordering::SeqCst);
+    assert!((1..=4).contains(&seen), "{seen}");
+    let listed = call(&client, "tools/list", "{}").await;
+    assert_eq!(listed["tools"].as_array().map(Vec::len), Some(10));
+}
+
+// proves: F-HD-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_holds_up_its_own_client_alone() {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let receiver = Arc::new(std::sync::Mutex::new(receiver));
+    let server = Server::new("blocks", "1")
+        .tool("block", "", move || {
+            let receiver = Arc::clone(&receiver);
+            async move {
+                let receiver = receiver.lock().expect("nobody panicked");
+                receiver.recv().expect("the test lets it go");
+            }
+        })
+        .tool("fine", "", || async { "fine" });
+    let registry = server.registry();
+    let blocked = connected(server, OLD).await;
+    let other = connected(Server::sharing("blocks", "1", &registry), OLD).await;
+    let answer = send(&blocked, "block");
+    for _ in 0..100 {
+        assert_eq!(called(&other, "fine", "{}").await, "fine");
+    }
+    sender.send(()).expect("it waits");
+    answer.await.expect("it goes on");
+}
+
+// proves: F-HD-03
+#[tokio::test]
+async fn a_blocking_tool_has_a_thread_of_its_own() {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let receiver = Arc::new(std::sync::Mutex::new(receiver));
+    let block = tool("block", move || {
+        let receiver = Arc::clone(&receiver);
+        async move {
+            let receiver = receiver.lock().expect("nobody panicked");
+            receiver.recv().expect("the test lets it go");
+        }
+    });
+    let server = Server::new("blocks", "1")
+        .add_tool(block.blocking())
+        .add_tool(
+            tool("panic", || async {
+                panic!("on a thread");
+                #[allow(unreachable_code)]
+                ()
+            })
+            .blocking(),
+        )
+        .tool("fine", "", || async { "fine" });
+    // One thread runs the client, the server and this test.
+    let client = connected(server, NEW).await;
+    let answer = send(&client, "block");
+    assert_eq!(called(&client, "fine", "{}").await, "fine");
+    assert_eq!(code_of(send(&client, "panic")).await, Some(-32603));
+    sender.send(()).expect("it waits");
+    answer.await.expect("it goes on");
+}
