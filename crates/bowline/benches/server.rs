@@ -1,0 +1,162 @@
+//! A server under hostile clients: memory, and what others notice.
+//!
+//! `cargo bench -p bowline --bench server`: 100,000 calls of a tool that hangs, in one
+//! session, while another session goes on; and a client that asks for much and never reads.
+//! Each case has a process of its own.
+
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+mod support;
+
+use std::error::Error;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use bowline::server::{Running, Server};
+use bowline::transport::Stream;
+use bowline::transport::memory;
+use bowline::{Client, ErrorKind};
+use support::{Usage, config};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+
+/// MiB by which the server may grow.
+const MEMORY: f64 = 32.0;
+/// What another session's calls may take.
+const LATENCY: Duration = Duration::from_millis(50);
+
+const CALLS: usize = 100_000;
+const GREETING: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"hostile","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+);
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let case = std::env::args().nth(1).filter(|arg| !arg.starts_with("--"));
+    let Some(case) = case else {
+        let mut is_good = true;
+        for case in ["hanging", "deaf"] {
+            let status = Command::new(std::env::current_exe()?).arg(case).status()?;
+            is_good &= status.success();
+        }
+        return Ok(match is_good {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        });
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let is_good = match case.as_str() {
+        "hanging" => runtime.block_on(hanging())?,
+        _ => runtime.block_on(deaf())?,
+    };
+    Ok(match is_good {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn server() -> Result<Running, Box<dyn Error>> {
+    let server = Server::new("victim", "1")
+        .tool("hang", "Never answers", std::future::pending::<()>)
+        .tool("echo", "Answers", || async { "x".repeat(1000) });
+    Ok(server.build()?)
+}
+
+fn serve(server: &Running) -> DuplexStream {
+    let (ours, theirs) = duplex(64 * 1024);
+    let (reader, writer) = split(theirs);
+    tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
+    ours
+}
+
+fn call(id: usize, tool: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{{}}}}}}\n"
+    )
+}
+
+async fn hanging() -> Result<bool, Box<dyn Error>> {
+    let server = server()?;
+    let (transport, mut acceptor) = memory::pair();
+    let quiet = server.clone();
+    tokio::spawn(async move {
+        while let Some(stream) = acceptor.accept().await {
+            let (reader, writer) = split(stream);
+            tokio::spawn(quiet.serve_stream(Stream::new(reader, writer)));
+        }
+    });
+    let client = Client::connect(transport, config()).await?;
+    let before = Usage::now()?;
+    let mut hostile = serve(&server);
+    let flood = tokio::spawn(async move {
+        hostile.write_all(GREETING.as_bytes()).await?;
+        let (mut reader, mut writer) = split(hostile);
+        let drain = tokio::spawn(async move {
+            let mut chunk = vec![0; 64 * 1024];
+            let mut refused = 0;
+            while let Ok(length @ 1..) = reader.read(&mut chunk).await {
+                let text = String::from_utf8_lossy(&chunk[..length]);
+                refused += text.matches("\"busy\"").count();
+                if refused >= CALLS - 1024 {
+                    break;
+                }
+            }
+            (reader, refused)
+        });
+        for id in 1..=CALLS {
+            writer.write_all(call(id, "hang").as_bytes()).await?;
+        }
+        Ok::<_, std::io::Error>((writer, drain.await?))
+    });
+    let mut took = Vec::new();
+    while !flood.is_finished() {
+        let started = Instant::now();
+        match client.call("tools/call", r#"{"name":"echo"}"#).await {
+            Ok(_) => took.push(started.elapsed()),
+            Err(error) if error.kind() == ErrorKind::Timeout => took.push(started.elapsed()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let (_writer, (_reader, refused)) = flood.await??;
+    took.sort_unstable();
+    let high = took[took.len() * 99 / 100];
+    let grew = (Usage::now()?.resident - before.resident) as f64 / 1024.0;
+    let is_good = grew <= MEMORY && high <= LATENCY;
+    println!(
+        "{CALLS} calls of a tool that hangs: {refused} busy, grew by {grew:.1} MiB (at most {MEMORY}); \
+         99 % of {} calls of another session within {high:.2?} (at most {LATENCY:.0?}): {}",
+        took.len(),
+        if is_good { "ok" } else { "SHORT" }
+    );
+    Ok(is_good)
+}
+
+async fn deaf() -> Result<bool, Box<dyn Error>> {
+    let server = server()?;
+    let mut hostile = serve(&server);
+    hostile.write_all(GREETING.as_bytes()).await?;
+    let before = Usage::now()?;
+    // It asks until nobody listens to it any more, and never reads.
+    let mut asked = 0;
+    let stalled = Duration::from_secs(2);
+    while let Ok(Ok(())) = tokio::time::timeout(
+        stalled,
+        hostile.write_all(call(asked + 1, "echo").as_bytes()),
+    )
+    .await
+    {
+        asked += 1;
+    }
+    let grew = (Usage::now()?.resident - before.resident) as f64 / 1024.0;
+    let is_good = grew <= MEMORY;
+    println!(
+        "a client that never reads: stopped after {asked} calls, grew by {grew:.1} MiB (at most {MEMORY}): {}",
+        if is_good { "ok" } else { "SHORT" }
+    );
+    Ok(is_good)
+}
