@@ -4,6 +4,8 @@
 mod calls;
 #[path = "client/connecting.rs"]
 mod connecting;
+#[path = "client/endings.rs"]
+mod endings;
 #[path = "client/faults.rs"]
 mod faults;
 #[path = "client/load.rs"]

@@ -8,6 +8,7 @@ mod answer;
 mod call;
 mod config;
 mod driver;
+mod hands;
 mod input;
 mod params;
 mod requests;

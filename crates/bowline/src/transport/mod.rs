@@ -104,7 +104,7 @@ pub trait Peer: Send + 'static {
     /// Why the stream ended, which it just did. `None` when nobody knows.
     ///
     /// Calls wait for this before they fail, so that they can say why: it should take a few
-    /// milliseconds at most.
+    /// milliseconds. After a second nobody waits for it any more.
     fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>>;
 }
 
