@@ -10,6 +10,8 @@ mod endings;
 mod faults;
 #[path = "client/load.rs"]
 mod load;
+#[path = "client/locks.rs"]
+mod locks;
 #[path = "client/losses.rs"]
 mod losses;
 #[path = "client/notifications.rs"]

@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bowline_proto::link::{Action, State};
@@ -142,8 +142,10 @@ impl<T: Transport> Driver<T> {
             core.link.handle_timeout(now);
             *has_worked = true;
         }
+        // Closed without the lock: a stream is somebody else's, and may use the client.
+        let mut closed = Vec::new();
         while let Some(action) = core.link.poll_action() {
-            self.act(action, &mut core, now);
+            closed.extend(self.act(action, &mut core, now));
             *has_worked = true;
         }
         core.take_events(&mut self.dispatch);
@@ -163,24 +165,33 @@ impl<T: Transport> Driver<T> {
         if !*has_worked {
             core.driver = Some(cx.waker().clone());
         }
-        core.link.state() == State::Closed
+        let is_over = core.link.state() == State::Closed;
+        drop(core);
+        drop(closed);
+        is_over
     }
 
-    fn act(&mut self, action: Action, core: &mut Core, now: Instant) {
+    /// Does what the core wants. What is closed with it.
+    fn act(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<Hands> {
         match action {
             Action::Open(life) => {
                 let transport = Arc::clone(&self.transport);
                 let opening = async move { transport.lock().await.open().await };
                 self.hands.opening = Some((life, Box::pin(opening)));
+                None
             }
             Action::Close(life) => {
-                self.hands.close(life);
+                let closed = self.hands.close(life);
                 // Whoever stops waits for this.
                 if core.link.state() == State::Closing {
                     core.link.handle_eof(now, life);
                 }
+                Some(closed)
             }
-            other => tracing::debug!(?other, "an action of a later version"),
+            other => {
+                tracing::debug!(?other, "an action of a later version");
+                None
+            }
         }
     }
 
@@ -251,9 +262,7 @@ impl<T: Transport> Driver<T> {
         if let Some(state) = self.dispatch.state.take() {
             self.shared.state.send_replace(state);
         }
-        for waker in self.dispatch.wakers.drain(..) {
-            waker.wake();
-        }
+        self.dispatch.wakers.drain(..).for_each(wake);
     }
 
     /// The driver, or the transport that it drives, has panicked.
@@ -296,12 +305,14 @@ impl<T> Drop for Driver<T> {
         }
         self.shared.running.stop_all();
         self.shared.state.send_replace(State::Closed);
-        for waker in dispatch
-            .wakers
-            .into_iter()
-            .chain(self.dispatch.wakers.drain(..))
-        {
-            waker.wake();
-        }
+        let ours = self.dispatch.wakers.drain(..);
+        dispatch.wakers.into_iter().chain(ours).for_each(wake);
+    }
+}
+
+/// Wakes somebody. A waker is somebody else's: a panic in it must not keep others asleep.
+fn wake(waker: Waker) {
+    if let Err(panicked) = caught(|| waker.wake()) {
+        tracing::error!(panic = panicked.0, "a waker panicked");
     }
 }

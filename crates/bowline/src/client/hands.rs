@@ -27,10 +27,14 @@ pub(super) struct Hands {
 }
 
 impl Hands {
-    pub(super) fn close(&mut self, life: Life) {
-        self.opening.take_if(|(other, _)| *other == life);
-        self.asking.take_if(|(other, ..)| *other == life);
-        self.io.take_if(|(other, _)| *other == life);
+    /// Lets go of what is of this life: it is closed when it is dropped.
+    #[must_use]
+    pub(super) fn close(&mut self, life: Life) -> Self {
+        Self {
+            opening: self.opening.take_if(|(other, _)| *other == life),
+            asking: self.asking.take_if(|(other, ..)| *other == life),
+            io: self.io.take_if(|(other, _)| *other == life),
+        }
     }
 
     /// When to look again whether the stream is broken, unless that is known.

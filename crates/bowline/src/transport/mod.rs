@@ -73,6 +73,8 @@ pub struct Stream {
 
 impl Stream {
     /// A stream of two halves. Dropping them closes it.
+    ///
+    /// The reader is polled while the client is locked: it must not use its client.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,

@@ -284,7 +284,9 @@ async fn parameters_that_are_blank_are_sent_as_none() -> Test {
             client.notify("notifications/x", blank)?;
             server.expect_notification("notifications/x").await?;
             drop(answer);
-            server.expect_notification("notifications/cancelled").await?;
+            server
+                .expect_notification("notifications/cancelled")
+                .await?;
         }
     }
     Ok(())

@@ -92,3 +92,40 @@ async fn who_never_says_why_a_stream_ended_is_not_waited_for() -> Test {
     assert!(began.elapsed() <= Duration::from_secs(1));
     Ok(())
 }
+
+/// Somebody who knows which stream it was.
+struct Numbered(usize);
+
+impl Peer for Numbered {
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>> {
+        let words = format!("end of stream {}", self.0);
+        Box::pin(async { Some(Ending::new(words)) })
+    }
+}
+
+// proves: ER-1
+#[tokio::test(start_paused = true)]
+async fn a_call_is_told_of_its_own_stream_however_late_it_asks() -> Test {
+    let mut number = 0;
+    let (transport, mut streams) = wrapped(move |reader, writer| {
+        number += 1;
+        Stream::new(reader, writer).peer(Numbered(number))
+    });
+    let client = Client::start(transport, config());
+    let mut calls = Vec::new();
+    for _ in 0..3 {
+        let mut server = streams.accept(OLD).await?;
+        client.ready().await?;
+        calls.push(client.call("tools/list", ()).send());
+        server.expect("tools/list").await?;
+        server.hang_up();
+    }
+    let _server = streams.accept(OLD).await?;
+    client.ready().await?;
+    for (number, call) in (1..).zip(calls) {
+        let error = call.await.unwrap_err();
+        let ending = error.ending().expect("it is known");
+        assert_eq!(ending.reason, format!("end of stream {number}"));
+    }
+    Ok(())
+}
