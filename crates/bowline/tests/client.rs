@@ -4,10 +4,14 @@
 mod calls;
 #[path = "client/connecting.rs"]
 mod connecting;
+#[path = "client/endings.rs"]
+mod endings;
 #[path = "client/faults.rs"]
 mod faults;
 #[path = "client/load.rs"]
 mod load;
+#[path = "client/locks.rs"]
+mod locks;
 #[path = "client/losses.rs"]
 mod losses;
 #[path = "client/notifications.rs"]

@@ -7,13 +7,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use bowline_proto::Payload;
 use bowline_proto::link::CallKey;
-use bowline_proto::{Outcome, Payload};
 use bowline_types::Wire;
 use bowline_types::progress::ProgressParams;
 
 use super::call::OnProgress;
-use super::shared::Shared;
+use super::shared::{PROGRESS, Shared};
 use crate::error::Error;
 
 /// The answer to a call, when it is there. Dropping it cancels the call: the server is told
@@ -140,29 +140,36 @@ impl Pending {
         // What is looked at and what is taken is one step: a report that comes in between
         // would be lost with the slot.
         let mut core = self.shared.lock();
+        let mut told_now = 0;
         while let Some(callback) = &mut self.on_progress
             && let Some(slot) = core.slots.get_mut(self.key)
             && let Some(report) = slot.progress.pop_front()
         {
             drop(core);
             told(report).into_iter().for_each(callback);
+            told_now += 1;
+            if told_now == PROGRESS {
+                // A server may report faster than the callback works, and whoever polls may
+                // have something else to look at: a timeout of its own, for one.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             core = self.shared.lock();
         }
         let Some(slot) = core.slots.get_mut(self.key) else {
             return Poll::Pending;
         };
         let Some(outcome) = slot.outcome.take() else {
-            slot.wait(cx);
+            let before = slot.wait(cx);
+            drop(core);
+            drop(before);
             return Poll::Pending;
         };
+        let (ending, failure) = (slot.ending.take(), slot.failure.take());
         let slot = core.slots.remove(self.key);
-        let ending = match &outcome {
-            Outcome::Lost { .. } => core.ending.clone(),
-            _ => None,
-        };
         drop(core);
+        drop(slot);
         self.is_done = true;
-        let failure = slot.and_then(|mut slot| slot.failure.take());
         let ended = match (failure, Error::from_outcome(outcome, ending)) {
             (Some(failure), Err(_)) => Err(failure),
             (_, ended) => ended,
@@ -187,7 +194,9 @@ impl Pending {
                 return Poll::Ready(None);
             }
             if slot.progress.is_empty() {
-                slot.wait(cx);
+                let before = slot.wait(cx);
+                drop(core);
+                drop(before);
                 return Poll::Pending;
             }
         }
@@ -199,10 +208,12 @@ impl Drop for Pending {
         if self.is_done {
             return;
         }
-        self.shared.with(|core, now| {
-            core.slots.remove(self.key);
+        let slot = self.shared.with(|core, now| {
             core.link.cancel(now, self.key, "no longer wanted");
+            core.slots.remove(self.key)
         });
+        // Without the lock: its waker may be the last one of a task with other calls.
+        drop(slot);
     }
 }
 

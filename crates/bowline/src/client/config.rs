@@ -17,6 +17,9 @@ use super::router::Router;
 /// Made from what it is about: an [`Implementation`] for all defaults, or a [`Config`] or a
 /// [`LinkConfig`].
 ///
+/// A clone is a configuration of its own, for another client: it begins with the handlers of
+/// this one, and what is added to the router of one is not told what the other hears.
+///
 /// ```
 /// use std::time::Duration;
 /// use bowline::client::ClientConfig;
@@ -34,7 +37,7 @@ use super::router::Router;
 ///     println!("{}", note.params().map_or("", |params| params.as_str()));
 /// });
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ClientConfig {
     pub(super) link: LinkConfig,
     pub(super) connect_timeout: Option<Duration>,
@@ -102,6 +105,17 @@ impl ClientConfig {
     {
         self.handlers.add(method.into(), handler);
         self
+    }
+}
+
+impl Clone for ClientConfig {
+    fn clone(&self) -> Self {
+        Self {
+            link: self.link.clone(),
+            connect_timeout: self.connect_timeout,
+            router: self.router.copy(),
+            handlers: self.handlers.clone(),
+        }
     }
 }
 

@@ -7,20 +7,21 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{Action, Life, State};
+use bowline_proto::link::{Action, State};
 use bowline_proto::{Instant, Rising};
 use tokio::sync::Mutex;
 use tokio::time::{Sleep, sleep_until};
 
+use super::hands::Hands;
 use super::input;
 use super::requests::Running;
 use super::shared::{Core, Dispatch, Shared, Told};
 use crate::io::Io;
 use crate::panics::caught;
-use crate::transport::{BoxFuture, Ending, OpenError, Stream, Transport};
+use crate::transport::{Ending, Transport};
 
 /// Rounds of work in one wake-up.
 const ROUNDS: usize = 32;
@@ -28,9 +29,6 @@ const ROUNDS: usize = 32;
 /// How long a client has nothing to do before it gives back memory that it only keeps to
 /// use it again.
 const IDLE: Duration = Duration::from_secs(2);
-
-type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
-type Asking = BoxFuture<'static, Option<Ending>>;
 
 pub(super) struct Driver<T> {
     shared: Arc<Shared>,
@@ -54,15 +52,6 @@ enum Rest {
     IdleSince(Instant),
     /// Not for long, and memory was given back.
     Shrunk,
-}
-
-/// What the driver has in hand.
-#[derive(Default)]
-struct Hands {
-    opening: Option<(Life, Opening)>,
-    io: Option<(Life, Io)>,
-    /// The stream has ended, for the reason given here unless somebody knows a better one.
-    asking: Option<(Life, String, Asking)>,
 }
 
 impl<T: Transport> Driver<T> {
@@ -153,8 +142,10 @@ impl<T: Transport> Driver<T> {
             core.link.handle_timeout(now);
             *has_worked = true;
         }
+        // Closed without the lock: a stream is somebody else's, and may use the client.
+        let mut closed = Vec::new();
         while let Some(action) = core.link.poll_action() {
-            self.act(action, &mut core, now);
+            closed.extend(self.act(action, &mut core, now));
             *has_worked = true;
         }
         core.take_events(&mut self.dispatch);
@@ -170,33 +161,37 @@ impl<T: Transport> Driver<T> {
             self.relax(&mut core, now);
         }
         self.arm(core.link.poll_timeout());
-        self.arm(
-            self.hands
-                .io
-                .as_ref()
-                .and_then(|(_, io)| io.listens_until()),
-        );
+        self.arm(self.hands.listens_until());
         if !*has_worked {
             core.driver = Some(cx.waker().clone());
         }
-        core.link.state() == State::Closed
+        let is_over = core.link.state() == State::Closed;
+        drop(core);
+        drop(closed);
+        is_over
     }
 
-    fn act(&mut self, action: Action, core: &mut Core, now: Instant) {
+    /// Does what the core wants. What is closed with it.
+    fn act(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<Hands> {
         match action {
             Action::Open(life) => {
                 let transport = Arc::clone(&self.transport);
                 let opening = async move { transport.lock().await.open().await };
                 self.hands.opening = Some((life, Box::pin(opening)));
+                None
             }
             Action::Close(life) => {
-                self.hands.close(life);
+                let closed = self.hands.close(life);
                 // Whoever stops waits for this.
                 if core.link.state() == State::Closing {
                     core.link.handle_eof(now, life);
                 }
+                Some(closed)
             }
-            other => tracing::debug!(?other, "an action of a later version"),
+            other => {
+                tracing::debug!(?other, "an action of a later version");
+                None
+            }
         }
     }
 
@@ -267,9 +262,7 @@ impl<T: Transport> Driver<T> {
         if let Some(state) = self.dispatch.state.take() {
             self.shared.state.send_replace(state);
         }
-        for waker in self.dispatch.wakers.drain(..) {
-            waker.wake();
-        }
+        self.dispatch.wakers.drain(..).for_each(wake);
     }
 
     /// The driver, or the transport that it drives, has panicked.
@@ -312,54 +305,14 @@ impl<T> Drop for Driver<T> {
         }
         self.shared.running.stop_all();
         self.shared.state.send_replace(State::Closed);
-        for waker in dispatch
-            .wakers
-            .into_iter()
-            .chain(self.dispatch.wakers.drain(..))
-        {
-            waker.wake();
-        }
+        let ours = self.dispatch.wakers.drain(..);
+        dispatch.wakers.into_iter().chain(ours).for_each(wake);
     }
 }
 
-impl Hands {
-    fn close(&mut self, life: Life) {
-        self.opening.take_if(|(other, _)| *other == life);
-        self.asking.take_if(|(other, ..)| *other == life);
-        self.io.take_if(|(other, _)| *other == life);
-    }
-
-    /// Reads one chunk, if the core wants one.
-    fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut Context<'_>) -> bool {
-        let Some((life, io)) = &mut self.io else {
-            return false;
-        };
-        if self.asking.is_some() || !core.link.wants_read() {
-            return false;
-        }
-        let Some(buffer) = core.link.read_buffer(*life) else {
-            return false;
-        };
-        // The read is ready or not at once, so that the lock is not held for long.
-        let ended = match io.poll_read(buffer, cx) {
-            Poll::Ready(Ok(1..)) => {
-                core.link.handle_read(now, *life);
-                return true;
-            }
-            Poll::Ready(Ok(0)) => "the peer closed the stream".to_owned(),
-            Poll::Ready(Err(error)) => error.to_string(),
-            Poll::Pending => match io.broken(now) {
-                Some(reason) => reason.to_owned(),
-                None => return false,
-            },
-        };
-        match io.take_peer() {
-            None => core.link.handle_end(now, *life, &ended),
-            Some(mut peer) => {
-                let asking = Box::pin(async move { peer.why().await });
-                self.asking = Some((*life, ended, asking));
-            }
-        }
-        true
+/// Wakes somebody. A waker is somebody else's: a panic in it must not keep others asleep.
+fn wake(waker: Waker) {
+    if let Err(panicked) = caught(|| waker.wake()) {
+        tracing::error!(panic = panicked.0, "a waker panicked");
     }
 }

@@ -8,6 +8,7 @@ mod answer;
 mod call;
 mod config;
 mod driver;
+mod hands;
 mod input;
 mod params;
 mod requests;
@@ -207,7 +208,8 @@ impl Client {
         }
     }
 
-    /// Sends a notification.
+    /// Sends a notification. It leaves as soon as the server reads: one that waits when the
+    /// connection is lost or [stopped](Self::stop) is dropped.
     ///
     /// # Errors
     ///
@@ -226,9 +228,9 @@ impl Client {
         self.shared.with(|core, now| core.link.reconnect_now(now))
     }
 
-    /// Stops for good: what waits ends at once, and the transport is closed. Every stop
-    /// succeeds, and returns when the client is closed; it tells whether it was the first
-    /// one. Cancel safe.
+    /// Stops for good: what waits ends at once, what has not left is dropped, and the
+    /// transport is closed. Every stop succeeds, and returns when the client is closed; it
+    /// tells whether it was the first one. Cancel safe.
     pub async fn stop(&self) -> Stop {
         let mut changes = self.shared.state.subscribe();
         let stop = self.shared.with(|core, now| core.link.stop(now));

@@ -71,6 +71,8 @@ impl Params {
         let Some(inner) = inner else {
             return Self(Err("they are no object".to_owned()));
         };
+        // Members or nothing: who puts something before them has to know which.
+        let inner = inner.trim_ascii();
         // The connection writes `_meta`, so it must not come twice.
         if META.find(inner).is_some()
             && let Ok(text) = std::str::from_utf8(&bytes)
@@ -158,7 +160,11 @@ mod tests {
     #[test]
     fn members_have_no_braces_and_no_meta() {
         assert_eq!(members(()), "");
-        assert_eq!(members("{}"), "");
+        for blank in ["{}", "{ }", "{\n\t\r }", " {} "] {
+            assert_eq!(members(blank), "");
+            assert_eq!(members(blank.to_owned()), "");
+        }
+        assert_eq!(members("{ \"a\": 1\n}"), r#""a": 1"#);
         assert_eq!(members(r#" {"a":1} "#), r#""a":1"#);
         assert_eq!(members(r#"{"a":1}"#.to_owned()), r#""a":1"#);
         assert_eq!(members(r#"{"a":"_meta"}"#), r#""a":"_meta""#);

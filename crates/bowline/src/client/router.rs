@@ -92,7 +92,7 @@ struct Inner {
 
 /// The handlers. The list is replaced when it changes, so that it can be gone through
 /// without the lock.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Table {
     entries: Arc<[Entry]>,
     next: u64,
@@ -199,6 +199,16 @@ impl Router {
         self.queue().dropped()
     }
 
+    /// Another router with the same handlers and limits.
+    pub(super) fn copy(&self) -> Self {
+        let table = self.table().clone();
+        let queue = self.queue().empty();
+        Self(Arc::new(Inner {
+            table: Mutex::new(table),
+            queue: Mutex::new(queue),
+        }))
+    }
+
     fn add(&self, method: Option<Box<str>>, run: Run) -> HandlerId {
         let mut table = self.table();
         let id = HandlerId(table.next);
@@ -232,7 +242,12 @@ impl Router {
             }
         }
         if is_wanted_later && self.queue().push(note) {
-            tokio::spawn(hand_out(self.clone()));
+            // The turn begins here: a runtime that is gone drops it before it has run.
+            let turn = Turn {
+                router: self.clone(),
+                is_done: false,
+            };
+            tokio::spawn(hand_out(turn));
         }
     }
 
@@ -263,11 +278,7 @@ where
 }
 
 /// Runs handlers until nothing waits.
-async fn hand_out(router: Router) {
-    let mut turn = Turn {
-        router,
-        is_done: false,
-    };
+async fn hand_out(mut turn: Turn) {
     while let Some(note) = turn.next() {
         let note = Arc::new(note);
         let entries = Arc::clone(&turn.router.table().entries);
@@ -321,4 +332,35 @@ impl Drop for Turn {
 
 fn told(method: &str, words: &str) {
     tracing::error!(method, panic = words, "a notification handler panicked");
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().expect("a runtime")
+    }
+
+    #[test]
+    fn a_runtime_that_is_gone_before_handlers_run_keeps_nobody_from_it() {
+        let router = Router::default();
+        let (sender, mut seen) = mpsc::unbounded_channel();
+        router.on_any(move |note| {
+            sender.send(note.method().to_owned()).expect("it is seen");
+            async {}
+        });
+        runtime().block_on(async { router.dispatch("first".into(), None) });
+        assert!(seen.try_recv().is_err(), "there was no time to run it");
+        let second = runtime().block_on(async {
+            router.dispatch("second".into(), None);
+            let soon = std::time::Duration::from_secs(30);
+            let both = async { (seen.recv().await, seen.recv().await) };
+            tokio::time::timeout(soon, both).await.expect("in time")
+        });
+        assert_eq!(second, (Some("first".into()), Some("second".into())));
+    }
 }

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::transport::Ending;
 
 /// Reports of progress that wait for the one who asked. Of more, the latest are kept.
-const PROGRESS: usize = 32;
+pub(super) const PROGRESS: usize = 32;
 
 /// What all have in common.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
+    /// How the stream ended with which it was lost.
+    pub(super) ending: Option<Arc<Ending>>,
     /// Why it was given up by us, where that says more than the outcome.
     pub(super) failure: Option<Error>,
     pub(super) waker: Option<Waker>,
@@ -173,6 +175,9 @@ impl Core {
             match event {
                 LinkEvent::Ended { call, outcome } => {
                     if let Some(slot) = self.slots.get_mut(call) {
+                        if let Outcome::Lost { .. } = outcome {
+                            slot.ending.clone_from(&self.ending);
+                        }
                         slot.outcome = Some(outcome);
                         dispatch.wakers.extend(slot.waker.take());
                     }
@@ -215,11 +220,13 @@ impl Core {
 }
 
 impl Slot {
-    /// Wakes whoever polls when something is there.
-    pub(super) fn wait(&mut self, cx: &Context<'_>) {
-        match &mut self.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => self.waker = Some(cx.waker().clone()),
+    /// Wakes whoever polls when something is there. Who waited before is to be dropped
+    /// without the lock: a task may end with its last waker, and its calls with it.
+    #[must_use]
+    pub(super) fn wait(&mut self, cx: &Context<'_>) -> Option<Waker> {
+        match &self.waker {
+            Some(waker) if waker.will_wake(cx.waker()) => None,
+            Some(_) | None => self.waker.replace(cx.waker().clone()),
         }
     }
 

@@ -45,7 +45,8 @@ impl Conversation {
     /// use bowline::transport::once;
     ///
     /// let (ours, theirs) = tokio::io::duplex(1024);
-    /// let transport = once(tokio::io::empty(), ours);
+    /// let (reader, writer) = tokio::io::split(ours);
+    /// let transport = once(reader, writer);
     /// let server = Conversation::new(theirs);
     /// # let _ = (transport, server);
     /// ```

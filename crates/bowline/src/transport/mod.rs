@@ -73,6 +73,8 @@ pub struct Stream {
 
 impl Stream {
     /// A stream of two halves. Dropping them closes it.
+    ///
+    /// The reader is polled while the client is locked: it must not use its client.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -104,7 +106,7 @@ pub trait Peer: Send + 'static {
     /// Why the stream ended, which it just did. `None` when nobody knows.
     ///
     /// Calls wait for this before they fail, so that they can say why: it should take a few
-    /// milliseconds at most.
+    /// milliseconds. After a second nobody waits for it any more.
     fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>>;
 }
 

@@ -272,3 +272,22 @@ async fn meta_is_said_once() -> Test {
     }
     Ok(())
 }
+
+/// What is between two braces may be nothing, in many ways.
+#[tokio::test(start_paused = true)]
+async fn parameters_that_are_blank_are_sent_as_none() -> Test {
+    for revision in [OLD, NEW] {
+        let (client, mut server, _peer) = connected(revision).await?;
+        for blank in ["{ }", "{\n}"] {
+            let answer = client.call("tools/list", blank).with_progress().send();
+            server.expect("tools/list").await?;
+            client.notify("notifications/x", blank)?;
+            server.expect_notification("notifications/x").await?;
+            drop(answer);
+            server
+                .expect_notification("notifications/cancelled")
+                .await?;
+        }
+    }
+    Ok(())
+}

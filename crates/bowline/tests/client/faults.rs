@@ -179,7 +179,7 @@ async fn a_last_answer_without_a_line_break_is_delivered() -> Test {
 }
 
 /// A writer that breaks when its trap is set.
-struct BreakingWriter<W>(W, Trap);
+pub(crate) struct BreakingWriter<W>(pub(crate) W, pub(crate) Trap);
 
 impl<W: AsyncWrite + Unpin> AsyncWrite for BreakingWriter<W> {
     fn poll_write(

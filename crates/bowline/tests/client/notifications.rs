@@ -205,3 +205,26 @@ async fn what_comes_faster_than_it_is_handled_is_dropped_and_counted() -> Test {
     assert_eq!(seen.recv().await.as_deref(), Some("list_changed +0"));
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn clients_of_one_configuration_hear_only_their_own_server() -> Test {
+    let config = config();
+    let (sender, mut both) = mpsc::unbounded_channel();
+    config.router().on(TOOLS, move |_| {
+        sender.send(()).expect("somebody looks");
+        async {}
+    });
+    let (first, mut of_first, _peer) = connected_with(config.clone(), OLD).await?;
+    let (second, mut of_second, _other) = connected_with(config, OLD).await?;
+    let mut seen = seeing(first.notifications(), MESSAGE);
+    let mut others = seeing(second.notifications(), MESSAGE);
+    log(&mut of_second, 2).await?;
+    assert_eq!(others.recv().await, Some("2+0".into()));
+    log(&mut of_first, 1).await?;
+    assert_eq!(seen.recv().await, Some("1+0".into()));
+    // What waits once waits once for each of them.
+    of_first.notify(TOOLS, ()).await?;
+    of_second.notify(TOOLS, ()).await?;
+    assert_eq!((both.recv().await, both.recv().await), (Some(()), Some(())));
+    Ok(())
+}

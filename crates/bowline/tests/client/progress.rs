@@ -116,3 +116,26 @@ async fn progress_restarts_the_timeout_but_not_the_total() -> Test {
     assert!((20..24).contains(&elapsed.as_secs()), "{elapsed:?}");
     Ok(())
 }
+
+/// Whoever awaits a call may have a timeout of its own around it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_callback_that_is_slower_than_the_server_holds_up_nothing_else() -> Test {
+    let (client, mut server, _peer) = connected(OLD).await?;
+    let slow = |_| std::thread::sleep(Duration::from_millis(1));
+    let answer = client.call("tools/call", "{}").on_progress(slow).send();
+    let request = server.expect("tools/call").await?;
+    let flood = tokio::spawn(async move {
+        for number in 1.. {
+            if server.report(&request, number).await.is_err() {
+                break;
+            }
+        }
+    });
+    let given_up = tokio::spawn(tokio::time::timeout(Duration::from_millis(50), answer));
+    let given_up = tokio::time::timeout(Duration::from_secs(10), given_up).await;
+    // Before anything is looked at, so that the flood ends in any case.
+    client.stop().await;
+    flood.await?;
+    assert!(given_up??.is_err());
+    Ok(())
+}

@@ -58,6 +58,15 @@ impl Queue {
         self.max_bytes = bytes;
     }
 
+    /// Another one with the same limits, in which nothing waits.
+    pub(super) fn empty(&self) -> Self {
+        Self {
+            max: self.max,
+            max_bytes: self.max_bytes,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }

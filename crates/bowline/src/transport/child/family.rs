@@ -111,10 +111,24 @@ impl Family {
         // Who has left the group gets the signal by itself. Nobody gets it twice: many
         // programs take the second one for impatience.
         if getpgid(Some(self.pid)).is_ok_and(|group| group != self.group) {
-            let _ = kill_process(self.pid, signal);
+            self.signal_child(signal);
         }
+        self.signal_group(signal);
+    }
+
+    fn signal_group(&self, signal: Signal) {
         // It fails when all have ended, which is fine.
         let _ = kill_process_group(self.group, signal);
+    }
+
+    /// By its handle, which is never somebody else's, where there is one.
+    fn signal_child(&self, signal: Signal) {
+        #[cfg(target_os = "linux")]
+        if let Some(handle) = &self.handle {
+            let _ = rustix::process::pidfd_send_signal(handle, signal);
+            return;
+        }
+        let _ = kill_process(self.pid, signal);
     }
 
     /// Kills what the child left behind in its group, and waits for the child, which has
@@ -125,8 +139,11 @@ impl Family {
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let is_ours = waitid(WaitId::Pid(self.pid), look).is_ok();
-        if is_ours || self.watchdog.is_some() {
+        if is_ours {
             self.signal(Signal::KILL);
+        } else if self.watchdog.is_some() {
+            // The child's number may be somebody else's by now, the group's is not.
+            self.signal_group(Signal::KILL);
         }
         self.is_reaped = true;
         self.child.wait().ok()
@@ -191,5 +208,41 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn runs(pid: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    // proves: F-CP-19
+    #[test]
+    fn a_number_that_is_somebody_elses_by_now_is_left_alone() {
+        let script = "sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
+        let said = Command::new(SHELL).args(["-c", script]).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let stranger = Pid::from_raw(said.trim().parse().unwrap()).unwrap();
+        for has_handle in [true, false] {
+            let grace = Duration::from_secs(1);
+            let mut command = Command::new("true");
+            let mut family = Family::spawn(&mut command, Some(SHELL), grace).unwrap();
+            // Somebody waits for all children of the process, and the number is used again.
+            family.child.wait().unwrap();
+            family.pid = stranger;
+            if !has_handle {
+                family.handle = None;
+            }
+            family.reap();
+            drop(family);
+            // A signal that was sent has arrived by then.
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(runs(stranger), "has a handle: {has_handle}");
+        }
+        kill_process(stranger, Signal::KILL).unwrap();
     }
 }

@@ -5,10 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::sync::mpsc;
 
 use super::super::OpenError;
@@ -19,9 +21,17 @@ const WAITING: usize = 64;
 /// How long the child may be held up by the disk.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Opens a file to append to. This blocks.
+/// Opens a file to append to. This blocks, but not until somebody reads from a named pipe,
+/// which may never happen: each attempt would leave a thread behind.
 pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
-    let opened = OpenOptions::new().append(true).create(true).open(path);
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let opened = options.open(path).and_then(|file| {
+        let flags = fcntl_getfl(&file)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+        Ok(file)
+    });
     opened.map_err(|error| {
         let words = format!("{}, where stderr is to go: {error}", path.display());
         match error.kind() {
@@ -103,5 +113,22 @@ mod tests {
         tee.push(b"d").await;
         let told = disk.recv().await.expect("a chunk");
         assert_eq!(String::from_utf8(told).unwrap(), "\n[2 bytes lost]\nd");
+    }
+
+    #[test]
+    fn a_named_pipe_that_nobody_reads_is_not_waited_for() {
+        let name = format!("bowline-fifo-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("it runs").success());
+        let error = open(&path).expect_err("nobody reads");
+        assert!(!error.is_permanent, "{error:?}");
+        let mut options = OpenOptions::new();
+        let reader = options.read(true).write(true).open(&path).expect("a pipe");
+        let file = open(&path).expect("somebody reads");
+        let flags = fcntl_getfl(&file).expect("flags");
+        assert!(!flags.contains(OFlags::NONBLOCK), "who writes may wait");
+        drop(reader);
+        std::fs::remove_file(&path).expect("it is there");
     }
 }

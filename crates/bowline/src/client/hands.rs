@@ -1,0 +1,90 @@
+//! What a driver has in hand: the transport while it opens, while it is open, and while it
+//! is asked why it ended.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bowline_proto::Instant;
+use bowline_proto::link::Life;
+use tokio::time::timeout;
+
+use super::shared::Core;
+use crate::io::Io;
+use crate::transport::{BoxFuture, Ending, OpenError, Stream};
+
+/// How long it may take to learn why a stream ended. Calls wait for it.
+const ASKING: Duration = Duration::from_secs(1);
+
+type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
+type Asking = BoxFuture<'static, Option<Ending>>;
+
+#[derive(Default)]
+pub(super) struct Hands {
+    pub(super) opening: Option<(Life, Opening)>,
+    pub(super) io: Option<(Life, Io)>,
+    /// The stream has ended, for the reason given here unless somebody knows a better one.
+    pub(super) asking: Option<(Life, String, Asking)>,
+}
+
+impl Hands {
+    /// Lets go of what is of this life: it is closed when it is dropped.
+    #[must_use]
+    pub(super) fn close(&mut self, life: Life) -> Self {
+        Self {
+            opening: self.opening.take_if(|(other, _)| *other == life),
+            asking: self.asking.take_if(|(other, ..)| *other == life),
+            io: self.io.take_if(|(other, _)| *other == life),
+        }
+    }
+
+    /// When to look again whether the stream is broken, unless that is known.
+    pub(super) fn listens_until(&self) -> Option<Instant> {
+        let (_, io) = self.io.as_ref()?;
+        io.listens_until().filter(|_| self.asking.is_none())
+    }
+
+    /// Reads one chunk, if the core wants one.
+    pub(super) fn poll_read(
+        &mut self,
+        core: &mut Core,
+        now: Instant,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        let Some((life, io)) = &mut self.io else {
+            return false;
+        };
+        if self.asking.is_some() {
+            return false;
+        }
+        let buffer = match core.link.wants_read() {
+            true => core.link.read_buffer(*life),
+            false => None,
+        };
+        // The read is ready or not at once, so that the lock is not held for long.
+        let read = match buffer {
+            Some(buffer) => io.poll_read(buffer, cx),
+            None => Poll::Pending,
+        };
+        let ended = match read {
+            Poll::Ready(Ok(1..)) => {
+                core.link.handle_read(now, *life);
+                return true;
+            }
+            Poll::Ready(Ok(0)) => "the peer closed the stream".to_owned(),
+            Poll::Ready(Err(error)) => error.to_string(),
+            // Also when nothing is to be read: what the core waits for never leaves then.
+            Poll::Pending => match io.broken(now) {
+                Some(reason) => reason.to_owned(),
+                None => return false,
+            },
+        };
+        match io.take_peer() {
+            None => core.link.handle_end(now, *life, &ended),
+            Some(mut peer) => {
+                let asking = async move { timeout(ASKING, peer.why()).await.ok().flatten() };
+                self.asking = Some((*life, ended, Box::pin(asking)));
+            }
+        }
+        true
+    }
+}
