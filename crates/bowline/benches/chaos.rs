@@ -82,22 +82,15 @@ async fn run(kills: u64, seed: u64) -> Result<bool, Box<dyn Error>> {
     report(kills, ready, elapsed, &counts, [before, after, left])
 }
 
-/// Kills the server at some moment, and waits until there is another one.
+/// Kills the server at some moment, and waits until there is another one. Now and then the
+/// next one is killed as well, while it starts or greets.
 async fn strike(client: &Client, chance: &mut Chance) -> Result<(), Box<dyn Error>> {
     tokio::time::sleep(Duration::from_micros(chance.below(5000))).await;
     let session = client.session();
-    let us = std::process::id();
-    let servers = processes_of(us)?;
-    // Whichever it is: the server, its grandchild, the one that watches over both. Only the
-    // first one ends the session.
-    for process in &servers {
-        let command = std::fs::read(format!("/proc/{}/cmdline", process.pid))?;
-        let is_server = command.windows(5).any(|window| window == b"serve");
-        let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid.filter(|_| is_server && process.state != 'Z') {
-            // It may have ended meanwhile.
-            let _ = kill_process(pid, Signal::KILL);
-        }
+    kill_servers()?;
+    if chance.below(4) == 0 {
+        tokio::time::sleep(Duration::from_micros(chance.below(20_000))).await;
+        kill_servers()?;
     }
     let is_again = async {
         while client.session() == session || client.state() != State::Ready {
@@ -106,6 +99,21 @@ async fn strike(client: &Client, chance: &mut Chance) -> Result<(), Box<dyn Erro
     };
     let waited = tokio::time::timeout(Duration::from_secs(30), is_again).await;
     waited.map_err(|_| format!("not ready again: {:#?}", client.history()).into())
+}
+
+/// Kills every server that there is; not what it started, and not who watches over it.
+fn kill_servers() -> Result<(), Box<dyn Error>> {
+    for process in processes_of(std::process::id())? {
+        let command = std::fs::read(format!("/proc/{}/cmdline", process.pid));
+        let is_server =
+            command.is_ok_and(|command| command.windows(5).any(|window| window == b"serve"));
+        let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|_| is_server && process.state != 'Z') {
+            // It may have ended meanwhile.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    Ok(())
 }
 
 /// Calls without a pause. Each call must end, with its own answer or an error that fits.

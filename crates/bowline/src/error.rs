@@ -259,6 +259,8 @@ impl Error {
             }
             Outcome::TimedOut { elapsed } => {
                 details.elapsed = Some(elapsed);
+                // Nobody knows whether the answer is on its way.
+                details.may_have_run = Some(true);
                 (ErrorKind::Timeout, format!("after {elapsed:?}").into())
             }
             Outcome::Cancelled => (ErrorKind::Cancelled, "by the caller".into()),

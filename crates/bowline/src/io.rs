@@ -141,6 +141,10 @@ impl Io {
     }
 
     pub(crate) fn queue(&mut self, transmit: Transmit) {
+        if !self.large.is_empty() {
+            // After what is being written, which may be half a frame.
+            return self.large.push_back(transmit.to_bytes().into());
+        }
         if transmit.len() < COALESCED {
             return transmit.append_to(&mut self.small);
         }

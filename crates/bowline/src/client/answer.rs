@@ -14,7 +14,7 @@ use bowline_types::progress::ProgressParams;
 
 use super::call::OnProgress;
 use super::shared::{PROGRESS, Shared};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The answer to a call, when it is there. Dropping it cancels the call: the server is told
 /// once, and an answer that comes nevertheless is dropped.
@@ -88,12 +88,14 @@ impl Future for Answer {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Pending(pending) => pending.poll(cx),
-            State::Refused(error) => match error.take() {
-                Some(error) => Poll::Ready(Err(error)),
-                None => Poll::Pending,
-            },
+            State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or_else(ended))),
         }
     }
+}
+
+/// An answer is given once.
+fn ended() -> Error {
+    Error::new(ErrorKind::State, "the answer was taken already")
 }
 
 impl fmt::Debug for Answer {
@@ -157,7 +159,7 @@ impl Pending {
             core = self.shared.lock();
         }
         let Some(slot) = core.slots.get_mut(self.key) else {
-            return Poll::Pending;
+            return Poll::Ready(Err(ended()));
         };
         let Some(outcome) = slot.outcome.take() else {
             let before = slot.wait(cx);

@@ -80,6 +80,8 @@ impl<'c> Call<'c> {
     /// How long it may take without an answer, or without progress either where that
     /// [counts](crate::Timeouts::progress_counts). Default: as
     /// [configured](crate::Config::call_timeouts), 30 s.
+    ///
+    /// It stands still while a handler of ours asks a person or a model for the server.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

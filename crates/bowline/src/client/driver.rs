@@ -77,6 +77,7 @@ impl<T: Transport> Driver<T> {
             if let Some((_, io)) = &mut self.hands.io {
                 has_worked |= io.poll_write(cx);
             }
+            has_worked |= self.poll_parting();
             if is_over && !has_worked {
                 return Poll::Ready(());
             }
@@ -89,6 +90,18 @@ impl<T: Transport> Driver<T> {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Closes a stream on which nothing is left to be written. The link waits for it, though
+    /// not for long.
+    fn poll_parting(&mut self) -> bool {
+        let now = self.shared.now();
+        let Some((life, io)) = self.hands.take_parted(now) else {
+            return false;
+        };
+        drop(io);
+        self.shared.lock().link.handle_eof(now, life);
+        true
     }
 
     fn poll_opening(&mut self, cx: &mut Context<'_>) -> bool {
@@ -178,6 +191,12 @@ impl<T: Transport> Driver<T> {
                 let transport = Arc::clone(&self.transport);
                 let opening = async move { transport.lock().await.open().await };
                 self.hands.opening = Some((life, Box::pin(opening)));
+                None
+            }
+            Action::Close(life)
+                if core.link.state() == State::Closing
+                    && self.hands.part(life, core.parting.drain(..)) =>
+            {
                 None
             }
             Action::Close(life) => {

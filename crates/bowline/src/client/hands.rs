@@ -4,8 +4,8 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bowline_proto::Instant;
 use bowline_proto::link::Life;
+use bowline_proto::{Instant, Transmit};
 use tokio::time::timeout;
 
 use super::shared::Core;
@@ -24,6 +24,8 @@ pub(super) struct Hands {
     pub(super) io: Option<(Life, Io)>,
     /// The stream has ended, for the reason given here unless somebody knows a better one.
     pub(super) asking: Option<(Life, String, Asking)>,
+    /// The stream is closed when what is left is written.
+    pub(super) is_parting: bool,
 }
 
 impl Hands {
@@ -34,7 +36,34 @@ impl Hands {
             opening: self.opening.take_if(|(other, _)| *other == life),
             asking: self.asking.take_if(|(other, ..)| *other == life),
             io: self.io.take_if(|(other, _)| *other == life),
+            is_parting: false,
         }
+    }
+
+    /// Keeps the stream of this life until the last words are written. Whether there is one.
+    pub(super) fn part(
+        &mut self,
+        life: Life,
+        last_words: impl IntoIterator<Item = Transmit>,
+    ) -> bool {
+        let Some((_, io)) = self.io.as_mut().filter(|(other, _)| *other == life) else {
+            return false;
+        };
+        last_words
+            .into_iter()
+            .for_each(|transmit| io.queue(transmit));
+        self.is_parting = !io.is_empty();
+        self.is_parting
+    }
+
+    /// The stream, when its last words are written or can't be.
+    pub(super) fn take_parted(&mut self, now: Instant) -> Option<(Life, Io)> {
+        let (_, io) = self.io.as_mut().filter(|_| self.is_parting)?;
+        if !(io.is_empty() || io.broken(now).is_some()) {
+            return None;
+        }
+        self.is_parting = false;
+        self.io.take()
     }
 
     /// When to look again whether the stream is broken, unless that is known.

@@ -17,7 +17,7 @@ mod shared;
 mod states;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bowline_proto::link::{Cause, State, Stop, Transition};
 use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
@@ -55,7 +55,7 @@ struct StopOnDrop(Arc<Shared>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.with(|core, now| core.link.stop(now));
+        self.0.with(|core, now| core.stop(now));
     }
 }
 
@@ -209,7 +209,7 @@ impl Client {
     }
 
     /// Sends a notification. It leaves as soon as the server reads: one that waits when the
-    /// connection is lost or [stopped](Self::stop) is dropped.
+    /// connection is lost is dropped.
     ///
     /// # Errors
     ///
@@ -228,14 +228,23 @@ impl Client {
         self.shared.with(|core, now| core.link.reconnect_now(now))
     }
 
-    /// Stops for good: what waits ends at once, what has not left is dropped, and the
-    /// transport is closed. Every stop succeeds, and returns when the client is closed; it
-    /// tells whether it was the first one. Cancel safe.
+    /// Stops for good: what waits ends at once, notifications and answers that have not left
+    /// get 50 ms, and the transport is closed. Every stop succeeds, and returns when the
+    /// client is closed; it tells whether it was the first one. Cancel safe.
     pub async fn stop(&self) -> Stop {
         let mut changes = self.shared.state.subscribe();
-        let stop = self.shared.with(|core, now| core.link.stop(now));
+        let stop = self.shared.with(|core, now| core.stop(now));
         while self.state() != State::Closed && changes.changed().await.is_ok() {}
         stop
+    }
+
+    /// A handle that doesn't keep the client alive: for handlers of its own, which would keep
+    /// it for ever.
+    pub fn downgrade(&self) -> WeakClient {
+        WeakClient {
+            shared: Arc::downgrade(&self.shared),
+            stop: Arc::downgrade(&self._stop),
+        }
     }
 
     fn why_closed(&self) -> Error {
@@ -260,6 +269,38 @@ impl Client {
         };
         let error = Error::new(ErrorKind::Timeout, words).after(core.ending.clone());
         error.in_operation("connect")
+    }
+}
+
+/// A handle that doesn't keep its client alive.
+///
+/// ```
+/// # fn example(client: &bowline::Client) {
+/// let weak = client.downgrade();
+/// client.notifications().on("notifications/tools/list_changed", move |_| {
+///     let client = weak.upgrade();
+///     async move {
+///         if let Some(client) = client {
+///             let tools = client.call("tools/list", ()).await;
+/// #           drop(tools);
+///         }
+///     }
+/// });
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct WeakClient {
+    shared: Weak<Shared>,
+    stop: Weak<StopOnDrop>,
+}
+
+impl WeakClient {
+    /// The client, unless its last handle is gone.
+    pub fn upgrade(&self) -> Option<Client> {
+        Some(Client {
+            _stop: self.stop.upgrade()?,
+            shared: self.shared.upgrade()?,
+        })
     }
 }
 

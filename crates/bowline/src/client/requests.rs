@@ -10,6 +10,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use bowline_proto::link::CallKey;
 use bowline_proto::{Payload, RequestKey};
 use bowline_types::method::Request;
 use bowline_types::{ErrorObject, Revision, Wire};
@@ -141,11 +142,19 @@ pub(super) struct Running(Mutex<BTreeMap<RequestKey, Option<AbortHandle>>>);
 impl Running {
     /// Runs the handler of a request. Must be called within a runtime.
     pub(super) fn start(shared: &Arc<Shared>, key: RequestKey, request: ServerRequest) {
+        let paused = match &*request.method {
+            // A person or a model takes the time (CN-8).
+            "elicitation/create" | "sampling/createMessage" => {
+                shared.with(|core, now| core.pause_calls(now))
+            }
+            _ => Vec::new(),
+        };
         let answering = shared.handlers.answer(request);
         let mut open = Open {
             shared: Arc::downgrade(shared),
             key,
             is_answered: false,
+            paused,
         };
         // Before it can end; the lock is not held while it is spawned, since a runtime that
         // is being shut down drops it at once.
@@ -186,6 +195,8 @@ struct Open {
     shared: Weak<Shared>,
     key: RequestKey,
     is_answered: bool,
+    /// Calls whose time stands still while this is answered.
+    paused: Vec<CallKey>,
 }
 
 impl Open {
@@ -195,9 +206,12 @@ impl Open {
             return;
         };
         shared.running.lock().remove(&self.key);
-        let responded = shared.with(|core, now| match reply {
-            Ok(result) => core.link.respond(now, self.key, result),
-            Err(error) => core.link.respond_error(now, self.key, &error),
+        let responded = shared.with(|core, now| {
+            core.resume_calls(now, &self.paused);
+            match reply {
+                Ok(result) => core.link.respond(now, self.key, result),
+                Err(error) => core.link.respond_error(now, self.key, &error),
+            }
         });
         if let Err(error) = responded {
             tracing::debug!(%error, "an answer was not sent");
@@ -212,7 +226,10 @@ impl Drop for Open {
         }
         if let Some(shared) = self.shared.upgrade() {
             shared.running.lock().remove(&self.key);
-            shared.with(|core, now| core.link.release(now, self.key));
+            shared.with(|core, now| {
+                core.resume_calls(now, &self.paused);
+                core.link.release(now, self.key);
+            });
         }
     }
 }

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{CallKey, Link, LinkEvent, State};
+use bowline_proto::link::{CallKey, Link, LinkEvent, State, Stop};
 use bowline_proto::{
-    Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts,
+    Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts, Transmit,
+    TransmitKind,
 };
 use bowline_types::Revision;
 use tokio::sync::watch;
@@ -47,6 +48,8 @@ pub(super) struct Core {
     pub(super) agreement: Option<Arc<Agreement>>,
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<Ending>>,
+    /// What is still to be sent after a stop: notifications and answers.
+    pub(super) parting: Vec<Transmit>,
     /// The driver, while it has nothing to do.
     pub(super) driver: Option<Waker>,
 }
@@ -105,6 +108,7 @@ impl Shared {
             slots: Rising::new(),
             agreement: None,
             ending: None,
+            parting: Vec::new(),
             driver: None,
         };
         Self {
@@ -169,6 +173,36 @@ fn chance() -> u64 {
 }
 
 impl Core {
+    /// Stops the link. What was said before, and needs no answer, is still sent.
+    pub(super) fn stop(&mut self, now: Instant) -> Stop {
+        while self.link.state() == State::Ready
+            && let Some(transmit) = self.link.poll_transmit()
+        {
+            match transmit.kind {
+                TransmitKind::Notification | TransmitKind::Answer => self.parting.push(transmit),
+                // Whoever called is told that it is over.
+                _ => {}
+            }
+        }
+        self.link.stop(now)
+    }
+
+    /// Lets the time of all calls that are with the server stand still, and says which. On one
+    /// stream nobody can tell for which of them the server asks us.
+    pub(super) fn pause_calls(&mut self, now: Instant) -> Vec<CallKey> {
+        let link = &mut self.link;
+        let made = self.slots.keys();
+        made.filter(|call| link.set_waiting_for_us(now, *call, true))
+            .collect()
+    }
+
+    /// Lets their time go on.
+    pub(super) fn resume_calls(&mut self, now: Instant, calls: &[CallKey]) {
+        for call in calls {
+            self.link.set_waiting_for_us(now, *call, false);
+        }
+    }
+
     /// Takes what the link has to tell, for somebody to do without the lock.
     pub(super) fn take_events(&mut self, dispatch: &mut Dispatch) {
         while let Some(event) = self.link.poll_event() {

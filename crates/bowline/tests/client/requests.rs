@@ -277,3 +277,26 @@ async fn a_call_that_is_dropped_while_it_is_asked_drops_the_handler() -> Test {
     assert_eq!(told.recv().await, Some("dropped"));
     Ok(())
 }
+
+// proves: CN-8
+#[tokio::test(start_paused = true)]
+async fn time_stands_still_while_a_person_is_asked() -> Test {
+    let mut config = config();
+    config.answer_raw("elicitation/create", |_| async {
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        Ok(Payload::EMPTY)
+    });
+    let (client, mut server, _peer) = connected_with(config, OLD).await?;
+    let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
+    let call = server.expect("tools/call").await?;
+    server.patience(Duration::from_secs(200));
+    let answered = server.request("elicitation/create", r#"{"message":"?"}"#);
+    answered.await?.expect("a person answers");
+    server.reply(&call, r#"{"content":[]}"#).await?;
+    answer.await?;
+    // And then it goes on.
+    let error = client.call("tools/list", ()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.may_have_run(), Some(true));
+    Ok(())
+}

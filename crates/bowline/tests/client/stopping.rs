@@ -217,3 +217,52 @@ async fn connecting_that_is_given_up_closes_the_connection() -> Test {
     server.expect_end().await?;
     Ok(())
 }
+
+// proves: CN-23
+#[tokio::test(start_paused = true)]
+async fn what_was_said_before_a_stop_is_still_sent() -> Test {
+    let (client, mut server, _peer) = connected(OLD).await?;
+    client.notify("notifications/roots/list_changed", ())?;
+    let call = client.call("tools/list", ()).send();
+    client.notify("notifications/x", r#"{"last":true}"#)?;
+    client.stop().await;
+    assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Shutdown);
+    server
+        .expect_notification("notifications/roots/list_changed")
+        .await?;
+    // The call had not left, and nobody waits for its answer.
+    server.expect_notification("notifications/x").await?;
+    server.expect_end().await?;
+    Ok(())
+}
+
+// proves: CN-23, F-SD-06
+#[tokio::test(start_paused = true)]
+async fn a_server_that_reads_no_more_is_not_waited_for() -> Test {
+    let (client, server, _peer) = connected(OLD).await?;
+    let much = format!(r#"{{"x":"{}"}}"#, "x".repeat(100_000));
+    for _ in 0..4 {
+        client.notify("notifications/x", much.as_str())?;
+    }
+    let began = Instant::now();
+    client.stop().await;
+    assert!(began.elapsed() <= SOON, "{:?}", began.elapsed());
+    drop(server);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_weak_handle_keeps_nothing_alive() -> Test {
+    let (client, mut server, _peer) = connected(OLD).await?;
+    let weak = client.downgrade();
+    let of_handler = weak.clone();
+    client.notifications().on_any(move |_| {
+        let client = of_handler.upgrade();
+        async move { drop(client) }
+    });
+    assert!(weak.upgrade().is_some());
+    drop(client);
+    server.expect_end().await?;
+    assert!(weak.upgrade().is_none());
+    Ok(())
+}
