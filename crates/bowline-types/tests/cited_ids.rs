@@ -58,7 +58,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ),
     ("F-CK-04", "authorization: tokens that expire"),
     ("F-MC-03", "HTTP"),
-    ("F-MC-06", "the server on tokio: listeners"),
     ("F-CL-04", "commands that talk to servers"),
     ("F-CL-05", "commands that talk to servers"),
 ];

@@ -4,5 +4,6 @@ mod server {
     mod basics;
     mod faults;
     mod handlers;
+    mod listening;
     mod support;
 }

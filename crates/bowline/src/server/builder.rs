@@ -8,6 +8,7 @@ use bowline_proto::server::SessionConfig;
 use bowline_proto::{CloseReason, Limits, Payload};
 use bowline_types::common::Implementation;
 use bowline_types::{ErrorObject, JsonObject, Method, Revisions};
+use tokio::sync::watch;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
@@ -38,6 +39,7 @@ pub struct Server {
     handshake_timeout: Duration,
     handler_timeout: Option<Duration>,
     shutdown_deadline: Option<Duration>,
+    max_sessions: usize,
     page_size: usize,
     has_logging: bool,
     seal_key: Option<[u8; 32]>,
@@ -69,6 +71,7 @@ impl Server {
             handshake_timeout: Duration::from_secs(30),
             handler_timeout: None,
             shutdown_deadline: None,
+            max_sessions: 10_000,
             page_size: 100,
             has_logging: true,
             seal_key: None,
@@ -311,6 +314,13 @@ impl Server {
         self
     }
 
+    /// How many clients a [listener](Running::listen) serves at once. Default 10,000.
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions.max(1);
+        self
+    }
+
     /// How many things a list has in one answer. Default 100.
     #[must_use]
     pub fn page_size(mut self, size: usize) -> Self {
@@ -389,6 +399,8 @@ impl Server {
             shutdown_deadline: self.shutdown_deadline,
             config,
             capabilities,
+            max_sessions: self.max_sessions,
+            is_ending: watch::Sender::new(false),
             on_notification: self.on_notification,
             sessions: self.registry.sessions,
         })))
@@ -487,10 +499,19 @@ impl Running {
         }
     }
 
-    /// Ends all sessions: nothing new is begun, what is being served is finished, or
+    pub(super) fn ending(&self) -> watch::Receiver<bool> {
+        self.0.is_ending.subscribe()
+    }
+
+    pub(super) fn max_sessions(&self) -> usize {
+        self.0.max_sessions
+    }
+
+    /// Ends all sessions: nobody is accepted, nothing new is begun, what is being served is finished, or
     /// cancelled when that takes longer than the
     /// [deadline](Server::shutdown_deadline). Who [serves](Self::serve) returns then.
     pub fn shut_down(&self) {
+        self.0.is_ending.send_replace(true);
         for session in self.0.sessions.all() {
             session.shut_down();
         }
@@ -498,6 +519,7 @@ impl Running {
 
     /// Ends all sessions now.
     pub fn close(&self) {
+        self.0.is_ending.send_replace(true);
         for session in self.0.sessions.all() {
             session.close();
         }

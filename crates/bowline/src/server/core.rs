@@ -10,6 +10,8 @@ use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::meta::{ResultMeta, keys};
 
+use tokio::sync::watch;
+
 use super::extract::States;
 use super::seal::RoundSeal;
 use super::service::Service;
@@ -31,6 +33,9 @@ pub(super) struct ServerCore {
     pub(super) config: SessionConfig,
     pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
+    pub(super) max_sessions: usize,
+    /// Nobody is accepted any more.
+    pub(super) is_ending: watch::Sender<bool>,
     pub(super) sessions: Sessions,
 }
 

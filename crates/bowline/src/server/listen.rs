@@ -1,0 +1,135 @@
+//! Many clients: a listener, and a session for each of them.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::builder::Running;
+use crate::error::{Error, ErrorKind};
+use crate::transport::Stream;
+
+/// How long nobody is accepted after that has failed, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// Something that clients come in by.
+pub trait Listener: Send + 'static {
+    /// The next client. Dropping the future loses none.
+    fn accept(&mut self) -> impl Future<Output = io::Result<Stream>> + Send;
+}
+
+impl Listener for TcpListener {
+    async fn accept(&mut self) -> io::Result<Stream> {
+        let (stream, _) = Self::accept(self).await?;
+        stream.set_nodelay(true)?;
+        let (reader, writer) = stream.into_split();
+        Ok(Stream::new(reader, writer))
+    }
+}
+
+#[cfg(unix)]
+impl Listener for UnixListener {
+    async fn accept(&mut self) -> io::Result<Stream> {
+        let (stream, _) = Self::accept(self).await?;
+        let (reader, writer) = stream.into_split();
+        Ok(Stream::new(reader, writer))
+    }
+}
+
+impl Running {
+    /// Serves every client that a listener accepts, until the server is
+    /// [shut down](Self::shut_down). Beyond the
+    /// [limit](super::Server::max_sessions) clients wait to be accepted.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use bowline::server::Server;
+    ///
+    /// let server = Server::new("shared", "1.0.0").tool("hello", "Greets", || async { "hello" });
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:7000").await?;
+    /// server.build()?.listen(listener).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Nobody is asked who they are: listen where only friends can reach it.
+    ///
+    /// Cancel safe: dropping the future ends all sessions that it began.
+    ///
+    /// # Errors
+    ///
+    /// When the listener is broken for good.
+    pub async fn listen(&self, mut listener: impl Listener) -> Result<(), Error> {
+        let mut sessions = JoinSet::new();
+        let mut ending = self.ending();
+        let mut pause = PAUSES.0;
+        while !*ending.borrow() {
+            let has_room = sessions.len() < self.max_sessions();
+            match next(&mut listener, &mut ending, &mut sessions, has_room).await {
+                Next::Other => {}
+                Next::Client(Ok(stream)) => {
+                    pause = PAUSES.0;
+                    sessions.spawn(self.serve_stream(stream));
+                }
+                Next::Client(Err(error)) if is_passing(&error) => {
+                    tracing::warn!(%error, "nobody can be accepted now");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                Next::Client(Err(error)) => {
+                    let words = error.to_string();
+                    return Err(Error::new(ErrorKind::Transport, words).in_operation("listen"));
+                }
+            }
+        }
+        drop(listener);
+        while sessions.join_next().await.is_some() {}
+        Ok(())
+    }
+}
+
+/// What happens next to a listener.
+enum Next {
+    Client(io::Result<Stream>),
+    /// A session ended, or the server is to end.
+    Other,
+}
+
+async fn next(
+    listener: &mut impl Listener,
+    ending: &mut watch::Receiver<bool>,
+    sessions: &mut JoinSet<Result<(), Error>>,
+    has_room: bool,
+) -> Next {
+    let mut changed = pin!(ending.changed());
+    let mut accepted = pin!(listener.accept());
+    poll_fn(|cx| {
+        if changed.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Next::Other);
+        }
+        if !sessions.is_empty() && sessions.poll_join_next(cx).is_ready() {
+            return Poll::Ready(Next::Other);
+        }
+        match has_room {
+            true => accepted.as_mut().poll(cx).map(Next::Client),
+            false => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Whether the next client may be luckier: there are too many descriptors or too little
+/// memory now, or one client went before it was accepted.
+fn is_passing(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::NotConnected | io::ErrorKind::Unsupported
+    )
+}
