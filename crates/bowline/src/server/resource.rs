@@ -248,6 +248,13 @@ impl ResourceDef {
         self
     }
 
+    /// Its size in bytes, so that a client can tell what reading it costs.
+    #[must_use]
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.resource.size = i64::try_from(bytes).ok();
+        self
+    }
+
     pub(super) fn read(&self, uri: &str, context: &Context) -> Read {
         started(
             (self.run)(uri, "{}", context),
@@ -326,6 +333,20 @@ impl TemplateDef {
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.template.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// How they may be used.
+    #[must_use]
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.template.annotations = Some(annotations);
+        self
+    }
+
+    /// Icons to show.
+    #[must_use]
+    pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.template.icons = Some(icons.into());
         self
     }
 
