@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bowline_types::Revision;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -25,6 +25,9 @@ pub(crate) enum Command {
     /// Say of each message what it is, whether it is valid, and in which revisions
     #[command(after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
+    /// Serve MCP on stdin and stdout
+    #[command(after_long_help = SERVE_HELP)]
+    Serve(ServeArgs),
 }
 
 /// The arguments of `bowline explain`.
@@ -42,6 +45,20 @@ pub(crate) struct ExplainArgs {
     /// Judge by this revision only (may be given several times)
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Vec<Revision>,
+}
+
+/// The arguments of `bowline serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// What to serve
+    pub(crate) what: What,
+}
+
+/// What can be served.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum What {
+    /// A server that has everything the protocol has, to try clients with
+    Demo,
 }
 
 /// Knows the revisions, so that help and errors can list them.
@@ -83,6 +100,15 @@ Exit codes:
   0  every frame is valid in some revision that was asked for; also when the example
      was shown, or when whoever reads the output has enough of it
   1  some frame isn't, or reading or writing failed
+  2  the command line is wrong"#;
+
+/// What stands below the options in `bowline serve --help`.
+const SERVE_HELP: &str = r#"It speaks all revisions of the protocol, one JSON-RPC message a line, until stdin ends.
+SIGTERM and SIGINT let it finish what it does, within half a second; a second one ends it.
+
+Exit codes:
+  0  the client has left, or a signal came
+  1  stdin or stdout can't be used, or the client speaks anything but MCP
   2  the command line is wrong"#;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod demo;
 mod escape;
 mod excerpt;
 mod exit;
@@ -22,7 +23,7 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::exit::ExitStatus;
 use crate::printer::{OutputClosed, Printer};
-use crate::settings::ExplainSettings;
+use crate::settings::{ExplainSettings, ServeSettings};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -48,6 +49,10 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
         Command::Explain(args) => {
             let settings = ExplainSettings::resolve(args, stdin().is_terminal());
             commands::explain(&settings, printer)
+        }
+        Command::Serve(args) => {
+            let settings = ServeSettings::resolve(&args, stdin().is_terminal());
+            commands::serve(&settings, printer)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bowline_types::Revisions;
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, ServeArgs, What};
 
 /// What `bowline explain` shall do.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,6 +77,35 @@ pub(crate) enum Format {
     Json,
 }
 
+/// What `bowline serve` shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ServeSettings {
+    /// What is served.
+    pub(crate) served: Served,
+    /// Somebody types the messages, and may want to know what goes on.
+    pub(crate) is_typed: bool,
+}
+
+impl ServeSettings {
+    /// What `args` mean here.
+    pub(crate) fn resolve(args: &ServeArgs, stdin_is_terminal: bool) -> Self {
+        let served = match args.what {
+            What::Demo => Served::Demo,
+        };
+        Self {
+            served,
+            is_typed: stdin_is_terminal,
+        }
+    }
+}
+
+/// What is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// The demo.
+    Demo,
+}
+
 #[cfg(test)]
 mod tests {
     use bowline_types::Revision;
@@ -87,7 +116,9 @@ mod tests {
 
     fn resolve(arguments: &[&str], stdin_is_terminal: bool) -> ExplainSettings {
         let line = ["bowline", "explain"].iter().chain(arguments);
-        let Command::Explain(args) = Args::try_parse_from(line).unwrap().command;
+        let Command::Explain(args) = Args::try_parse_from(line).unwrap().command else {
+            panic!("not explain");
+        };
         ExplainSettings::resolve(args, stdin_is_terminal)
     }
 

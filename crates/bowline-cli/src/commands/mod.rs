@@ -2,8 +2,10 @@
 //! with an exit status.
 
 mod explain;
+mod serve;
 
 pub(crate) use explain::explain;
+pub(crate) use serve::serve;
 
 #[cfg(test)]
 pub(crate) use explain::MAX_FRAME;

@@ -146,6 +146,8 @@ fn usage_errors_and_help() {
     check("unknown_option", &["explain", "--jsno"], b"");
     check("help", &["--help"], b"");
     check("explain_help", &["explain", "--help"], b"");
+    check("serve_help", &["serve", "--help"], b"");
+    check("serve_nothing", &["serve", "nothing"], b"");
     check("version", &["--version"], b"");
 }
 

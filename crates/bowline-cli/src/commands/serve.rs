@@ -1,0 +1,59 @@
+//! `bowline serve`: serves on stdin and stdout until the client leaves.
+
+use anyhow::Context as _;
+use bowline::server::Running;
+use bowline::transport::stdio;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::demo;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::settings::{ServeSettings, Served};
+
+/// Serves until stdin ends or a signal comes.
+pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
+    let server = match settings.served {
+        Served::Demo => demo::server(),
+    };
+    let server = server.build()?;
+    if settings.is_typed {
+        printer.talk("serving on stdin and stdout, one JSON-RPC message a line; Ctrl-D ends it");
+    }
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start")?;
+    let served = runtime.block_on(async {
+        tokio::spawn(end_when_told(server.clone())?);
+        server.serve(stdio()).await.context("cannot go on")
+    });
+    // A tool that blocks its thread must not keep the process.
+    runtime.shutdown_background();
+    served.map(|()| ExitStatus::Done)
+}
+
+/// Finishes what is being served when a signal comes, and ends at once when another does.
+fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
+    let listen = |kind| signal(kind).context("cannot listen for signals");
+    let mut signals = [
+        listen(SignalKind::terminate())?,
+        listen(SignalKind::interrupt())?,
+    ];
+    Ok(async move {
+        any(&mut signals).await;
+        server.shut_down();
+        any(&mut signals).await;
+        server.close();
+    })
+}
+
+/// Waits for one of the signals.
+async fn any(signals: &mut [Signal]) {
+    std::future::poll_fn(|cx| {
+        let mut signals = signals.iter_mut();
+        match signals.any(|signal| signal.poll_recv(cx).is_ready()) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    })
+    .await;
+}

@@ -1,0 +1,132 @@
+//! Handlers that ask the client: a person, a model, its folders.
+//!
+//! They are written once for all revisions. Up to 2025-11-25 they wait for the answer; since
+//! 2026-07-28 the request ends with the question, and the handler runs again from the top
+//! when it comes back with the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bowline::server::{Context, Server, State, ToolError, tool};
+use bowline_types::common::Role;
+use bowline_types::elicitation::{
+    ElicitFormParams, ElicitResult, ElicitUrlParams, ElicitValue, FormSchema, PrimitiveSchema,
+};
+use bowline_types::sampling::{CreateMessageParams, SamplingMessage};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::app::App;
+
+pub(super) fn add_to(server: Server) -> Server {
+    server
+        .add_tool(
+            tool("ask_name", ask_name)
+                .title("Ask for a name")
+                .description("Asks the user for a name, with a form, and greets"),
+        )
+        .add_tool(
+            tool("ask_survey", ask_survey)
+                .title("Ask a survey")
+                .description("Asks the user two forms, with a field of every kind"),
+        )
+        .add_tool(
+            tool("ask_page", ask_page)
+                .title("Ask to open a page")
+                .description("Asks the user to open a page (since 2025-11-25)"),
+        )
+        .add_tool(
+            tool("ask_model", ask_model)
+                .title("Ask the model")
+                .description("Asks the client's model, by sampling"),
+        )
+        .add_tool(
+            tool("list_roots", list_roots)
+                .title("List roots")
+                .description("Asks which folders the client works in"),
+        )
+}
+
+async fn ask_name(cx: Context) -> Result<String, ToolError> {
+    let form = FormSchema::new([("name", PrimitiveSchema::string())]).required(["name".into()]);
+    let question = ElicitFormParams::new("What is your name?", form);
+    let answer = cx.elicit("name", question).await.map_err(told)?;
+    Ok(match text_of(&answer, "name") {
+        Some(name) => format!("Hello, {name}!"),
+        // A person who doesn't want to tell is no error.
+        None => format!("No name: {}.", answer.action.as_str()),
+    })
+}
+
+async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, ToolError> {
+    // The handler may run again from the top, but this happens once.
+    if cx.once("begun") {
+        app.surveys.fetch_add(1, Ordering::Relaxed);
+    }
+    let form = FormSchema::new([
+        ("age", PrimitiveSchema::integer()),
+        ("weight", PrimitiveSchema::number()),
+        ("sails", PrimitiveSchema::boolean()),
+        ("knot", PrimitiveSchema::one_of(["bowline", "clove hitch"])),
+    ]);
+    let first = ElicitFormParams::new("Tell us about you", form);
+    let first = cx.elicit("you", first).await.map_err(told)?;
+    let Some(knot) = text_of(&first, "knot") else {
+        return Ok("The survey has ended early.".to_owned());
+    };
+    // Each question of a request has a key of its own.
+    let form = FormSchema::new([("why", PrimitiveSchema::string())]);
+    let second = ElicitFormParams::new(format!("Why the {knot}?"), form);
+    let second = cx.elicit("why", second).await.map_err(told)?;
+    let why = text_of(&second, "why").unwrap_or("no reason");
+    let surveys = app.surveys.load(Ordering::Relaxed);
+    Ok(format!("Survey {surveys}: {knot}, because: {why}"))
+}
+
+async fn ask_page(cx: Context) -> Result<String, ToolError> {
+    let page = ElicitUrlParams::new("Please have a look", "https://modelcontextprotocol.io/")
+        .elicitation_id("page-1");
+    let answer = cx.elicit("page", page).await.map_err(told)?;
+    Ok(format!("The user's answer: {}", answer.action.as_str()))
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Question {
+    /// What to ask the model.
+    question: String,
+}
+
+async fn ask_model(Question { question }: Question, cx: Context) -> Result<String, ToolError> {
+    let message = SamplingMessage::new(Role::User, question.as_str());
+    let params = CreateMessageParams::new([message], 200).system_prompt("Answer briefly.");
+    let answer = cx.sample("question", params).await.map_err(told)?;
+    let texts: Vec<_> = answer
+        .content
+        .iter()
+        .filter_map(|it| it.as_text())
+        .collect();
+    Ok(format!("{}: {}", answer.model, texts.join("\n")))
+}
+
+async fn list_roots(cx: Context) -> Result<String, ToolError> {
+    let answer = cx.roots("roots").await.map_err(told)?;
+    let roots = answer.roots.into_iter().map(|root| match root.name {
+        Some(name) => format!("{name}: {}", root.uri),
+        None => root.uri,
+    });
+    Ok(roots.collect::<Vec<_>>().join("\n"))
+}
+
+/// A text that the user has filled in.
+fn text_of<'a>(answer: &'a ElicitResult, field: &str) -> Option<&'a str> {
+    match answer.content.as_ref()?.get(field)? {
+        ElicitValue::String(text) if answer.is_accepted() => Some(text),
+        _ => None,
+    }
+}
+
+/// Tells the model why nobody could be asked. With a plain `?` it would only learn that the
+/// tool failed.
+fn told(error: bowline::Error) -> ToolError {
+    ToolError::new(error.to_string())
+}

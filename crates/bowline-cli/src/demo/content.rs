@@ -1,0 +1,104 @@
+//! Results that are more than text: images, sound, links to resources, and resources
+//! themselves.
+
+use bowline::server::{Server, base64, resource, tool};
+use bowline_types::common::{Annotations, Role};
+use bowline_types::content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+};
+use bowline_types::resources::TextResourceContents;
+
+use super::basics::read_only;
+use super::{icons, wav};
+
+const README: &str = "demo://readme";
+const PICTURE: &str = "demo://knot.png";
+
+pub(super) fn add_to(server: Server) -> Server {
+    server
+        .add_tool(
+            tool("image", image)
+                .title("Image")
+                .description("A picture of a knot, 16 by 16 pixels")
+                .icons(icons::knot())
+                .annotations(read_only()),
+        )
+        .add_tool(
+            tool("audio", audio)
+                .title("Audio")
+                .description("A tone of a tenth of a second")
+                .annotations(read_only()),
+        )
+        .add_tool(
+            tool("resource_link", link)
+                .title("Link to a resource")
+                .description("A link to the picture, which can be read as a resource")
+                .annotations(read_only()),
+        )
+        .add_tool(
+            tool("embedded_resource", embedded)
+                .title("Embedded resource")
+                .description("A resource together with what it contains")
+                .annotations(read_only()),
+        )
+        .add_tool(
+            tool("mixed", mixed)
+                .title("Mixed content")
+                .description("Text, an image, sound, a link and a resource in one result")
+                .annotations(read_only()),
+        )
+        .add_resource(
+            resource(README, "readme", || async { TEXT })
+                .title("Read me")
+                .description("What this server is")
+                .mime_type("text/markdown")
+                .size(TEXT.len() as u64)
+                .annotations(Annotations::new().audience([Role::User]).priority(0.8)),
+        )
+        .add_resource(
+            // Bytes become a blob.
+            resource(PICTURE, "knot.png", || async { icons::png() })
+                .title("A knot")
+                .description("The picture of the tool `image`")
+                .mime_type("image/png")
+                .icons(icons::knot()),
+        )
+}
+
+async fn image() -> ImageContent {
+    ImageContent::new(base64(&icons::png()), "image/png")
+}
+
+async fn audio() -> AudioContent {
+    AudioContent::new(base64(&wav::tone(440.0)), "audio/wav")
+}
+
+async fn link() -> ResourceLink {
+    ResourceLink::new(PICTURE, "knot.png")
+        .title("A knot")
+        .mime_type("image/png")
+}
+
+async fn embedded() -> EmbeddedResource {
+    EmbeddedResource::new(TextResourceContents::new(README, TEXT).mime_type("text/markdown"))
+}
+
+/// Content of several kinds is a list of blocks.
+async fn mixed() -> Vec<ContentBlock> {
+    let annotations = Annotations::new().audience([Role::Assistant]);
+    vec![
+        TextContent::new("One of each kind:")
+            .annotations(annotations)
+            .into(),
+        image().await.into(),
+        audio().await.into(),
+        link().await.into(),
+        embedded().await.into(),
+    ]
+}
+
+const TEXT: &str = "\
+# Bowline demo
+
+A server that has everything the protocol has. Its tools say what they do.
+";

@@ -1,0 +1,82 @@
+//! State that changes, and a resource that shows it: who watches it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bowline::server::{Json, Server, State, resource, tool};
+use bowline_types::tools::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::app::App;
+use super::basics::read_only;
+
+const COUNTER: &str = "demo://counter";
+
+pub(super) fn add_to(server: Server) -> Server {
+    server
+        .add_tool(
+            tool("increment", increment)
+                .title("Increment")
+                .description("Increments the counter, whose resource is demo://counter")
+                .annotations(
+                    ToolAnnotations::new()
+                        .destructive_hint(false)
+                        .open_world_hint(false),
+                ),
+        )
+        .add_tool(
+            tool("counter", counter)
+                .title("Counter")
+                .description("The value of the counter, and of others that the server keeps")
+                .annotations(read_only()),
+        )
+        .add_resource(
+            resource(COUNTER, "counter", read_counter)
+                .title("Counter")
+                .description("The value of the counter; it can be watched")
+                .mime_type("text/plain"),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Increment {
+    /// By how much.
+    #[serde(default = "one")]
+    by: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+async fn increment(Increment { by }: Increment, State(app): State<Arc<App>>) -> u64 {
+    let before = app.counter.fetch_add(by.into(), Ordering::Relaxed);
+    app.registry.resource_updated(COUNTER);
+    before.wrapping_add(by.into())
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Counters {
+    /// What `increment` has counted.
+    counter: u64,
+    /// How many calls of `countdown` were cancelled.
+    cancelled: u64,
+    /// How many surveys `ask_survey` has begun.
+    surveys: u64,
+    /// How many notes there are.
+    notes: usize,
+}
+
+async fn counter(State(app): State<Arc<App>>) -> Json<Counters> {
+    Json(Counters {
+        counter: app.counter.load(Ordering::Relaxed),
+        cancelled: app.cancelled.load(Ordering::Relaxed),
+        surveys: app.surveys.load(Ordering::Relaxed),
+        notes: app.notes().len(),
+    })
+}
+
+async fn read_counter(State(app): State<Arc<App>>) -> String {
+    app.counter.load(Ordering::Relaxed).to_string()
+}

@@ -1,0 +1,138 @@
+//! Resources that come and go: notes, each of them in the list, all of them by a template.
+
+use std::sync::Arc;
+
+use bowline::server::{Partial, Registry, Server, State, ToolError, Uri, resource, template, tool};
+use bowline_types::common::{Annotations, Role};
+use bowline_types::tools::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::app::App;
+use super::icons;
+
+/// What a client may make the server keep.
+const MOST_NOTES: usize = 1000;
+const MOST_BYTES: usize = 64 * 1024;
+
+const SCHEME: &str = "note:///";
+const TEMPLATE: &str = "note:///{name}";
+
+pub(super) fn add_to(server: Server) -> Server {
+    server
+        .add_tool(
+            tool("note_add", note_add)
+                .title("Add a note")
+                .description("Keeps a note, in place of another of its name, as note:///{name}")
+                .annotations(
+                    ToolAnnotations::new()
+                        .idempotent_hint(true)
+                        .open_world_hint(false),
+                ),
+        )
+        .add_tool(
+            tool("note_remove", note_remove)
+                .title("Remove a note")
+                .description("Forgets a note")
+                .annotations(
+                    ToolAnnotations::new()
+                        .destructive_hint(true)
+                        .idempotent_hint(true)
+                        .open_world_hint(false),
+                ),
+        )
+        .add_template(
+            template(TEMPLATE, "note", read_note)
+                .title("Note")
+                .description("A note by its name")
+                .mime_type("text/plain")
+                .annotations(Annotations::new().audience([Role::User, Role::Assistant]))
+                .icons(icons::knot()),
+        )
+        .completion(TEMPLATE, "name", complete_name)
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    /// Its name: letters, digits, `-` and `_`.
+    name: String,
+    /// What it says.
+    text: String,
+}
+
+async fn note_add(
+    Note { name, text }: Note,
+    State(app): State<Arc<App>>,
+) -> Result<String, ToolError> {
+    check_name(&name)?;
+    if text.len() > MOST_BYTES {
+        return Err(ToolError::new(format!("at most {MOST_BYTES} bytes a note")));
+    }
+    let is_new = {
+        let mut notes = app.notes();
+        if notes.len() >= MOST_NOTES && !notes.contains_key(&name) {
+            return Err(ToolError::new(format!("at most {MOST_NOTES} notes")));
+        }
+        notes.insert(name.clone(), text).is_none()
+    };
+    let uri = format!("{SCHEME}{name}");
+    if is_new {
+        list(&app.registry, &uri, &name);
+    } else {
+        app.registry.resource_updated(&uri);
+    }
+    Ok(format!("kept as {uri}"))
+}
+
+/// Puts a note into the list of resources; clients are told that it has changed.
+fn list(registry: &Registry, uri: &str, name: &str) {
+    let note = resource(
+        uri,
+        name,
+        |Uri(uri): Uri, State(app): State<Arc<App>>| async move {
+            let name = uri.strip_prefix(SCHEME)?.to_owned();
+            read_note(Name { name }, State(app)).await
+        },
+    );
+    registry.add_resource(note.description("A note").mime_type("text/plain"));
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    /// The name of the note.
+    name: String,
+}
+
+async fn note_remove(
+    Name { name }: Name,
+    State(app): State<Arc<App>>,
+) -> Result<String, ToolError> {
+    if app.notes().remove(&name).is_none() {
+        return Err(ToolError::new("there is no such note"));
+    }
+    app.registry.remove_resource(&format!("{SCHEME}{name}"));
+    Ok(format!("removed {name}"))
+}
+
+/// `None` is a resource that doesn't exist.
+async fn read_note(Name { name }: Name, State(app): State<Arc<App>>) -> Option<String> {
+    app.notes().get(&name).cloned()
+}
+
+/// Suggests names of notes. It is the same for all that take one.
+pub(super) async fn complete_name(typed: Partial, State(app): State<Arc<App>>) -> Vec<String> {
+    let notes = app.notes();
+    let names = notes.keys().filter(|name| name.starts_with(&typed.value));
+    names.cloned().collect()
+}
+
+/// Names go into URIs as they are.
+fn check_name(name: &str) -> Result<(), ToolError> {
+    let is_fine = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    match name.len() {
+        1..=64 if name.chars().all(is_fine) => Ok(()),
+        _ => Err(ToolError::new(
+            "a name has 1 to 64 letters, digits, - and _",
+        )),
+    }
+}

@@ -1,0 +1,85 @@
+//! Prompts: texts and conversations that a user picks.
+
+use std::sync::Arc;
+
+use bowline::server::{Partial, Server, State, ToolError, base64, prompt};
+use bowline_types::common::Role;
+use bowline_types::content::ContentBlock;
+use bowline_types::prompts::PromptMessage;
+use bowline_types::resources::ResourceContents;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::app::App;
+use super::{icons, notes};
+
+pub(super) fn add_to(server: Server) -> Server {
+    server
+        .add_prompt(
+            prompt("greet", greet)
+                .title("Greet somebody")
+                .description("Writes a greeting")
+                .icons(icons::knot()),
+        )
+        .completion("greet", "style", complete_style)
+        .add_prompt(
+            prompt("look", look)
+                .title("Look at a picture")
+                .description("A conversation with a picture in it"),
+        )
+        .add_prompt(
+            prompt("summarize", summarize)
+                .title("Summarize a note")
+                .description("Asks for a summary of a note, which comes along"),
+        )
+        .completion("summarize", "name", notes::complete_name)
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    /// Who is greeted.
+    name: String,
+    /// How: formal, friendly or nautical.
+    style: Option<String>,
+}
+
+/// A text is what the user says.
+async fn greet(Greet { name, style }: Greet) -> String {
+    let style = style.as_deref().unwrap_or("friendly");
+    format!("Write a {style} greeting for {name}.")
+}
+
+async fn complete_style(typed: Partial) -> Vec<&'static str> {
+    let mut styles = vec!["formal", "friendly", "nautical"];
+    styles.retain(|style| style.starts_with(&typed.value));
+    styles
+}
+
+async fn look() -> Vec<PromptMessage> {
+    let picture = ContentBlock::image(base64(&icons::png()), "image/png");
+    vec![
+        PromptMessage::new(Role::User, picture),
+        PromptMessage::new(Role::User, "What is this?"),
+        PromptMessage::new(Role::Assistant, "It looks like a knot."),
+        PromptMessage::new(Role::User, "Which one?"),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Summarize {
+    /// The name of the note.
+    name: String,
+}
+
+async fn summarize(
+    Summarize { name }: Summarize,
+    State(app): State<Arc<App>>,
+) -> Result<Vec<PromptMessage>, ToolError> {
+    let text = app.notes().get(&name).cloned();
+    let text = text.ok_or_else(|| ToolError::new("there is no such note"))?;
+    let note = ResourceContents::text(format!("note:///{name}"), text);
+    Ok(vec![
+        PromptMessage::new(Role::User, "Summarize this note in a sentence."),
+        PromptMessage::new(Role::User, ContentBlock::resource(note)),
+    ])
+}
