@@ -1,0 +1,99 @@
+//! How the process ends.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::raw::Raw;
+
+/// What an end may take, and what a busy machine adds.
+const SOON: Duration = Duration::from_millis(700);
+
+fn call(id: u32, name: &str, arguments: &Value) -> Value {
+    let params = json!({"name": name, "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+/// Calls a tool that doesn't answer, and makes sure that it runs.
+fn make_busy(raw: &mut Raw, name: &str) {
+    raw.say(&call(1, name, &json!({"ms": 600_000})));
+    raw.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    assert_eq!(raw.hear()["id"], 2);
+}
+
+fn send_signal(raw: &Raw, signal: &str) {
+    let pid = raw.child.id().to_string();
+    let sent = Command::new("kill").args([signal, &pid]).status().unwrap();
+    assert!(sent.success());
+}
+
+// proves: F-HD-15
+#[test]
+fn it_ends_when_its_client_leaves() {
+    let mut raw = Raw::initialized();
+    let begun = Instant::now();
+    raw.hang_up();
+    let (rest, status) = raw.end();
+    assert!(rest.is_empty() && status.success(), "{rest:?} {status}");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_was_asked_before_the_client_left_is_answered() {
+    let mut raw = Raw::initialized();
+    raw.say(&call(1, "slow", &json!({"ms": 50})));
+    raw.hang_up();
+    let (rest, status) = raw.end();
+    assert!(rest.len() == 1 && rest[0].contains("waited"), "{rest:?}");
+    assert!(status.success());
+}
+
+// proves: SV-7, F-HD-15
+#[test]
+fn a_tool_that_never_ends_does_not_keep_it() {
+    for name in ["hang", "slow", "blocking"] {
+        let mut raw = Raw::initialized();
+        make_busy(&mut raw, name);
+        let begun = Instant::now();
+        raw.hang_up();
+        let (rest, status) = raw.end();
+        assert!(status.success(), "{name}: {status} {rest:?}");
+        let patience = Duration::from_millis(500) + SOON;
+        assert!(begun.elapsed() < patience, "{name}: {:?}", begun.elapsed());
+    }
+}
+
+// proves: SV-7
+#[test]
+fn a_signal_lets_it_finish_what_it_does() {
+    for signal in ["-TERM", "-INT"] {
+        let raw = Raw::initialized();
+        let begun = Instant::now();
+        send_signal(&raw, signal);
+        let (rest, status) = raw.end();
+        assert!(rest.is_empty() && status.success(), "{rest:?} {status}");
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+
+        let mut raw = Raw::initialized();
+        raw.say(&call(1, "slow", &json!({"ms": 200})));
+        raw.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        assert_eq!(raw.hear()["id"], 2);
+        send_signal(&raw, signal);
+        let (rest, status) = raw.end();
+        assert!(rest.len() == 1 && rest[0].contains("waited"), "{rest:?}");
+        assert!(status.success());
+    }
+}
+
+// proves: SV-7
+#[test]
+fn a_signal_ends_what_does_not_finish() {
+    let mut raw = Raw::initialized();
+    make_busy(&mut raw, "hang");
+    let begun = Instant::now();
+    send_signal(&raw, "-TERM");
+    let (_, status) = raw.end();
+    assert!(status.success(), "{status}");
+    assert!(begun.elapsed() < Duration::from_millis(500) + SOON);
+}
