@@ -173,6 +173,11 @@ impl Context {
         asking.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the handler waits for an answer with which the request has to come again.
+    pub(super) fn has_asked(&self) -> bool {
+        self.asking().as_ref().is_some_and(|state| state.has_asked)
+    }
+
     /// Opens what came with the request, where its method may ask (MR-2).
     pub(super) fn begin_rounds(&self) -> Result<(), ErrorObject> {
         use bowline_types::Method::{CallTool, GetPrompt, ReadResource};

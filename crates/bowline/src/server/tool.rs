@@ -1,7 +1,10 @@
 //! Tools.
 
 use std::fmt;
+use std::future::{Future as _, pending, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bowline_types::common::Icon;
 use bowline_types::json::Reader;
@@ -9,6 +12,7 @@ use bowline_types::meta::Meta;
 use bowline_types::tools::{CallToolResult, Tool, ToolAnnotations};
 use bowline_types::{ErrorObject, InputSchema, JsonObject, OutputSchema, Revision};
 
+use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
@@ -17,6 +21,7 @@ use super::extract::{HandlerFn, Input, Needs, Rejection, schema_text};
 use super::layer::{ToolCall, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::session::GRACE;
 use crate::transport::BoxFuture;
 
 pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
@@ -195,19 +200,41 @@ impl ToolDef {
         let runtime = tokio::runtime::Handle::current();
         let revision = context.revision();
         let called = tokio::task::spawn_blocking(move || match run(&arguments, &context) {
-            Ok(called) => runtime.block_on(called),
-            Err(rejection) => rejected(rejection, revision),
+            Ok(called) => runtime.block_on(while_wanted(called, &context)),
+            Err(rejection) => Some(rejected(rejection, revision)),
         });
         Box::pin(async move {
-            called
-                .await
-                .unwrap_or_else(|error| match error.try_into_panic() {
+            match called.await {
+                Ok(Some(called)) => called,
+                // Whoever serves the request drops this.
+                Ok(None) => pending().await,
+                Err(error) => match error.try_into_panic() {
                     // Whoever serves the request contains it.
                     Ok(panic) => std::panic::resume_unwind(panic),
                     Err(_) => Err(ErrorObject::new(INTERNAL_ERROR, "the server is ending")),
-                })
+                },
+            }
         })
     }
+}
+
+/// Runs a handler, and gives it up where it waits for what doesn't come: the answer to a
+/// question with which the request ends, or anything when nobody wants the answer. It would
+/// keep its thread for ever.
+async fn while_wanted(
+    mut called: Called,
+    context: &Context,
+) -> Option<Result<CallToolResult, ErrorObject>> {
+    let mut given_up = pin!(async {
+        context.cancelled().await;
+        sleep(GRACE).await;
+    });
+    poll_fn(|cx| match called.as_mut().poll(cx) {
+        Poll::Ready(called) => Poll::Ready(Some(called)),
+        Poll::Pending if context.has_asked() => Poll::Ready(None),
+        Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }
 
 impl fmt::Debug for ToolDef {

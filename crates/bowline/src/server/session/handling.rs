@@ -19,7 +19,7 @@ use crate::server::service::{INTERNAL_ERROR, Reply, Request};
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
-const GRACE: Duration = Duration::from_millis(100);
+pub(in super::super) const GRACE: Duration = Duration::from_millis(100);
 
 /// How long a handler may keep its thread at a time before it is told of.
 const BLOCKED: Duration = Duration::from_millis(100);
