@@ -6,18 +6,22 @@
 //! again from the top, and this time the answers are there. Handlers are written the same
 //! way for both.
 
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use bowline_proto::server::{Binding, Round, Rounds};
+use bowline_proto::server::{Binding, Refusal, Round, Rounds};
 use bowline_proto::{CallRequest, Payload};
+use bowline_types::capabilities::{
+    ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
+};
 use bowline_types::elicitation::{ElicitParams, ElicitResult};
 use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::method::{Request, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
-use bowline_types::{DecodeError, Era, ErrorObject, Wire};
+use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, RequestId, Wire};
 
 use super::context::Context;
 use super::service::{Reply, say};
@@ -51,8 +55,12 @@ impl Context {
         key: &str,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, Error> {
-        if self.client_capabilities().sampling.is_none() {
-            return Err(not_declared("sampling"));
+        let mut needed = SamplingCapability::new();
+        needed.tools = params.tools.as_ref().map(|_| JsonObject::new());
+        let declared = self.client_capabilities().sampling;
+        if declared.is_none_or(|it| needed.tools.is_some() && it.tools.is_none()) {
+            let needed = ClientCapabilities::new().sampling(needed);
+            return Err(self.not_declared("sampling", needed));
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::CreateMessage>(key, &params, question);
@@ -71,12 +79,20 @@ impl Context {
     ) -> Result<ElicitResult, Error> {
         let params = params.into();
         let declared = self.client_capabilities().elicitation;
-        let can_do = declared.is_some_and(|declared| match params {
-            ElicitParams::Url(_) => declared.has_url(),
-            _ => declared.has_form(),
-        });
+        let needed = ElicitationCapability::new();
+        let (can_do, needed) = match (&params, declared) {
+            (ElicitParams::Url(_), declared) => (
+                declared.is_some_and(|it| it.has_url()),
+                needed.url(JsonObject::new()),
+            ),
+            (_, declared) => (
+                declared.is_some_and(|it| it.has_form()),
+                needed.form(JsonObject::new()),
+            ),
+        };
         if !can_do {
-            return Err(not_declared("elicitation"));
+            let needed = ClientCapabilities::new().elicitation(needed);
+            return Err(self.not_declared("elicitation", needed));
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::Elicit>(key, &params, question);
@@ -90,7 +106,8 @@ impl Context {
     /// As for [`sample`](Self::sample).
     pub async fn roots(&self, key: &str) -> Result<ListRootsResult, Error> {
         if self.client_capabilities().roots.is_none() {
-            return Err(not_declared("roots"));
+            let needed = ClientCapabilities::new().roots(RootsCapability::new());
+            return Err(self.not_declared("roots", needed));
         }
         let params = ListRootsParams::new();
         let question = InputRequest::from(params.clone());
@@ -134,7 +151,12 @@ impl Context {
         let asked = inner
             .session
             .ask(Some(inner.key), CallRequest::new(method, members));
-        asked.await.map_err(|error| error.in_operation(method))
+        asked.await.map_err(|error| {
+            let words = error.to_string();
+            error
+                .in_operation(method)
+                .caused_by(Unanswered::Told(words))
+        })
     }
 
     /// Looks for the answer among those that came with the request. Without one the request
@@ -176,6 +198,20 @@ impl Context {
     /// Whether the handler waits for an answer with which the request has to come again.
     pub(super) fn has_asked(&self) -> bool {
         self.asking().as_ref().is_some_and(|state| state.has_asked)
+    }
+
+    /// The error for a client that can't be asked (LC-48).
+    fn not_declared(&self, capability: &str, needed: ClientCapabilities) -> Error {
+        let words = format!("the client doesn't declare {capability}");
+        let cause = match self.revision().era() {
+            Era::Handshake => Unanswered::Told(words.clone()),
+            Era::Stateless => {
+                // The id is known to whoever answers.
+                let refusal = Refusal::missing_capability(&RequestId::from(0), needed);
+                Unanswered::Refused(Box::new(refusal.error))
+            }
+        };
+        Error::new(ErrorKind::CapabilityNotSupported, words).caused_by(cause)
     }
 
     /// Opens what came with the request, where its method may ask (MR-2).
@@ -235,7 +271,22 @@ impl Answer {
     }
 }
 
-fn not_declared(capability: &'static str) -> Error {
-    let words = format!("the client doesn't declare {capability}");
-    Error::new(ErrorKind::CapabilityNotSupported, words)
+/// Why a question has no answer. It is about the client itself, so it is no secret to it.
+#[derive(Clone, Debug)]
+pub(super) enum Unanswered {
+    /// In words for the model.
+    Told(String),
+    /// By an error of the protocol.
+    Refused(Box<ErrorObject>),
 }
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(words) => f.write_str(words),
+            Self::Refused(error) => f.write_str(&error.message),
+        }
+    }
+}
+
+impl std::error::Error for Unanswered {}

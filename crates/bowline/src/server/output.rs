@@ -11,6 +11,8 @@ use bowline_types::{ErrorObject, Json as JsonText};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::input::Unanswered;
+
 /// Something that a tool may return.
 ///
 /// Text and numbers become text. [`Json`] becomes structured content, for programs, and text
@@ -74,6 +76,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 ///
 /// Its [words](Self::new) go to the client. An error that comes in through `?` is the
 /// server's own business: it goes to the log, and the client learns that the tool failed.
+/// Only why a [question](super::Context::elicit) has no answer is told.
 ///
 /// ```
 /// use bowline::server::ToolError;
@@ -126,7 +129,12 @@ impl ToolError {
 
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self(Inner::Hidden(Box::new(error)))
+        // Why a question has no answer is the client's own affair.
+        match error.source().and_then(|cause| cause.downcast_ref()) {
+            Some(Unanswered::Told(words)) => Self::new(words),
+            Some(Unanswered::Refused(error)) => Self::protocol((**error).clone()),
+            None => Self(Inner::Hidden(Box::new(error))),
+        }
     }
 }
 
