@@ -2,7 +2,7 @@
 //!
 //! They are written once for all revisions. Up to 2025-11-25 they wait for the answer; since
 //! 2026-07-28 the request ends with the question, and the handler runs again from the top
-//! when it comes back with the answer.
+//! when it comes back with the answer. A client that can't be asked is told so by `?`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub(super) fn add_to(server: Server) -> Server {
 async fn ask_name(cx: Context) -> Result<String, ToolError> {
     let form = FormSchema::new([("name", PrimitiveSchema::string())]).required(["name".into()]);
     let question = ElicitFormParams::new("What is your name?", form);
-    let answer = cx.elicit("name", question).await.map_err(told)?;
+    let answer = cx.elicit("name", question).await?;
     Ok(match text_of(&answer, "name") {
         Some(name) => format!("Hello, {name}!"),
         // A person who doesn't want to tell is no error.
@@ -70,14 +70,14 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
         ("knot", PrimitiveSchema::one_of(["bowline", "clove hitch"])),
     ]);
     let first = ElicitFormParams::new("Tell us about you", form);
-    let first = cx.elicit("you", first).await.map_err(told)?;
+    let first = cx.elicit("you", first).await?;
     let Some(knot) = text_of(&first, "knot") else {
         return Ok("The survey has ended early.".to_owned());
     };
     // Each question of a request has a key of its own.
     let form = FormSchema::new([("why", PrimitiveSchema::string())]);
     let second = ElicitFormParams::new(format!("Why the {knot}?"), form);
-    let second = cx.elicit("why", second).await.map_err(told)?;
+    let second = cx.elicit("why", second).await?;
     let why = text_of(&second, "why").unwrap_or("no reason");
     let surveys = app.surveys.load(Ordering::Relaxed);
     Ok(format!("Survey {surveys}: {knot}, because: {why}"))
@@ -86,7 +86,7 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
 async fn ask_page(cx: Context) -> Result<String, ToolError> {
     let page = ElicitUrlParams::new("Please have a look", "https://modelcontextprotocol.io/")
         .elicitation_id("page-1");
-    let answer = cx.elicit("page", page).await.map_err(told)?;
+    let answer = cx.elicit("page", page).await?;
     Ok(format!("The user's answer: {}", answer.action.as_str()))
 }
 
@@ -99,7 +99,7 @@ struct Question {
 async fn ask_model(Question { question }: Question, cx: Context) -> Result<String, ToolError> {
     let message = SamplingMessage::new(Role::User, question.as_str());
     let params = CreateMessageParams::new([message], 200).system_prompt("Answer briefly.");
-    let answer = cx.sample("question", params).await.map_err(told)?;
+    let answer = cx.sample("question", params).await?;
     let texts: Vec<_> = answer
         .content
         .iter()
@@ -109,7 +109,7 @@ async fn ask_model(Question { question }: Question, cx: Context) -> Result<Strin
 }
 
 async fn list_roots(cx: Context) -> Result<String, ToolError> {
-    let answer = cx.roots("roots").await.map_err(told)?;
+    let answer = cx.roots("roots").await?;
     let roots = answer.roots.into_iter().map(|root| match root.name {
         Some(name) => format!("{name}: {}", root.uri),
         None => root.uri,
@@ -123,10 +123,4 @@ fn text_of<'a>(answer: &'a ElicitResult, field: &str) -> Option<&'a str> {
         ElicitValue::String(text) if answer.is_accepted() => Some(text),
         _ => None,
     }
-}
-
-/// Tells the model why nobody could be asked. With a plain `?` it would only learn that the
-/// tool failed.
-fn told(error: bowline::Error) -> ToolError {
-    ToolError::new(error.to_string())
 }
