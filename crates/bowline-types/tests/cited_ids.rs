@@ -48,7 +48,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("F-BP-08", "HTTP"),
     ("F-CP-16", "Windows, which is not tested"),
     ("F-HD-14", "schemas that are checked: feature `validate`"),
-    ("F-HD-15", "a server as a process of its own"),
     ("F-SD-05", "HTTP"),
     ("F-SD-12", "HTTP"),
     ("F-SD-13", "commands that can be interrupted"),

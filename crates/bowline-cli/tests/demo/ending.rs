@@ -1,11 +1,14 @@
 //! How the process ends.
 
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::raw::Raw;
+use crate::raw::{Raw, stateless_meta};
 
 /// What an end may take, and what a busy machine adds.
 const SOON: Duration = Duration::from_millis(700);
@@ -57,10 +60,44 @@ fn a_tool_that_never_ends_does_not_keep_it() {
         make_busy(&mut raw, name);
         let begun = Instant::now();
         raw.hang_up();
-        let (rest, status) = raw.end();
-        assert!(status.success(), "{name}: {status} {rest:?}");
+        raw.silence();
+        // It waits for half a second without doing anything.
+        let cpu_time = raw.cpu_time();
+        assert!(
+            cpu_time < Duration::from_millis(300),
+            "{name}: {cpu_time:?}"
+        );
+        let (_, status) = raw.end();
+        assert!(status.success(), "{name}: {status}");
         let patience = Duration::from_millis(500) + SOON;
         assert!(begun.elapsed() < patience, "{name}: {:?}", begun.elapsed());
+    }
+}
+
+// proves: F-HD-15
+#[test]
+fn it_ends_when_a_socket_hangs_up() {
+    // Of the stateless era, which needs no handshake.
+    let mut hang = call(1, "hang", &json!({}));
+    hang["params"]["_meta"] = stateless_meta();
+    let ping = json!({"jsonrpc": "2.0", "id": 0, "method": "ping"});
+    for (request, patience) in [(&ping, SOON), (&hang, Duration::from_millis(500) + SOON)] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+            .args(["serve", "demo"])
+            .stdin(OwnedFd::from(theirs.try_clone().unwrap()))
+            .stdout(OwnedFd::from(theirs))
+            .spawn()
+            .unwrap();
+        // The answer to the second one says that the first one is being served.
+        ours.write_all(format!("{request}\n{ping}\n").as_bytes())
+            .unwrap();
+        ours.read_exact(&mut [0]).unwrap();
+        let begun = Instant::now();
+        drop(ours);
+        // It can't say any more, and ends without a complaint.
+        assert!(child.wait().unwrap().success());
+        assert!(begun.elapsed() < patience, "{:?}", begun.elapsed());
     }
 }
 

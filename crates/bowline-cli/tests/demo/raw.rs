@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 
@@ -60,10 +61,7 @@ impl Raw {
 
     /// Says a request of 2026-07-28.
     pub(crate) fn ask(&mut self, id: u32, method: &str, mut params: Value) {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
+        params["_meta"] = stateless_meta();
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
@@ -80,10 +78,32 @@ impl Raw {
         self.stdin = None;
     }
 
+    /// The processor time that it has used, ended or not.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name in parentheses may contain anything; what follows are numbers.
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap().split(' ').collect();
+        // utime and stime, in hundredths of a second.
+        let ticks = fields[12..14].iter().map(|it| it.parse::<u64>().unwrap());
+        Duration::from_millis(ticks.sum::<u64>() * 10)
+    }
+
+    /// Waits until it has nothing more to say.
+    pub(crate) fn silence(&self) -> Vec<String> {
+        // The lines are over when stdout is closed.
+        self.lines.iter().collect()
+    }
+
     /// What it still has to say, and how it ends.
     pub(crate) fn end(mut self) -> (Vec<String>, ExitStatus) {
-        // The lines are over when stdout is closed.
-        let rest = self.lines.iter().collect();
-        (rest, self.child.wait().unwrap())
+        (self.silence(), self.child.wait().unwrap())
     }
+}
+
+/// What a request of 2026-07-28 says of its client.
+pub(crate) fn stateless_meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
 }
