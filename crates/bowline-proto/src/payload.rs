@@ -40,6 +40,40 @@ impl Payload {
         Ok(Self(Bytes::from(text)))
     }
 
+    /// Encodes an object in the words of a revision, and adds members that are encoded
+    /// already, without braces.
+    ///
+    /// ```
+    /// use bowline_proto::Payload;
+    /// use bowline_types::roots::ListRootsResult;
+    /// use bowline_types::Revision;
+    ///
+    /// let result = ListRootsResult::new([]);
+    /// let payload = Payload::encode_with(&result, Revision::V2025_06_18, r#""a":1"#)?;
+    /// assert_eq!(payload.as_str(), r#"{"roots":[],"a":1}"#);
+    /// # Ok::<(), bowline_types::Unsayable>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`encode`](Self::encode).
+    pub fn encode_with<T: Wire>(
+        value: &T,
+        revision: Revision,
+        members: &str,
+    ) -> Result<Self, Unsayable> {
+        let mut text = Vec::with_capacity(256 + members.len());
+        value.encode(&mut Encoder::new(&mut text, revision))?;
+        if !members.is_empty() && text.pop_if(|last| *last == b'}').is_some() {
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            text.extend_from_slice(members.as_bytes());
+            text.push(b'}');
+        }
+        Ok(Self(Bytes::from(text)))
+    }
+
     /// A part of a frame, without copying it, unless it would keep alive a large frame of
     /// which it is a small part.
     pub(crate) fn part(frame: &Bytes, part: JsonRef<'_>) -> Self {

@@ -13,6 +13,7 @@ use bowline_types::RequestId;
 
 use crate::defect::{self, Defect};
 use crate::outbox::StreamId;
+use crate::rising::Rising;
 use crate::time::Instant;
 
 /// A request of the peer that is being handled. Keys are never used twice.
@@ -69,9 +70,9 @@ pub(crate) enum Admission {
 #[derive(Debug)]
 pub(crate) struct Requests {
     limits: RequestLimits,
-    handled: BTreeMap<RequestKey, PeerRequest>,
+    handled: Rising<RequestKey, PeerRequest>,
     /// Those that may be answered.
-    open: BTreeMap<RequestId, RequestKey>,
+    open: Open,
     deadlines: BTreeSet<(Instant, RequestKey)>,
     next: u64,
     id_bytes: usize,
@@ -82,8 +83,8 @@ impl Requests {
     pub(crate) fn new(limits: RequestLimits, first: u64) -> Self {
         Self {
             limits,
-            handled: BTreeMap::new(),
-            open: BTreeMap::new(),
+            handled: Rising::new(),
+            open: Open::default(),
             deadlines: BTreeSet::new(),
             next: first,
             id_bytes: 0,
@@ -99,7 +100,7 @@ impl Requests {
         timeout: Option<Duration>,
     ) -> Admission {
         let size = size_of_id(&id);
-        if self.open.contains_key(&id) {
+        if self.open.get(&id).is_some() {
             return Admission::Duplicate;
         }
         if size > self.limits.id_bytes {
@@ -116,7 +117,7 @@ impl Requests {
         let deadline = timeout.map(|timeout| now + timeout);
         self.deadlines
             .extend(deadline.map(|deadline| (deadline, key)));
-        self.open.insert(id.clone(), key);
+        self.open.insert(&id, key);
         let request = PeerRequest {
             id,
             stream,
@@ -131,7 +132,7 @@ impl Requests {
 
     /// The handler is done. The request, when it may be answered.
     pub(crate) fn finish(&mut self, key: RequestKey) -> Option<PeerRequest> {
-        let request = self.handled.remove(&key)?;
+        let request = self.handled.remove(key)?;
         self.id_bytes -= size_of_id(&request.id);
         self.close(key, &request);
         request.may_be_answered.then_some(request)
@@ -139,7 +140,7 @@ impl Requests {
 
     /// The request is of the stateless era.
     pub(crate) fn set_stateless(&mut self, key: RequestKey) {
-        if let Some(request) = self.handled.get_mut(&key) {
+        if let Some(request) = self.handled.get_mut(key) {
             request.is_stateless = true;
         }
     }
@@ -147,25 +148,25 @@ impl Requests {
     /// A request that may be answered.
     pub(crate) fn get(&self, key: RequestKey) -> Option<&PeerRequest> {
         self.handled
-            .get(&key)
+            .get(key)
             .filter(|request| request.may_be_answered)
     }
 
     /// The request of this id that may be answered.
     pub(crate) fn find(&self, id: &RequestId) -> Option<&PeerRequest> {
-        self.get(*self.open.get(id)?)
+        self.get(self.open.get(id)?)
     }
 
     /// The peer no longer wants an answer to the request of this id.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
-        let key = *self.open.get(id)?;
+        let key = self.open.get(id)?;
         self.give_up(key);
         Some(key)
     }
 
     /// No answer may follow. The request stays until its handler is done.
     pub(crate) fn give_up(&mut self, key: RequestKey) {
-        let Some(mut request) = self.handled.remove(&key) else {
+        let Some(mut request) = self.handled.remove(key) else {
             return;
         };
         self.close(key, &request);
@@ -185,11 +186,11 @@ impl Requests {
 
     /// None may be answered any more. Those that could, oldest first, and since when.
     pub(crate) fn give_up_all(&mut self) -> Vec<(RequestKey, Instant)> {
-        self.open.clear();
+        self.open = Open::default();
         self.deadlines.clear();
         let open = self.handled.iter_mut().filter_map(|(key, request)| {
             let was_open = std::mem::take(&mut request.may_be_answered);
-            was_open.then_some((*key, request.started))
+            was_open.then_some((key, request.started))
         });
         open.collect()
     }
@@ -217,6 +218,40 @@ impl Requests {
         if let Some(deadline) = request.deadline {
             self.deadlines.remove(&(deadline, key));
         }
+    }
+}
+
+/// Requests by their ids. Most peers count upwards.
+#[derive(Debug, Default)]
+struct Open {
+    counted: Rising<i64, RequestKey>,
+    other: BTreeMap<RequestId, RequestKey>,
+}
+
+impl Open {
+    fn insert(&mut self, id: &RequestId, key: RequestKey) {
+        match id.as_i64() {
+            Some(number) => self.counted.insert(number, key),
+            None => self.other.insert(id.clone(), key),
+        };
+    }
+
+    fn get(&self, id: &RequestId) -> Option<RequestKey> {
+        match id.as_i64() {
+            Some(number) => self.counted.get(number).copied(),
+            None => self.other.get(id).copied(),
+        }
+    }
+
+    fn remove(&mut self, id: &RequestId) {
+        match id.as_i64() {
+            Some(number) => self.counted.remove(number),
+            None => self.other.remove(id),
+        };
+    }
+
+    fn len(&self) -> usize {
+        self.counted.len() + self.other.len()
     }
 }
 

@@ -117,6 +117,12 @@ impl<K: Copy + Ord, T> Rising<K, T> {
         entries.filter_map(|(key, value)| Some((*key, value.as_ref()?)))
     }
 
+    /// All entries, in order, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
+        let entries = self.entries.iter_mut();
+        entries.filter_map(|(key, value)| Some((*key, value.as_mut()?)))
+    }
+
     /// All keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = K> {
         self.iter().map(|(key, _)| key)

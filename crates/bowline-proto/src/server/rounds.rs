@@ -33,6 +33,7 @@ use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 use bowline_types::json::Reader;
 use bowline_types::wire::Map;
 use bowline_types::{Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Revision, Wire};
+use memchr::memmem;
 
 /// Seals what a client keeps for a server, so that it can neither be read nor changed.
 ///
@@ -137,7 +138,7 @@ pub enum Round {
 }
 
 /// What a handler knows of earlier rounds, and what it asks in this one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rounds {
     answers: JsonObject,
     done: BTreeSet<String>,
@@ -156,10 +157,12 @@ impl Rounds {
         binding: &Binding,
         now: u64,
     ) -> Result<Self, RoundsError> {
+        if !Self::has_state(params) {
+            return Ok(Self::new());
+        }
         let member = |name| Reader::new(params).peek_member(name);
         let state = member("requestState").map_err(|_| RoundsError::InvalidParams)?;
         let Some(state) = state else {
-            // Without a state nothing was asked, so that nothing can have been answered.
             return Ok(Self::new());
         };
         let state = state.reader().string();
@@ -175,7 +178,17 @@ impl Rounds {
         Ok(rounds.known)
     }
 
-    fn new() -> Self {
+    /// Whether parameters may bring the state of an earlier round, from a look at the text.
+    /// Those that don't need no [opening](Self::open), nor a binding for it.
+    pub fn has_state(params: &str) -> bool {
+        let text = params.as_bytes();
+        // An escape may hide any name.
+        memmem::find(text, b"requestState\"").is_some() || memmem::find(text, b"\\u").is_some()
+    }
+
+    /// The first round of a request: without a state nothing was asked, so that nothing can
+    /// have been answered.
+    pub fn new() -> Self {
         Self {
             answers: JsonObject::new(),
             done: BTreeSet::new(),

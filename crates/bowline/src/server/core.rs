@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bowline_proto::Payload;
 use bowline_proto::server::{Change, SessionConfig};
-use bowline_types::Method;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::meta::{ResultMeta, keys};
+use bowline_types::{Method, Revision};
 
 use tokio::sync::watch;
 
@@ -101,7 +101,15 @@ impl Sessions {
     }
 }
 
-/// What each result of the stateless era says of the server (LC-49).
-pub(super) fn result_meta(info: &Implementation) -> ResultMeta {
-    ResultMeta::new().with(keys::SERVER_INFO, info.clone())
+/// What each result of the stateless era says of the server (LC-49), as a member that is
+/// encoded once for all. It is empty when it can't be said.
+pub(super) fn result_meta(info: &Implementation) -> Arc<str> {
+    let meta = ResultMeta::new().with(keys::SERVER_INFO, info.clone());
+    match Payload::encode(&meta, Revision::LATEST) {
+        Ok(meta) => format!("\"_meta\":{}", meta.as_str()).into(),
+        Err(error) => {
+            tracing::error!(%error, "the server can't introduce itself");
+            Arc::default()
+        }
+    }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bowline_types::completion::{CompleteParams, CompleteResult, Reference};
 use bowline_types::lifecycle::DiscoverResult;
-use bowline_types::meta::ResultMeta;
 use bowline_types::pagination::PaginatedParams;
 use bowline_types::prompts::{GetPromptParams, ListPromptsResult};
 use bowline_types::resources::{
@@ -13,10 +12,9 @@ use bowline_types::resources::{
 use bowline_types::tools::ListToolsResult;
 use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
 
-use super::context::Context;
 use super::registry::{Contents, Registry};
 use super::resource::{not_found, settle};
-use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say};
+use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with};
 use super::table::Table;
 use super::tool::{name_and_arguments, no_such_tool};
 use crate::transport::BoxFuture;
@@ -29,8 +27,8 @@ pub(super) struct Dispatch {
     pub(super) has_logging: bool,
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
-    /// What each result of the stateless era says of the server.
-    pub(super) meta: ResultMeta,
+    /// What each result of the stateless era says of the server, as an encoded member.
+    pub(super) meta: Arc<str>,
 }
 
 impl Serve for Dispatch {
@@ -49,40 +47,35 @@ impl Serve for Dispatch {
 impl Dispatch {
     /// What needs no handler.
     fn look(&self, contents: &Contents, request: &Request) -> Reply {
-        let has = contents.capabilities();
         match request.method {
             Method::Discover => self.discover(request),
-            Method::ListTools if has.tools.is_some() => {
+            Method::ListTools if contents.has_tools() => {
                 let (page, next) = self.page(&contents.tools, request)?;
                 let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
                 let mut result = ListToolsResult::new(tools);
                 result.next_cursor = next;
-                result.meta = self.meta_for(&request.context, result.meta);
-                request.reply(&result)
+                say_with(&request.context, &result, self.meta_for(request))
             }
-            Method::ListResources if has.resources.is_some() => {
+            Method::ListResources if contents.has_resources() => {
                 let (page, next) = self.page(&contents.resources, request)?;
                 let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;
-                result.meta = self.meta_for(&request.context, result.meta);
-                request.reply(&result)
+                say_with(&request.context, &result, self.meta_for(request))
             }
-            Method::ListResourceTemplates if has.resources.is_some() => {
+            Method::ListResourceTemplates if contents.has_resources() => {
                 let (page, next) = self.page(&contents.templates, request)?;
                 let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
                 let mut result = ListResourceTemplatesResult::new(templates);
                 result.next_cursor = next;
-                result.meta = self.meta_for(&request.context, result.meta);
-                request.reply(&result)
+                say_with(&request.context, &result, self.meta_for(request))
             }
-            Method::ListPrompts if has.prompts.is_some() => {
+            Method::ListPrompts if contents.has_prompts() => {
                 let (page, next) = self.page(&contents.prompts, request)?;
                 let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
                 let mut result = ListPromptsResult::new(prompts);
                 result.next_cursor = next;
-                result.meta = self.meta_for(&request.context, result.meta);
-                request.reply(&result)
+                say_with(&request.context, &result, self.meta_for(request))
             }
             other => Err(method_not_found(other)),
         }
@@ -96,8 +89,7 @@ impl Dispatch {
         }
         let mut result = DiscoverResult::new(versions, capabilities);
         result.instructions.clone_from(&self.instructions);
-        result.meta = self.meta_for(&request.context, result.meta);
-        request.reply(&result)
+        say_with(&request.context, &result, self.meta_for(request))
     }
 
     fn page<'t, T>(
@@ -111,11 +103,18 @@ impl Dispatch {
         page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of ours"))
     }
 
-    fn meta_for(&self, context: &Context, meta: Option<ResultMeta>) -> Option<ResultMeta> {
-        match (context.revision().era(), meta) {
-            (Era::Stateless, None) => Some(self.meta.clone()),
-            (_, meta) => meta,
+    /// What a result says of the server.
+    fn meta_for(&self, request: &Request) -> &str {
+        match request.context.revision().era() {
+            Era::Handshake => "",
+            Era::Stateless => &self.meta,
         }
+    }
+
+    /// The same, for a result that comes later.
+    fn later_meta(&self, request: &Request) -> Option<Arc<str>> {
+        let era = request.context.revision().era();
+        (era == Era::Stateless).then(|| Arc::clone(&self.meta))
     }
 
     fn call_tool(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
@@ -129,13 +128,18 @@ impl Dispatch {
                 .ok_or_else(|| no_such_tool(&name))?;
             Ok(tool.call(arguments, &request.context))
         });
-        let meta = self.meta_for(&request.context, None);
+        let meta = self.later_meta(&request);
         match called {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(called) => Box::pin(async move {
-                let mut result = called.await?;
-                result.meta = result.meta.or(meta);
-                say(&request.context, &result)
+                let result = called.await?;
+                // What a handler says there counts.
+                let meta = meta.filter(|_| result.meta.is_none());
+                say_with(
+                    &request.context,
+                    &result,
+                    meta.as_deref().unwrap_or_default(),
+                )
             }),
         }
     }
@@ -155,13 +159,17 @@ impl Dispatch {
             let read = read.ok_or_else(|| not_found(&uri, revision))?;
             Ok((uri, read))
         });
-        let meta = self.meta_for(&request.context, None);
+        let meta = self.later_meta(&request);
         match read {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((uri, read)) => Box::pin(async move {
-                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
-                result.meta = result.meta.or(meta);
-                say(&request.context, &result)
+                let result = read.await.map_err(|error| settle(error, &uri, revision))?;
+                let meta = meta.filter(|_| result.meta.is_none());
+                say_with(
+                    &request.context,
+                    &result,
+                    meta.as_deref().unwrap_or_default(),
+                )
             }),
         }
     }
@@ -180,29 +188,36 @@ impl Dispatch {
                 .collect();
             Ok((Arc::clone(prompt), prompt.get(&arguments, &request.context)))
         });
-        let meta = self.meta_for(&request.context, None);
+        let meta = self.later_meta(&request);
         match got {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((prompt, got)) => Box::pin(async move {
                 let mut result = got.await?;
-                result.meta = result.meta.or(meta);
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.prompt.description);
                 }
-                say(&request.context, &result)
+                let meta = meta.filter(|_| result.meta.is_none());
+                say_with(
+                    &request.context,
+                    &result,
+                    meta.as_deref().unwrap_or_default(),
+                )
             }),
         }
     }
 
     fn complete(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
         let completed = completer(contents, &request);
-        let meta = self.meta_for(&request.context, None);
+        let meta = self.later_meta(&request);
         match completed {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(completed) => Box::pin(async move {
-                let mut result = CompleteResult::new(completed.await?);
-                result.meta = meta;
-                say(&request.context, &result)
+                let result = CompleteResult::new(completed.await?);
+                say_with(
+                    &request.context,
+                    &result,
+                    meta.as_deref().unwrap_or_default(),
+                )
             }),
         }
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::completion::{CompleteParams, CompleteResult};
 use bowline_types::lifecycle::DiscoverResult;
-use bowline_types::meta::ResultMeta;
 use bowline_types::pagination::PaginatedParams;
 use bowline_types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
 use bowline_types::resources::{
@@ -16,7 +15,7 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
-use super::service::{Reply, Request, Serve, method_not_found, say};
+use super::service::{Reply, Request, Serve, method_not_found, say_with};
 use crate::transport::BoxFuture;
 
 /// Answers requests by method, without a registry: see
@@ -147,7 +146,7 @@ pub(super) struct HandlerService<H> {
     pub(super) handler: Arc<H>,
     pub(super) revisions: Revisions,
     pub(super) instructions: Option<String>,
-    pub(super) meta: ResultMeta,
+    pub(super) meta: Arc<str>,
 }
 
 /// Decodes the parameters, runs a method of the handler, says its result with the server's
@@ -158,9 +157,13 @@ macro_rules! answered {
         let meta = $service.meta_for(&$request.context);
         Box::pin(async move {
             let params = $request.decode()?;
-            let mut result = handler.$method(params, $request.context.clone()).await?;
-            result.meta = result.meta.or(meta);
-            say(&$request.context, &result)
+            let result = handler.$method(params, $request.context.clone()).await?;
+            let meta = meta.filter(|_| result.meta.is_none());
+            say_with(
+                &$request.context,
+                &result,
+                meta.as_deref().unwrap_or_default(),
+            )
         })
     }};
 }
@@ -190,12 +193,16 @@ impl<H: Handler> HandlerService<H> {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut result = DiscoverResult::new(versions, self.handler.capabilities());
         result.instructions.clone_from(&self.instructions);
-        result.meta = self.meta_for(&request.context);
-        request.reply(&result)
+        let meta = self.meta_for(&request.context);
+        say_with(
+            &request.context,
+            &result,
+            meta.as_deref().unwrap_or_default(),
+        )
     }
 
-    fn meta_for(&self, context: &Context) -> Option<ResultMeta> {
+    fn meta_for(&self, context: &Context) -> Option<Arc<str>> {
         let is_stateless = context.revision().era() == Era::Stateless;
-        is_stateless.then(|| self.meta.clone())
+        is_stateless.then(|| Arc::clone(&self.meta))
     }
 }

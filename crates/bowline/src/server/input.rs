@@ -34,7 +34,6 @@ pub(super) struct Asking(Mutex<Option<State>>);
 #[derive(Debug)]
 struct State {
     rounds: Rounds,
-    binding: Binding,
     has_asked: bool,
 }
 
@@ -223,17 +222,27 @@ impl Context {
             return Ok(());
         }
         let params = inner.params.as_ref().map_or("{}", Payload::as_str);
-        let binding = Binding::new("", inner.method.as_str(), params);
-        let binding = binding.map_err(|error| error.to_error())?;
-        let seal = &inner.session.server.seal;
-        let rounds = Rounds::open(params, seal, &binding, seal.now());
-        let rounds = rounds.map_err(|error| error.to_error())?;
+        let rounds = match Rounds::has_state(params) {
+            false => Rounds::new(),
+            true => {
+                let seal = &inner.session.server.seal;
+                let rounds = Rounds::open(params, seal, &self.binding()?, seal.now());
+                rounds.map_err(|error| error.to_error())?
+            }
+        };
         *self.asking() = Some(State {
             rounds,
-            binding,
             has_asked: false,
         });
         Ok(())
+    }
+
+    /// What the rounds of this request have in common. Most requests have one, and need none.
+    fn binding(&self) -> Result<Binding, ErrorObject> {
+        let inner = self.inner();
+        let params = inner.params.as_ref().map_or("{}", Payload::as_str);
+        let binding = Binding::new("", inner.method.as_str(), params);
+        binding.map_err(|error| error.to_error())
     }
 
     /// What the request ends with when the handler waits for an answer.
@@ -244,8 +253,12 @@ impl Context {
         }
         let state = asking.take()?;
         drop(asking);
+        let binding = match self.binding() {
+            Ok(binding) => binding,
+            Err(error) => return Some(Err(error)),
+        };
         let seal = &self.inner().session.server.seal;
-        match state.rounds.finish(seal, &state.binding, seal.expiry()) {
+        match state.rounds.finish(seal, &binding, seal.expiry()) {
             Round::Ask(result) => Some(say(self, &*result)),
             _ => None,
         }

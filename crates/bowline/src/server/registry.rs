@@ -86,17 +86,24 @@ impl Contents {
         self.may_have.tools || !self.tools.is_empty()
     }
 
+    pub(super) fn has_resources(&self) -> bool {
+        self.may_have.resources || !(self.resources.is_empty() && self.templates.is_empty())
+    }
+
+    pub(super) fn has_prompts(&self) -> bool {
+        self.may_have.prompts || !self.prompts.is_empty()
+    }
+
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::new();
         if self.has_tools() {
             capabilities.tools = Some(ToolsCapability::new().list_changed(true));
         }
-        let has_resources = !(self.resources.is_empty() && self.templates.is_empty());
-        if self.may_have.resources || has_resources {
+        if self.has_resources() {
             let resources = ResourcesCapability::new().list_changed(true);
             capabilities.resources = Some(resources.subscribe(true));
         }
-        if self.may_have.prompts || !self.prompts.is_empty() {
+        if self.has_prompts() {
             capabilities.prompts = Some(PromptsCapability::new().list_changed(true));
         }
         if !self.completers.is_empty() {

@@ -59,7 +59,12 @@ impl Request {
 
 /// Says a result in the words of a client's revision.
 pub(super) fn say<T: Wire>(context: &Context, result: &T) -> Reply {
-    Payload::encode(result, context.revision()).map_err(|error| {
+    say_with(context, result, "")
+}
+
+/// Says a result in the words of a client's revision, with members that are encoded already.
+pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> Reply {
+    Payload::encode_with(result, context.revision(), members).map_err(|error| {
         tracing::error!(%error, request = %context.request_number(), "a result can't be said");
         ErrorObject::new(INTERNAL_ERROR, "the result can't be said in this revision")
     })

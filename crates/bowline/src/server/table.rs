@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// Things with names. Cloning it shares them.
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    by_name: HashMap<Arc<str>, u64>,
+    /// The same ones, so that finding one takes one look-up however many there are.
+    by_name: HashMap<Arc<str>, (u64, Arc<T>)>,
     in_order: BTreeMap<u64, Arc<T>>,
     next: u64,
 }
@@ -16,24 +17,26 @@ impl<T> Table<T> {
     /// Adds one, in place of another one of its name. Whether there was none.
     pub(super) fn insert(&mut self, name: &str, value: T) -> bool {
         let value = Arc::new(value);
-        if let Some(number) = self.by_name.get(name) {
+        if let Some((number, known)) = self.by_name.get_mut(name) {
+            known.clone_from(&value);
             self.in_order.insert(*number, value);
             return false;
         }
         self.next += 1;
-        self.by_name.insert(name.into(), self.next);
+        let entry = (self.next, Arc::clone(&value));
+        self.by_name.insert(name.into(), entry);
         self.in_order.insert(self.next, value);
         true
     }
 
     /// Whether it was there.
     pub(super) fn remove(&mut self, name: &str) -> bool {
-        let number = self.by_name.remove(name);
-        number.is_some_and(|number| self.in_order.remove(&number).is_some())
+        let entry = self.by_name.remove(name);
+        entry.is_some_and(|(number, _)| self.in_order.remove(&number).is_some())
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Arc<T>> {
-        self.in_order.get(self.by_name.get(name)?)
+        self.by_name.get(name).map(|(_, value)| value)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
@@ -103,7 +106,9 @@ mod tests {
         for number in 0..7 {
             assert!(table.insert(&format!("n{number}"), number));
         }
-        assert!(!table.insert("n3", 3), "it keeps its place");
+        assert!(!table.insert("n3", 33), "it keeps its place");
+        assert_eq!(table.get("n3").map(|value| **value), Some(33));
+        assert!(!table.insert("n3", 3));
         let mut seen = Vec::new();
         let mut cursor = None;
         loop {

@@ -1,5 +1,6 @@
 //! Tools.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future as _, pending, poll_fn};
 use std::pin::pin;
@@ -264,11 +265,11 @@ pub(super) fn rejected(
 }
 
 /// The name and the arguments of a call, in one pass over its parameters.
-pub(super) fn name_and_arguments(params: &str) -> Result<(String, &str), ErrorObject> {
+pub(super) fn name_and_arguments(params: &str) -> Result<(Cow<'_, str>, &str), ErrorObject> {
     let (mut name, mut arguments) = (None, "{}");
     let read = Reader::new(params).object(|reader, key| {
         match key {
-            "name" => name = Some(reader.string()?.into_owned()),
+            "name" => name = Some(reader.string()?),
             "arguments" => arguments = reader.raw()?.as_str(),
             _ => {
                 reader.raw()?;

@@ -133,6 +133,19 @@ fn what_meta_must_have() {
         on_stdio(&request("server/discover", NEW, "")),
         "serve server/discover id 7"
     );
+    // However its name is written.
+    let list = request("tools/list", NEW, "");
+    for name in [
+        "_m\\u0065ta",
+        "\\u005fmeta",
+        "\\u005F\\u006d\\u0065\\u0074\\u0061",
+    ] {
+        let escaped = list.replace("_meta", name);
+        assert_ne!(escaped, list);
+        assert_eq!(on_stdio(&escaped), "serve tools/list id 7", "{name}");
+    }
+    let other = list.replace("_meta", "_metadata");
+    assert_eq!(on_stdio(&other), "session");
 }
 
 #[test]

@@ -154,10 +154,9 @@ impl Session {
         in_batch: bool,
     ) {
         let method: Option<Method> = request.method.parse().ok();
-        let is_duplicate = self.end.requests.find(&request.id).is_some();
         match (method, self.phase) {
             (_, SessionPhase::Closed) => {}
-            (Some(Method::Ping), _) if !is_duplicate => {
+            (Some(Method::Ping), _) if self.end.requests.find(&request.id).is_none() => {
                 self.end.regain_nonsense();
                 self.end.accept(&request.id, stream);
             }

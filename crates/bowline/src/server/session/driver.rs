@@ -103,6 +103,8 @@ impl Driver {
         let now = self.shared.now();
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
+        // It is awake: who answers need not wake it.
+        core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
         if core.session.poll_timeout().is_some_and(|at| at <= now) {
             core.session.handle_timeout(now);
@@ -113,14 +115,7 @@ impl Driver {
             self.take_event(&mut core, event, now);
             has_worked = true;
         }
-        if let Some(io) = &mut self.io {
-            while io.has_room()
-                && let Some(transmit) = core.session.poll_transmit()
-            {
-                io.queue(transmit);
-                has_worked = true;
-            }
-        }
+        has_worked |= self.take_transmits(&mut core);
         has_worked |= self.end_if_drained(&mut core, now);
         if !has_worked {
             let listens_until = self.io.as_ref().and_then(Io::listens_until);
@@ -159,6 +154,21 @@ impl Driver {
             }
         }
         true
+    }
+
+    /// Takes what is to be written. Whether there was something.
+    fn take_transmits(&mut self, core: &mut Core) -> bool {
+        let Some(io) = &mut self.io else {
+            return false;
+        };
+        let mut has_taken = false;
+        while io.has_room()
+            && let Some(transmit) = core.session.poll_transmit()
+        {
+            io.queue(transmit);
+            has_taken = true;
+        }
+        has_taken
     }
 
     /// Ends a session that is to end, when everything is answered and written, or when that
@@ -265,6 +275,11 @@ impl Driver {
         }
         // The room is used again.
         self.told = told;
+        if has_told {
+            // Most handlers have answered: it is written with what is written now.
+            let shared = Arc::clone(&self.shared);
+            self.take_transmits(&mut shared.lock());
+        }
         has_told
     }
 

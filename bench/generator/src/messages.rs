@@ -1,0 +1,154 @@
+//! What is said, and what is answered.
+
+use std::io::Write as _;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::Failure;
+
+/// The messages of one client.
+pub(crate) struct Messages {
+    revision: String,
+    is_stateless: bool,
+    text: String,
+    /// A call, behind its id.
+    tail: Vec<u8>,
+    next_id: u64,
+}
+
+impl Messages {
+    pub(crate) fn new(revision: &str, bytes: usize) -> Result<Self, Failure> {
+        let is_stateless = match revision {
+            "2025-11-25" => false,
+            "2026-07-28" => true,
+            _ => return Err(format!("no revision {revision}").into()),
+        };
+        let text = text(bytes);
+        let mut params = json!({ "name": "echo", "arguments": { "text": text } });
+        if is_stateless {
+            params["_meta"] = meta(revision);
+        }
+        let tail = format!(r#","method":"tools/call","params":{params}}}"#);
+        Ok(Self {
+            revision: revision.to_owned(),
+            is_stateless,
+            text,
+            tail: (tail + "\n").into_bytes(),
+            next_id: 0,
+        })
+    }
+
+    /// The id of the next call.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// `initialize`, or `server/discover` where there is no handshake.
+    pub(crate) fn first(&mut self, out: &mut Vec<u8>) {
+        let (method, params) = match self.is_stateless {
+            true => ("server/discover", json!({ "_meta": meta(&self.revision) })),
+            false => {
+                let params = json!({
+                    "protocolVersion": self.revision,
+                    "capabilities": {},
+                    "clientInfo": { "name": "generator", "version": "0" },
+                });
+                ("initialize", params)
+            }
+        };
+        let id = self.next_id;
+        self.next_id += 1;
+        let first = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        out.extend(format!("{first}\n").into_bytes());
+    }
+
+    /// What follows the answer to that.
+    pub(crate) fn second(&self, out: &mut Vec<u8>) {
+        if !self.is_stateless {
+            let second = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            out.extend(format!("{second}\n").into_bytes());
+        }
+    }
+
+    pub(crate) fn call(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        // A vector takes everything.
+        let _ = write!(out, "{}", self.next_id);
+        out.extend_from_slice(&self.tail);
+        self.next_id += 1;
+    }
+
+    /// Whether an answer is what was said, and nothing else.
+    pub(crate) fn check(&self, reply: &Reply<'_>) -> Result<(), Failure> {
+        let result = reply.result.ok_or_else(|| reply.unexpected())?;
+        let result: Value = serde_json::from_str(result.get())?;
+        let content = result["content"].as_array().map(Vec::as_slice);
+        let is_said = match content {
+            Some([content]) => content["type"] == "text" && content["text"] == *self.text,
+            _ => false,
+        };
+        if !is_said || result["isError"] == true {
+            return Err(reply.unexpected());
+        }
+        Ok(())
+    }
+
+    /// Whether an answer can be what was said.
+    pub(crate) fn check_length(&self, reply: &Reply<'_>) -> Result<(), Failure> {
+        match reply.result {
+            Some(result) if result.get().len() > self.text.len() => Ok(()),
+            _ => Err(reply.unexpected()),
+        }
+    }
+}
+
+/// What a server says. Without a result and an error it is something of its own.
+#[derive(Deserialize)]
+pub(crate) struct Reply<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Reply<'a> {
+    pub(crate) fn read(line: &'a [u8]) -> Result<Self, Failure> {
+        serde_json::from_slice(line).map_err(|error| {
+            let line = String::from_utf8_lossy(line);
+            format!("{error}: {line}").into()
+        })
+    }
+
+    pub(crate) fn is_result(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// What it answers.
+    pub(crate) fn id(&self) -> Option<u64> {
+        self.id
+            .filter(|_| self.result.is_some() || self.error.is_some())
+    }
+
+    fn unexpected(&self) -> Failure {
+        let said = self.result.or(self.error).map_or("nothing", RawValue::get);
+        format!("not what was said: {said}").into()
+    }
+}
+
+/// What each request says of its client where there is no handshake.
+fn meta(revision: &str) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": { "name": "generator", "version": "0" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+/// Prose without anything to escape.
+fn text(bytes: usize) -> String {
+    let words = "The quick brown fox jumps over the lazy dog 0123456789 ";
+    words.chars().cycle().take(bytes).collect()
+}
