@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use bowline_types::{ErrorObject, JsonObject};
 use schemars::JsonSchema;
+use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::de::DeserializeOwned;
 
 use super::context::Context;
@@ -256,8 +257,9 @@ handlers!(A, B, C, D);
 handlers!(A, B, C, D, E);
 handlers!(A, B, C, D, E, G);
 
-/// The schema of a handler's arguments, as a client gets it.
-pub(super) fn schema_text(schema: schemars::Schema) -> Option<JsonObject> {
+/// The schema of a handler's arguments or of its result, as a client gets it.
+pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {
+    RecursiveTransform(forget_format_of_number).transform(&mut schema);
     let mut value = schema.to_value();
     let object = value.as_object_mut()?;
     // 2020-12 is what the protocol takes for granted, and the name of a Rust type is
@@ -266,3 +268,17 @@ pub(super) fn schema_text(schema: schemars::Schema) -> Option<JsonObject> {
     object.remove("title");
     JsonObject::parse(&value.to_string()).ok()
 }
+
+/// JSON Schema 2020-12 has no formats of numbers, and validators complain about `uint64`.
+fn forget_format_of_number(schema: &mut schemars::Schema) {
+    let format = schema.get("format").and_then(|it| it.as_str());
+    if format.is_some_and(|format| FORMATS_OF_NUMBERS.contains(&format)) {
+        schema.remove("format");
+    }
+}
+
+/// What schemars says of Rust's numbers.
+const FORMATS_OF_NUMBERS: [&str; 14] = [
+    "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
+    "uint128", "uint", "float", "double",
+];

@@ -206,7 +206,9 @@ impl Context {
             Era::Handshake => Unanswered::Told(words.clone()),
             Era::Stateless => {
                 // The id is known to whoever answers.
-                let refusal = Refusal::missing_capability(&RequestId::from(0), needed);
+                let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
+                // Many clients show nothing of an error but its message.
+                refusal.error.message.clone_from(&words);
                 Unanswered::Refused(Box::new(refusal.error))
             }
         };

@@ -9,6 +9,7 @@ use bowline_types::content::{
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Json as JsonText};
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::input::Unanswered;
@@ -68,7 +69,9 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 
     fn output_schema() -> Option<schemars::Schema> {
-        Some(schemars::schema_for!(T))
+        // Of what is written: `schema_for!` would describe what can be read.
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        Some(settings.into_generator().into_root_schema_for::<T>())
     }
 }
 

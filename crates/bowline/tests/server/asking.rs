@@ -99,6 +99,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
             let told = error.server_error().expect("an error of the server");
             let expected = format!(r#"{{"requiredCapabilities":{needed}}}"#);
             assert_eq!(told.code, -32021, "{error}");
+            assert!(told.message.contains("doesn't declare"), "{error}");
             assert_eq!(
                 told.data.as_ref().map(|data| data.as_str()),
                 Some(&*expected)

@@ -213,3 +213,48 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     let server = Server::new("wrong", "1").template("{a}{b}", "x", || async { "" });
     assert!(server.build().is_err());
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+struct Numbers {
+    counts: Vec<u64>,
+    part: Option<f32>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "what isn't written is the point")]
+struct Written {
+    #[serde(rename(serialize = "written", deserialize = "read"))]
+    count: u64,
+    #[serde(skip_serializing)]
+    hidden: String,
+}
+
+// `format` of a number is Rust's own: validators of other languages complain about it.
+#[tokio::test]
+async fn schemas_say_what_json_schema_knows_and_what_is_written() {
+    let server = Server::new("schemas", "1").tool("it", "", |_: Numbers| async {
+        Json(Written {
+            count: 1,
+            hidden: String::new(),
+        })
+    });
+    let client = connected(server, Revision::V2025_11_25).await;
+    let listed = call(&client, "tools/list", "{}").await;
+    let tool = &listed["tools"][0];
+    assert_eq!(
+        tool["inputSchema"]["properties"],
+        serde_json::json!({
+            "counts": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "part": {"type": ["number", "null"]},
+        })
+    );
+    assert_eq!(
+        tool["outputSchema"],
+        serde_json::json!({
+            "type": "object",
+            "properties": {"written": {"type": "integer", "minimum": 0}},
+            "required": ["written"],
+        })
+    );
+}
