@@ -8,7 +8,7 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use bowline_proto::server::{Binding, Round, Rounds};
 use bowline_proto::{CallRequest, Payload};
@@ -32,6 +32,8 @@ struct State {
     rounds: Rounds,
     binding: Binding,
     has_asked: bool,
+    /// Who ends the request with what is asked.
+    waker: Option<Waker>,
 }
 
 impl Context {
@@ -144,6 +146,7 @@ impl Context {
         key: &str,
         question: InputRequest,
     ) -> impl Future<Output = Result<Answer, Error>> + use<> {
+        let mut waker = None;
         let mut asking = self.asking();
         let answer = match &mut *asking {
             Some(state) => match state.rounds.answer(key) {
@@ -151,6 +154,7 @@ impl Context {
                 None => {
                     state.rounds.ask(key, question);
                     state.has_asked = true;
+                    waker = state.waker.take();
                     None
                 }
             },
@@ -160,6 +164,10 @@ impl Context {
             ))),
         };
         drop(asking);
+        // On a thread of its own the handler is not polled by who has to know.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
         let mut answer = answer;
         poll_fn(move |_| match answer.take() {
             Some(answer) => Poll::Ready(answer),
@@ -191,14 +199,18 @@ impl Context {
             rounds,
             binding,
             has_asked: false,
+            waker: None,
         });
         Ok(())
     }
 
-    /// What the request ends with when the handler waits for an answer.
-    pub(super) fn questions(&self) -> Option<Reply> {
+    /// What the request ends with when the handler waits for an answer. Without a question
+    /// `waker` is woken when there is one.
+    pub(super) fn questions(&self, waker: &Waker) -> Option<Reply> {
         let mut asking = self.asking();
-        if !asking.as_ref().is_some_and(|state| state.has_asked) {
+        let asked = asking.as_mut()?;
+        if !asked.has_asked {
+            asked.waker = Some(waker.clone());
             return None;
         }
         let state = asking.take()?;

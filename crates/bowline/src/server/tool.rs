@@ -1,7 +1,10 @@
 //! Tools.
 
 use std::fmt;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bowline_types::common::Icon;
 use bowline_types::json::Reader;
@@ -17,6 +20,7 @@ use super::extract::{HandlerFn, Input, Needs, Rejection, schema_text};
 use super::layer::{ToolCall, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::session::GRACE;
 use crate::transport::BoxFuture;
 
 pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
@@ -195,7 +199,7 @@ impl ToolDef {
         let runtime = tokio::runtime::Handle::current();
         let revision = context.revision();
         let called = tokio::task::spawn_blocking(move || match run(&arguments, &context) {
-            Ok(called) => runtime.block_on(called),
+            Ok(called) => runtime.block_on(run_out(called, &context)),
             Err(rejection) => rejected(rejection, revision),
         });
         Box::pin(async move {
@@ -216,6 +220,23 @@ impl fmt::Debug for ToolDef {
             .field("tool", &self.tool)
             .finish_non_exhaustive()
     }
+}
+
+/// Runs a handler to its end, or as long as somebody waits for it. In the stateless era one
+/// that asks the client waits for an answer that only its next run gets.
+async fn run_out(mut called: Called, context: &Context) -> Result<CallToolResult, ErrorObject> {
+    let mut over = pin!(async {
+        context.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    });
+    poll_fn(|cx| match called.as_mut().poll(cx) {
+        Poll::Ready(result) => Poll::Ready(result),
+        Poll::Pending => {
+            let nobody = || ErrorObject::new(INTERNAL_ERROR, "nobody waits for the result");
+            over.as_mut().poll(cx).map(|()| Err(nobody()))
+        }
+    })
+    .await
 }
 
 /// Arguments that are wrong are for the model to mend since 2025-11-25 (TL-12), and errors

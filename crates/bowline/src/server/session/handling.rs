@@ -19,7 +19,7 @@ use crate::server::service::{INTERNAL_ERROR, Reply, Request};
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
-const GRACE: Duration = Duration::from_millis(100);
+pub(in crate::server) const GRACE: Duration = Duration::from_millis(100);
 
 /// How long a handler may keep its thread at a time before it is told of.
 const BLOCKED: Duration = Duration::from_millis(100);
@@ -93,7 +93,7 @@ impl Handling {
         match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
             Poll::Ready(Err(panicked)) => Poll::Ready(failed(&self.open.context, &panicked.0)),
-            Poll::Pending => match self.open.context.questions() {
+            Poll::Pending => match self.open.context.questions(cx.waker()) {
                 Some(questions) => Poll::Ready(questions),
                 None => Poll::Pending,
             },

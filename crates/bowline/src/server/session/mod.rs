@@ -24,6 +24,7 @@ use crate::transport::Stream;
 use changes::Changes;
 
 pub(super) use driver::Driver;
+pub(super) use handling::GRACE;
 
 /// Subscriptions of the stateless era that one client may have open, and resources in each.
 const LISTENS: (usize, usize) = (64, 1000);
