@@ -27,6 +27,8 @@ pub(super) struct ServerCore {
     pub(super) seal: RoundSeal,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
+    /// What results of the stateless era say of the server.
+    pub(super) meta: ResultMeta,
     pub(super) shutdown_deadline: Option<Duration>,
     pub(super) config: SessionConfig,
     pub(super) capabilities: Capabilities,
@@ -99,4 +101,20 @@ impl Sessions {
 /// What each result of the stateless era says of the server (LC-49).
 pub(super) fn result_meta(info: &Implementation) -> ResultMeta {
     ResultMeta::new().with(keys::SERVER_INFO, info.clone())
+}
+
+/// The `_meta` of a result with the server's name in it, whatever else a handler has put in.
+pub(super) fn named(meta: Option<ResultMeta>, ours: Option<ResultMeta>) -> Option<ResultMeta> {
+    match (meta, ours) {
+        (Some(mut meta), Some(ours)) => {
+            for (key, value) in ours.iter() {
+                let key = key.unescape().unwrap_or_default();
+                if meta.get(&key).is_none() {
+                    meta.insert(&key, value);
+                }
+            }
+            Some(meta)
+        }
+        (meta, ours) => meta.or(ours),
+    }
 }

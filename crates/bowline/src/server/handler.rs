@@ -16,6 +16,7 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
+use super::core::named;
 use super::service::{Reply, Request, Serve, method_not_found, say};
 use crate::transport::BoxFuture;
 
@@ -159,7 +160,7 @@ macro_rules! answered {
         Box::pin(async move {
             let params = $request.decode()?;
             let mut result = handler.$method(params, $request.context.clone()).await?;
-            result.meta = result.meta.or(meta);
+            result.meta = named(result.meta, meta);
             say(&$request.context, &result)
         })
     }};

@@ -217,7 +217,10 @@ impl Context {
         drop(asking);
         let seal = &self.inner().session.server.seal;
         match state.rounds.finish(seal, &state.binding, seal.expiry()) {
-            Round::Ask(result) => Some(say(self, &*result)),
+            Round::Ask(mut result) => {
+                result.meta = Some(self.inner().session.server.meta.clone());
+                Some(say(self, &*result))
+            }
             _ => None,
         }
     }
