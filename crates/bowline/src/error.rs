@@ -9,6 +9,8 @@ use std::time::Duration;
 use bowline_proto::link::{LinkError, State};
 use bowline_proto::{Instant, Outcome, Payload, Sent};
 use bowline_types::ErrorObject;
+#[cfg(feature = "server")]
+use bowline_types::capabilities::ClientCapabilities;
 
 use crate::transport::Ending;
 
@@ -52,6 +54,18 @@ struct Details {
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
     ending: Option<Arc<Ending>>,
+    #[cfg(feature = "server")]
+    lacks: Option<Lacks>,
+}
+
+/// Why a handler can't ask a client something.
+#[cfg(feature = "server")]
+#[derive(Debug)]
+pub(crate) enum Lacks {
+    /// It would have to declare this.
+    Capability(Box<ClientCapabilities>),
+    /// The revision can't say it.
+    Revision,
 }
 
 /// What kind of thing went wrong.
@@ -239,6 +253,26 @@ impl Error {
     pub(crate) fn after(mut self, ending: Option<Arc<Ending>>) -> Self {
         self.0.details.ending = ending;
         self
+    }
+
+    /// A handler can't ask a client something.
+    #[cfg(feature = "server")]
+    pub(crate) fn lacking(words: String, lacks: Lacks) -> Self {
+        let mut error = Self::new(ErrorKind::CapabilityNotSupported, words);
+        error.0.details.lacks = Some(lacks);
+        error
+    }
+
+    /// Why a handler can't ask a client something, when it is that.
+    #[cfg(feature = "server")]
+    pub(crate) fn lacks(&self) -> Option<&Lacks> {
+        self.0.details.lacks.as_ref()
+    }
+
+    /// The message, without what it is about.
+    #[cfg(feature = "server")]
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// The result of a call, or how it ended without one.

@@ -10,13 +10,16 @@ use bowline_types::prompts::{GetPromptParams, ListPromptsResult};
 use bowline_types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
 };
-use bowline_types::tools::ListToolsResult;
+use bowline_types::tools::{CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
 
 use super::context::Context;
+use super::core::named;
 use super::registry::{Contents, Registry};
 use super::resource::{not_found, settle};
-use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say};
+use super::service::{
+    INVALID_PARAMS, MISSING_CAPABILITY, Reply, Request, Serve, dated, method_not_found, say,
+};
 use super::table::Table;
 use super::tool::{name_and_arguments, no_such_tool};
 use crate::transport::BoxFuture;
@@ -130,11 +133,18 @@ impl Dispatch {
             Ok(tool.call(arguments, &request.context))
         });
         let meta = self.meta_for(&request.context, None);
+        let is_dated = request.context.revision().era() == Era::Handshake;
         match called {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(called) => Box::pin(async move {
-                let mut result = called.await?;
-                result.meta = result.meta.or(meta);
+                let mut result = match called.await {
+                    // Older revisions have no code for it: it is for the model.
+                    Err(error) if error.code == MISSING_CAPABILITY && is_dated => {
+                        CallToolResult::error(error.message)
+                    }
+                    result => result?,
+                };
+                result.meta = named(result.meta, meta);
                 say(&request.context, &result)
             }),
         }
@@ -159,8 +169,9 @@ impl Dispatch {
         match read {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((uri, read)) => Box::pin(async move {
-                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
-                result.meta = result.meta.or(meta);
+                let read = read.await.map_err(|error| settle(error, &uri, revision));
+                let mut result = read.map_err(|error| dated(error, revision))?;
+                result.meta = named(result.meta, meta);
                 say(&request.context, &result)
             }),
         }
@@ -184,8 +195,9 @@ impl Dispatch {
         match got {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((prompt, got)) => Box::pin(async move {
-                let mut result = got.await?;
-                result.meta = result.meta.or(meta);
+                let got = got.await;
+                let mut result = got.map_err(|error| dated(error, request.context.revision()))?;
+                result.meta = named(result.meta, meta);
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.prompt.description);
                 }

@@ -12,16 +12,20 @@ use std::task::{Poll, Waker};
 
 use bowline_proto::server::{Binding, Round, Rounds};
 use bowline_proto::{CallRequest, Payload};
+use bowline_types::capabilities::{
+    ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
+};
 use bowline_types::elicitation::{ElicitParams, ElicitResult};
 use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::method::{Request, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
-use bowline_types::{DecodeError, Era, ErrorObject, Wire};
+use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, Revision, Wire};
 
 use super::context::Context;
+use super::seal::RoundSeal;
 use super::service::{Reply, say};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Lacks};
 
 /// What a request has asked and been answered, in the stateless era.
 #[derive(Debug, Default)]
@@ -53,8 +57,22 @@ impl Context {
         key: &str,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, Error> {
-        if self.client_capabilities().sampling.is_none() {
-            return Err(not_declared("sampling"));
+        let declared = self.client_capabilities().sampling;
+        let wants_tools = params.tools.is_some() || params.tool_choice.is_some();
+        let has_tools = |it: &SamplingCapability| !wants_tools || it.tools.is_some();
+        if !declared.as_ref().is_some_and(has_tools) {
+            return Err(match wants_tools {
+                // SM-2.
+                true => {
+                    let tools = SamplingCapability::new().tools(JsonObject::new());
+                    let required = ClientCapabilities::new().sampling(tools);
+                    undeclared("sampling with tools", required)
+                }
+                false => {
+                    let required = ClientCapabilities::new().sampling(SamplingCapability::new());
+                    undeclared("sampling", required)
+                }
+            });
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::CreateMessage>(key, &params, question);
@@ -71,14 +89,35 @@ impl Context {
         key: &str,
         params: impl Into<ElicitParams>,
     ) -> Result<ElicitResult, Error> {
-        let params = params.into();
+        let mut params = params.into();
         let declared = self.client_capabilities().elicitation;
-        let can_do = declared.is_some_and(|declared| match params {
-            ElicitParams::Url(_) => declared.has_url(),
-            _ => declared.has_form(),
+        let is_page = matches!(params, ElicitParams::Url(_));
+        let can_do = declared.is_some_and(|declared| match is_page {
+            true => declared.has_url(),
+            false => declared.has_form(),
         });
         if !can_do {
-            return Err(not_declared("elicitation"));
+            let (what, mode) = match is_page {
+                true => (
+                    "elicitation with pages",
+                    ElicitationCapability::new().url(JsonObject::new()),
+                ),
+                false => (
+                    "elicitation",
+                    ElicitationCapability::new().form(JsonObject::new()),
+                ),
+            };
+            let required = ClientCapabilities::new().elicitation(mode);
+            return Err(undeclared(what, required));
+        }
+        if let ElicitParams::Url(page) = &mut params
+            && page.elicitation_id.is_none()
+            && self.revision() == Revision::V2025_11_25
+        {
+            // EL-14: this revision alone demands one.
+            page.elicitation_id = Some(RoundSeal::nonce().map_err(|error| {
+                Error::new(ErrorKind::State, format!("no randomness: {error}"))
+            })?);
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::Elicit>(key, &params, question);
@@ -92,7 +131,8 @@ impl Context {
     /// As for [`sample`](Self::sample).
     pub async fn roots(&self, key: &str) -> Result<ListRootsResult, Error> {
         if self.client_capabilities().roots.is_none() {
-            return Err(not_declared("roots"));
+            let required = ClientCapabilities::new().roots(RootsCapability::new());
+            return Err(undeclared("roots", required));
         }
         let params = ListRootsParams::new();
         let question = InputRequest::from(params.clone());
@@ -126,10 +166,7 @@ impl Context {
     async fn ask_now<R: Request>(&self, params: &R::Params) -> Result<Payload, Error> {
         let method = R::METHOD.as_str();
         let params = Payload::encode(params, self.revision());
-        let params = params.map_err(|error| {
-            let words = error.to_string();
-            Error::new(ErrorKind::CapabilityNotSupported, words).in_operation(method)
-        })?;
+        let params = params.map_err(|error| Error::lacking(error.to_string(), Lacks::Revision))?;
         let bytes = params.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
         let inner = self.inner();
@@ -245,7 +282,7 @@ impl Answer {
     }
 }
 
-fn not_declared(capability: &'static str) -> Error {
-    let words = format!("the client doesn't declare {capability}");
-    Error::new(ErrorKind::CapabilityNotSupported, words)
+fn undeclared(what: &str, required: ClientCapabilities) -> Error {
+    let words = format!("the client doesn't declare {what}");
+    Error::lacking(words, Lacks::Capability(Box::new(required)))
 }

@@ -11,6 +11,9 @@ use bowline_types::{ErrorObject, Json as JsonText};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::service::missing_capability;
+use crate::error::{Error, Lacks};
+
 /// Something that a tool may return.
 ///
 /// Text and numbers become text. [`Json`] becomes structured content, for programs, and text
@@ -73,7 +76,8 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 /// A failure of a tool that the model should see.
 ///
 /// Its [words](Self::new) go to the client. An error that comes in through `?` is the
-/// server's own business: it goes to the log, and the client learns that the tool failed.
+/// server's own business: it goes to the log, and the client learns that the tool failed. Only
+/// that the client can't do what [`Context`](super::Context) asks of it is said to the client.
 ///
 /// ```
 /// use bowline::server::ToolError;
@@ -117,6 +121,15 @@ impl ToolError {
             Inner::Told(result) => Ok(*result),
             Inner::Protocol(error) => Err(error),
             Inner::Hidden(error) => {
+                // What the client lacks is nothing to hide from it.
+                let ours = error.downcast_ref::<Error>();
+                match ours.and_then(|ours| Some((ours.message(), ours.lacks()?))) {
+                    Some((words, Lacks::Capability(required))) => {
+                        return Err(missing_capability(words, required));
+                    }
+                    Some((words, Lacks::Revision)) => return Ok(CallToolResult::error(words)),
+                    None => {}
+                }
                 tracing::error!(%error, "a tool failed");
                 Ok(CallToolResult::error("the tool failed"))
             }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use bowline_proto::Payload;
-use bowline_types::{ErrorObject, Method, Wire};
+use bowline_types::capabilities::ClientCapabilities;
+use bowline_types::error::MissingCapabilityData;
+use bowline_types::{Era, ErrorObject, Method, Revision, Wire};
 
 use super::context::Context;
 use crate::transport::BoxFuture;
@@ -68,6 +70,26 @@ pub(super) fn say<T: Wire>(context: &Context, result: &T) -> Reply {
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INTERNAL_ERROR: i64 = -32603;
+pub(super) const MISSING_CAPABILITY: i64 = -32021;
+
+/// The client doesn't declare what a request needs of it (MR-5).
+pub(super) fn missing_capability(words: &str, required: &ClientCapabilities) -> ErrorObject {
+    let data = MissingCapabilityData::new(required.clone());
+    let mut error = ErrorObject::new(MISSING_CAPABILITY, words);
+    error.data = data.to_json(Revision::LATEST).ok();
+    error
+}
+
+/// An error in the words of a revision: those before 2026-07-28 have no code for what a
+/// client doesn't declare.
+pub(super) fn dated(error: ErrorObject, revision: Revision) -> ErrorObject {
+    match error.code {
+        MISSING_CAPABILITY if revision.era() == Era::Handshake => {
+            ErrorObject::new(INTERNAL_ERROR, error.message)
+        }
+        _ => error,
+    }
+}
 
 /// The answer to a method that a server doesn't have.
 pub(super) fn method_not_found(method: Method) -> ErrorObject {
