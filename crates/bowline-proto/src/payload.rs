@@ -74,6 +74,18 @@ impl Payload {
         Ok(Self(Bytes::from(text)))
     }
 
+    /// Encodes parameters of a call in the words of a revision. What the connection adds to
+    /// `_meta` need not be there.
+    ///
+    /// # Errors
+    ///
+    /// When the revision can't say it.
+    pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, Unsayable> {
+        let mut text = Vec::with_capacity(256);
+        value.encode(&mut Encoder::new(&mut text, revision).leaving_meta())?;
+        Ok(Self(Bytes::from(text)))
+    }
+
     /// A part of a frame, without copying it, unless it would keep alive a large frame of
     /// which it is a small part.
     pub(crate) fn part(frame: &Bytes, part: JsonRef<'_>) -> Self {

@@ -212,6 +212,7 @@ macro_rules! meta_type {
                     let is_required = encoder
                         .revision()
                         .is_some_and(|revision| member.required.contains(revision));
+                    let is_required = is_required && !encoder.leaves_meta();
                     if is_required && !self.0.contains_key(member.name) {
                         return Err(encoder.unsayable(Reason::Missing(member.name)));
                     }

@@ -19,6 +19,7 @@ use crate::wire::Encode;
 pub struct Encoder<'b> {
     out: &'b mut Vec<u8>,
     revision: Option<Revision>,
+    leaves_meta: bool,
 }
 
 impl<'b> Encoder<'b> {
@@ -27,7 +28,21 @@ impl<'b> Encoder<'b> {
         Self {
             out,
             revision: Some(revision),
+            leaves_meta: false,
         }
+    }
+
+    /// Doesn't demand what the parameters of a request must have in `_meta` since 2026-07-28:
+    /// for parameters to which whoever sends them adds it.
+    #[must_use]
+    pub fn leaving_meta(mut self) -> Self {
+        self.leaves_meta = true;
+        self
+    }
+
+    /// Whether what `_meta` must have is added later.
+    pub(crate) fn leaves_meta(&self) -> bool {
+        self.leaves_meta
     }
 
     /// An encoder that leaves nothing out: every member that is set, in its newest
@@ -36,6 +51,7 @@ impl<'b> Encoder<'b> {
         Self {
             out,
             revision: None,
+            leaves_meta: false,
         }
     }
 

@@ -115,6 +115,7 @@ impl Encoder<'_> {
         let required = self
             .revision()
             .is_some_and(|revision| rule.required.contains(revision));
+        let required = required && !(rule.name == "_meta" && self.leaves_meta());
         match rule.default {
             _ if !required => Ok(()),
             Some(default) => {

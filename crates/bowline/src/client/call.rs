@@ -135,14 +135,13 @@ impl<'c> Call<'c> {
         let method = self.method.clone();
         let (call, on_progress) = self.prepare()?;
         let made = shared.with(|core, now| {
-            let key = core.link.call(now, call)?;
+            core.check_revision(&method)?;
+            let key = core.link.call(now, call);
+            let key = key.map_err(|error| Error::from_link(error, |at| shared.until(at)))?;
             core.slots.insert(key, Slot::default());
             Ok(key)
         });
-        match made {
-            Ok(key) => Ok(Answer::pending(shared, key, method, on_progress)),
-            Err(error) => Err(Error::from_link(error, |at| shared.until(at))),
-        }
+        made.map(|key| Answer::pending(shared, key, method, on_progress))
     }
 
     fn prepare(self) -> Result<(LinkCall, Option<OnProgress>), Error> {

@@ -213,12 +213,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When it can't be sent now, or the parameters are no object.
+    /// When it can't be sent now, the revision that is spoken doesn't have it, or the
+    /// parameters are no object.
     pub fn notify(&self, method: &str, params: impl Into<Params>) -> Result<(), Error> {
         let notified = params.into().check().and_then(|params| {
             let body = params.with_meta();
-            let notified = self.shared.with(|core, _| core.link.notify(method, body));
-            notified.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+            self.shared.with(|core, _| {
+                core.check_revision(method)?;
+                let notified = core.link.notify(method, body);
+                notified.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+            })
         });
         notified.map_err(|error| error.in_operation(method.to_owned()))
     }

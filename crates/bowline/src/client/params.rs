@@ -27,9 +27,18 @@ use crate::error::{Error, ErrorKind};
 ///
 /// They are shared, never copied: cloning them is cheap.
 #[derive(Clone, Debug)]
-pub struct Params(Result<Checked, String>);
+pub struct Params(Result<Checked, Unfit>);
 
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
+
+/// Why parameters can't be sent, in words.
+#[derive(Clone, Debug)]
+enum Unfit {
+    /// They are none.
+    Wrong(String),
+    /// The revision lacks something in them.
+    Unsayable(String),
+}
 
 /// Parameters that can be sent.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +51,8 @@ pub(super) struct Checked {
 }
 
 impl Params {
-    /// Says a value of the protocol in the words of a revision.
+    /// Says a value of the protocol in the words of a revision. What every request of
+    /// 2026-07-28 has in `_meta` is added when it is sent.
     ///
     /// ```
     /// use bowline::client::Params;
@@ -51,16 +61,21 @@ impl Params {
     /// let params = Params::encode(&CallToolParams::new("echo"), Revision::LATEST);
     /// ```
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Self {
-        match Payload::encode(value, revision) {
+        match Payload::encode_params(value, revision) {
             Ok(payload) => Self::of_text(payload.into_bytes()),
-            Err(error) => Self(Err(error.to_string())),
+            Err(error) => Self(Err(Unfit::Unsayable(error.to_string()))),
         }
     }
 
     /// What can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
-        self.0
-            .map_err(|words| Error::new(ErrorKind::Config, format!("the parameters: {words}")))
+        self.0.map_err(|unfit| {
+            let (kind, words) = match unfit {
+                Unfit::Wrong(words) => (ErrorKind::Config, words),
+                Unfit::Unsayable(words) => (ErrorKind::CapabilityNotSupported, words),
+            };
+            Error::new(kind, format!("the parameters: {words}"))
+        })
     }
 
     /// The text of a valid JSON value.
@@ -69,7 +84,7 @@ impl Params {
             .strip_prefix(b"{")
             .and_then(|it| it.strip_suffix(b"}"));
         let Some(inner) = inner else {
-            return Self(Err("they are no object".to_owned()));
+            return Self(Err(Unfit::Wrong("they are no object".to_owned())));
         };
         // Members or nothing: who puts something before them has to know which.
         let inner = inner.trim_ascii();
@@ -98,8 +113,8 @@ impl Params {
                 meta,
                 with_meta: Some(with_meta),
             })),
-            (Ok(_), Err(error)) => Self(Err(format!("_meta: {error}"))),
-            (Err(words), _) => Self(Err(words)),
+            (Ok(_), Err(error)) => Self(Err(Unfit::Wrong(format!("_meta: {error}")))),
+            (Err(unfit), _) => Self(Err(unfit)),
         }
     }
 }
@@ -121,7 +136,7 @@ impl From<&str> for Params {
     fn from(text: &str) -> Self {
         match JsonRef::parse(text) {
             Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
-            Err(error) => Self(Err(error.to_string())),
+            Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),
         }
     }
 }
@@ -131,7 +146,7 @@ impl From<String> for Params {
         match JsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
             Ok(true) => Self::of_text(Bytes::from(text)),
             Ok(false) => Self::from(text.as_str()),
-            Err(error) => Self(Err(error.to_string())),
+            Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),
         }
     }
 }
@@ -174,6 +189,22 @@ mod tests {
         assert_eq!(&*both.members, br#""a":2"#);
         assert!(both.meta.is_some());
         assert_eq!(&*both.with_meta(), br#""_meta":{"x/y":1},"a":2"#);
+    }
+
+    // proves: PV-5
+    #[test]
+    fn what_a_revision_lacks_is_not_supported_and_meta_is_added_later() {
+        use bowline_types::tools::CallToolParams;
+        let call = CallToolParams::new("echo");
+        for revision in Revision::ALL {
+            assert_eq!(members(Params::encode(&call, revision)), r#""name":"echo""#);
+        }
+        let state = call.request_state("s");
+        assert!(Params::encode(&state, Revision::LATEST).check().is_ok());
+        let older = Params::encode(&state, Revision::V2025_11_25);
+        let error = older.check().expect_err("there is no state");
+        assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
+        assert!(error.to_string().contains("2026-07-28"), "{error}");
     }
 
     #[test]

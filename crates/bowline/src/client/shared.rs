@@ -14,7 +14,7 @@ use bowline_proto::{
     Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts, Transmit,
     TransmitKind,
 };
-use bowline_types::Revision;
+use bowline_types::{Method, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant as Moment;
@@ -22,7 +22,7 @@ use tokio::time::Instant as Moment;
 use super::config::ClientConfig;
 use super::requests::{Handlers, Running, ServerRequest};
 use super::router::Router;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::transport::Ending;
 
 /// Reports of progress that wait for the one who asked. Of more, the latest are kept.
@@ -173,6 +173,21 @@ fn chance() -> u64 {
 }
 
 impl Core {
+    /// Refuses a message of the protocol that clients send in other revisions than the one
+    /// that is spoken (PV-5). What the protocol doesn't have is the user's own.
+    pub(super) fn check_revision(&self, method: &str) -> Result<(), Error> {
+        let (Some(revision), Ok(known)) = (self.link.revision(), method.parse::<Method>()) else {
+            return Ok(());
+        };
+        let in_revisions = known.from_client();
+        if in_revisions.is_empty() || in_revisions.contains(revision) {
+            return Ok(());
+        }
+        let has: Vec<_> = in_revisions.iter().map(Revision::as_str).collect();
+        let words = format!("{revision} is spoken, and it is in {}", has.join(", "));
+        Err(Error::new(ErrorKind::CapabilityNotSupported, words))
+    }
+
     /// Stops the link. What was said before, and needs no answer, is still sent.
     pub(super) fn stop(&mut self, now: Instant) -> Stop {
         while self.link.state() == State::Ready

@@ -395,6 +395,7 @@ impl Server {
             states: self.states,
             seal,
             has_logging: self.has_logging,
+            meta: result_meta(&self.info),
             logger: Some(self.info.name),
             shutdown_deadline: self.shutdown_deadline,
             config,

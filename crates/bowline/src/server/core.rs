@@ -8,7 +8,7 @@ use bowline_proto::server::{Change, SessionConfig};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::meta::{ResultMeta, keys};
-use bowline_types::{Method, Revision};
+use bowline_types::{Method, Revision, Wire};
 
 use tokio::sync::watch;
 
@@ -29,6 +29,8 @@ pub(super) struct ServerCore {
     pub(super) seal: RoundSeal,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
+    /// What results of the stateless era say of the server, as a member.
+    pub(super) meta: Arc<str>,
     pub(super) shutdown_deadline: Option<Duration>,
     pub(super) config: SessionConfig,
     pub(super) capabilities: Capabilities,
@@ -101,12 +103,31 @@ impl Sessions {
     }
 }
 
+/// What is to be added to a result so that it has the server's name (LC-49): the member
+/// `ours`, or nothing where a handler has a `_meta` of its own, into which the name goes.
+pub(super) fn named<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) -> &'m str {
+    let (Some(meta), Some(ours)) = (meta, ours) else {
+        return ours.unwrap_or_default();
+    };
+    let ours = ours.strip_prefix(META).unwrap_or_default();
+    for (key, value) in ResultMeta::from_json(ours).unwrap_or_default().iter() {
+        let key = key.unescape().unwrap_or_default();
+        if meta.get(&key).is_none() {
+            meta.insert(&key, value);
+        }
+    }
+    ""
+}
+
+/// How a member `_meta` begins.
+const META: &str = "\"_meta\":";
+
 /// What each result of the stateless era says of the server (LC-49), as a member that is
 /// encoded once for all. It is empty when it can't be said.
 pub(super) fn result_meta(info: &Implementation) -> Arc<str> {
     let meta = ResultMeta::new().with(keys::SERVER_INFO, info.clone());
     match Payload::encode(&meta, Revision::LATEST) {
-        Ok(meta) => format!("\"_meta\":{}", meta.as_str()).into(),
+        Ok(meta) => format!("{META}{}", meta.as_str()).into(),
         Err(error) => {
             tracing::error!(%error, "the server can't introduce itself");
             Arc::default()

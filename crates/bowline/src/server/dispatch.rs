@@ -12,6 +12,7 @@ use bowline_types::resources::{
 use bowline_types::tools::ListToolsResult;
 use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
 
+use super::core::named;
 use super::registry::{Contents, Registry};
 use super::resource::{not_found, settle};
 use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with};
@@ -132,14 +133,9 @@ impl Dispatch {
         match called {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(called) => Box::pin(async move {
-                let result = called.await?;
-                // What a handler says there counts.
-                let meta = meta.filter(|_| result.meta.is_none());
-                say_with(
-                    &request.context,
-                    &result,
-                    meta.as_deref().unwrap_or_default(),
-                )
+                let mut result = called.await?;
+                let meta = named(&mut result.meta, meta.as_deref());
+                say_with(&request.context, &result, meta)
             }),
         }
     }
@@ -163,13 +159,9 @@ impl Dispatch {
         match read {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((uri, read)) => Box::pin(async move {
-                let result = read.await.map_err(|error| settle(error, &uri, revision))?;
-                let meta = meta.filter(|_| result.meta.is_none());
-                say_with(
-                    &request.context,
-                    &result,
-                    meta.as_deref().unwrap_or_default(),
-                )
+                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
+                let meta = named(&mut result.meta, meta.as_deref());
+                say_with(&request.context, &result, meta)
             }),
         }
     }
@@ -196,12 +188,8 @@ impl Dispatch {
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.prompt.description);
                 }
-                let meta = meta.filter(|_| result.meta.is_none());
-                say_with(
-                    &request.context,
-                    &result,
-                    meta.as_deref().unwrap_or_default(),
-                )
+                let meta = named(&mut result.meta, meta.as_deref());
+                say_with(&request.context, &result, meta)
             }),
         }
     }

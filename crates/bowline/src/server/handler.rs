@@ -15,6 +15,7 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
+use super::core::named;
 use super::service::{Reply, Request, Serve, method_not_found, say_with};
 use crate::transport::BoxFuture;
 
@@ -157,13 +158,9 @@ macro_rules! answered {
         let meta = $service.meta_for(&$request.context);
         Box::pin(async move {
             let params = $request.decode()?;
-            let result = handler.$method(params, $request.context.clone()).await?;
-            let meta = meta.filter(|_| result.meta.is_none());
-            say_with(
-                &$request.context,
-                &result,
-                meta.as_deref().unwrap_or_default(),
-            )
+            let mut result = handler.$method(params, $request.context.clone()).await?;
+            let meta = named(&mut result.meta, meta.as_deref());
+            say_with(&$request.context, &result, meta)
         })
     }};
 }

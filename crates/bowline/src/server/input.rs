@@ -21,10 +21,11 @@ use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::method::{Request, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
-use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, RequestId, Wire};
+use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, RequestId, Revision, Wire};
 
 use super::context::Context;
-use super::service::{Reply, say};
+use super::seal::RoundSeal;
+use super::service::{Reply, say_with};
 use crate::error::{Error, ErrorKind};
 
 /// What a request has asked and been answered, in the stateless era.
@@ -76,7 +77,7 @@ impl Context {
         key: &str,
         params: impl Into<ElicitParams>,
     ) -> Result<ElicitResult, Error> {
-        let params = params.into();
+        let mut params = params.into();
         let declared = self.client_capabilities().elicitation;
         let needed = ElicitationCapability::new();
         let (can_do, needed) = match (&params, declared) {
@@ -92,6 +93,15 @@ impl Context {
         if !can_do {
             let needed = ClientCapabilities::new().elicitation(needed);
             return Err(self.not_declared("elicitation", needed));
+        }
+        if let ElicitParams::Url(page) = &mut params
+            && page.elicitation_id.is_none()
+            && self.revision() == Revision::V2025_11_25
+        {
+            // EL-14: this revision alone demands one.
+            page.elicitation_id = Some(RoundSeal::nonce().map_err(|error| {
+                Error::new(ErrorKind::State, format!("no randomness: {error}"))
+            })?);
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::Elicit>(key, &params, question);
@@ -261,7 +271,7 @@ impl Context {
         };
         let seal = &self.inner().session.server.seal;
         match state.rounds.finish(seal, &binding, seal.expiry()) {
-            Round::Ask(result) => Some(say(self, &*result)),
+            Round::Ask(result) => Some(say_with(self, &*result, &self.inner().session.server.meta)),
             _ => None,
         }
     }

@@ -30,6 +30,11 @@ impl RoundSeal {
         })
     }
 
+    /// A name that nobody else has.
+    pub(super) fn nonce() -> Result<String, getrandom::Error> {
+        random::<16>().map(|bytes| hex(&bytes))
+    }
+
     /// Now, in seconds of a clock that all nodes share.
     pub(super) fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);

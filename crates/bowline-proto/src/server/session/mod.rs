@@ -19,6 +19,7 @@ use crate::carried::Carried;
 use crate::endpoint::{Endpoint, Setup};
 use crate::outbox::Transmit;
 use crate::requests::RequestKey;
+use crate::server::listens::Change;
 use crate::server::route::RouterConfig;
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -128,6 +129,20 @@ impl Session {
     /// Whether the client watches a resource.
     pub fn watches(&self, uri: &str) -> bool {
         self.watched.contains(uri)
+    }
+
+    /// Whether a client that has introduced itself was told that it will hear of such a change.
+    /// One of the stateless era asks for it.
+    pub fn declares(&self, change: Change<'_>) -> bool {
+        let has = &self.config.capabilities;
+        let resources = has.resources.as_ref();
+        let declared = match change {
+            Change::Tools => has.tools.as_ref().and_then(|it| it.list_changed),
+            Change::Prompts => has.prompts.as_ref().and_then(|it| it.list_changed),
+            Change::Resources => resources.and_then(|it| it.list_changed),
+            Change::Resource(_) => resources.and_then(|it| it.subscribe),
+        };
+        self.revision.is_some() && declared == Some(true)
     }
 
     /// Whether a log message of this level is wanted. All are until the client says.

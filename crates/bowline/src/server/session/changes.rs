@@ -86,7 +86,7 @@ impl Core {
         let method = change.method().as_str();
         let (body, is_wanted) = match change {
             Change::Resource(uri) => (uri_member(uri), self.session.watches(uri)),
-            _ => (Bytes::new(), self.session.revision().is_some()),
+            _ => (Bytes::new(), self.session.declares(change)),
         };
         let mut is_kept = false;
         if is_wanted {

@@ -1,0 +1,249 @@
+//! The matrix: what is expected of every feature in every revision.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `works` | it does what it is for |
+//! | `words` | what the revision lacks is said in words instead |
+//! | `absent` | what the revision lacks, or nobody asked for, is left out; the rest works |
+//! | `unsupported` | refused on our side, and nothing is sent |
+//! | `(-32601)` | the peer refuses it with this code |
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bowline::types::Revision;
+
+use super::world::{Cell, Outcome};
+use super::{asking, basics, changes, resources, running, schema, tools};
+
+/// A feature: its name, how it is tried, and what is expected in the five revisions.
+struct Feature {
+    name: &'static str,
+    run: fn(Cell) -> Running,
+    expected: [Outcome; 5],
+}
+
+type Running = Pin<Box<dyn Future<Output = Result<Outcome, Outcome>> + Send>>;
+
+macro_rules! outcome {
+    (works) => {
+        Outcome::Works
+    };
+    (words) => {
+        Outcome::Words
+    };
+    (absent) => {
+        Outcome::Absent
+    };
+    (unsupported) => {
+        Outcome::Unsupported
+    };
+    (($code:literal)) => {
+        Outcome::Refused($code)
+    };
+}
+
+macro_rules! matrix {
+    ($($area:ident::$feature:ident [$($expected:tt)*];)*) => {
+        const MATRIX: &[Feature] = &[$(Feature {
+            name: concat!(stringify!($area), "::", stringify!($feature)),
+            run: |cell| Box::pin($area::$feature(cell)),
+            expected: [$(outcome!($expected)),*],
+        }),*];
+    };
+}
+
+matrix! {
+//  feature                             2024-11-05   2025-03-26   2025-06-18   2025-11-25   2026-07-28
+
+//  Agreeing, and being there.
+    basics::agreement                  [works        works        works        works        works];
+    basics::initialize                 [works        works        works        works        absent];
+    basics::discover                   [absent       absent       absent       absent       works];
+    basics::instructions               [works        works        works        works        works];
+    basics::server_title               [absent       absent       works        works        works];
+    basics::server_icons               [absent       absent       absent       works        works];
+    basics::completions_declared       [absent       works        works        works        works];
+    basics::alive                      [works        works        works        works        works];
+    basics::ping                       [works        works        works        works        (-32601)];
+    basics::ping_of_client             [works        works        works        works        unsupported];
+    basics::unknown_method             [(-32601)     (-32601)     (-32601)     (-32601)     (-32601)];
+    basics::request_meta               [works        works        works        works        works];
+    basics::server_in_results          [absent       absent       absent       absent       works];
+    basics::batch                      [(-32600)     works        (-32600)     (-32600)     (-32600)];
+    basics::busy                       [(-32603)     (-32603)     (-32603)     (-32603)     (-32603)];
+    basics::shutdown                   [works        works        works        works        works];
+    basics::shutdown_of_listen         [(-32601)     (-32601)     (-32601)     (-32601)     works];
+
+//  Tools.
+    tools::pages                       [works        works        works        works        works];
+    tools::bad_cursor                  [(-32602)     (-32602)     (-32602)     (-32602)     (-32602)];
+    tools::hints                       [absent       absent       absent       absent       works];
+    tools::title                       [absent       absent       works        works        works];
+    tools::annotations                 [absent       works        works        works        works];
+    tools::icons                       [absent       absent       absent       works        works];
+    tools::meta                        [absent       absent       works        works        works];
+    tools::output_schema               [absent       absent       works        works        works];
+    tools::array_schema                [absent       absent       absent       absent       works];
+    tools::text                        [works        works        works        works        works];
+    tools::structured                  [words        words        works        works        works];
+    tools::structured_array            [words        words        words        words        works];
+    tools::image                       [works        works        works        works        works];
+    tools::audio                       [words        works        works        works        works];
+    tools::embedded                    [works        works        works        works        works];
+    tools::link                        [words        words        works        works        works];
+    tools::failure                     [works        works        works        works        works];
+    tools::wrong_arguments             [(-32602)     (-32602)     (-32602)     works        works];
+    tools::unknown                     [(-32602)     (-32602)     (-32602)     (-32602)     (-32602)];
+
+//  While a request is served.
+    running::progress                  [works        works        works        works        works];
+    running::progress_message          [absent       works        works        works        works];
+    running::no_progress               [absent       absent       absent       absent       absent];
+    running::cancellation              [works        works        works        works        works];
+    running::set_level                 [works        works        works        works        (-32601)];
+    running::unknown_level             [(-32602)     (-32602)     (-32602)     (-32602)     (-32601)];
+    running::unset_level               [works        works        works        works        absent];
+    running::level_of_request          [absent       absent       absent       absent       works];
+
+//  Resources, prompts, completion.
+    resources::list                    [works        works        works        works        works];
+    resources::title                   [absent       absent       works        works        works];
+    resources::icons                   [absent       absent       absent       works        works];
+    resources::last_modified           [absent       absent       works        works        works];
+    resources::templates               [works        works        works        works        works];
+    resources::read                    [works        works        works        works        works];
+    resources::not_found               [(-32002)     (-32002)     (-32002)     (-32002)     (-32602)];
+    resources::prompts                 [works        works        works        works        works];
+    resources::prompt_title            [absent       absent       works        works        works];
+    resources::prompt                  [works        works        works        works        works];
+    resources::prompt_audio            [words        works        works        works        works];
+    resources::prompt_link             [words        words        works        works        works];
+    resources::wrong_prompt            [(-32602)     (-32602)     (-32602)     (-32602)     (-32602)];
+    resources::completion              [works        works        works        works        works];
+    resources::completion_context      [absent       absent       works        works        works];
+    resources::wrong_completion        [(-32602)     (-32602)     (-32602)     (-32602)     (-32602)];
+
+//  Changes.
+    changes::tools                     [works        works        works        works        absent];
+    changes::prompts                   [works        works        works        works        absent];
+    changes::resources                 [works        works        works        works        absent];
+    changes::undeclared                [absent       absent       absent       absent       absent];
+    changes::coalesced                 [works        works        works        works        works];
+    changes::subscribe                 [works        works        works        works        (-32601)];
+    changes::unsubscribe               [works        works        works        works        (-32601)];
+    changes::listening                 [(-32601)     (-32601)     (-32601)     (-32601)     works];
+    changes::listening_twice           [(-32601)     (-32601)     (-32601)     (-32601)     works];
+    changes::listening_ends            [(-32601)     (-32601)     (-32601)     (-32601)     works];
+    changes::listening_to_less         [(-32601)     (-32601)     (-32601)     (-32601)     works];
+    changes::unsayable                 [unsupported  unsupported  unsupported  unsupported  works];
+
+//  What a handler asks the client.
+    asking::form                       [unsupported  unsupported  works        works        works];
+    asking::form_blocking              [unsupported  unsupported  works        works        works];
+    asking::declined                   [unsupported  unsupported  works        works        works];
+    asking::page                       [unsupported  unsupported  unsupported  works        works];
+    asking::sampling                   [works        works        works        works        works];
+    asking::sampling_tools             [unsupported  unsupported  unsupported  works        works];
+    asking::roots                      [works        works        works        works        works];
+    asking::roots_changed              [works        works        works        works        unsupported];
+    asking::form_undeclared            [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::page_undeclared            [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::sampling_undeclared        [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::sampling_tools_undeclared  [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::roots_undeclared           [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::needs                      [unsupported  unsupported  unsupported  unsupported  (-32021)];
+    asking::of_resource                [(-32603)     (-32603)     works        works        works];
+    asking::of_prompt                  [(-32603)     (-32603)     works        works        works];
+    asking::several                    [unsupported  unsupported  works        works        works];
+    asking::once                       [unsupported  unsupported  works        works        works];
+    asking::state_kept                 [absent       absent       absent       absent       works];
+    asking::state_tampered             [absent       absent       absent       absent       (-32602)];
+    asking::state_of_another           [absent       absent       absent       absent       (-32602)];
+    asking::state_expired              [unsupported  unsupported  works        works        (-32602)];
+    asking::unasked                    [absent       absent       absent       absent       works];
+}
+
+/// How long a cell may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+// proves: PV-1, PV-5, SV-4
+#[tokio::test]
+async fn every_feature_in_every_revision_works_or_is_refused_as_documented() {
+    let mut faults = Vec::new();
+    let mut rows = vec![header()];
+    let mut messages = 0;
+    for feature in MATRIX {
+        let mut row = format!("{:34}", feature.name);
+        for (revision, expected) in Revision::ALL.into_iter().zip(&feature.expected) {
+            let tried = try_cell(feature, revision).await;
+            messages += tried.messages;
+            let is_right = tried.outcome == *expected && tried.faults.is_empty();
+            let mark = if is_right { ' ' } else { '!' };
+            row += &format!(" {mark}{:12.12}", tried.outcome.to_string());
+            let named = |fault| format!("{} in {revision}: {fault}", feature.name);
+            if tried.outcome != *expected {
+                let fault = format!("expected {expected}, got {}", tried.outcome);
+                faults.push(named(fault));
+            }
+            faults.extend(tried.faults.into_iter().map(named));
+        }
+        rows.push(row);
+    }
+    let (matrix, faults) = (rows.join("\n"), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{messages} messages\n{matrix}\n\n{faults}"
+    );
+    assert!(messages > 2500, "only {messages} messages");
+}
+
+fn header() -> String {
+    let names = Revision::ALL.map(|revision| format!("  {revision:11}"));
+    format!("{:34}{}", "", names.concat())
+}
+
+struct Tried {
+    outcome: Outcome,
+    messages: usize,
+    faults: Vec<String>,
+}
+
+async fn try_cell(feature: &Feature, revision: Revision) -> Tried {
+    let cell = Cell::new(revision);
+    let task = tokio::spawn((feature.run)(cell.clone()));
+    let abort = task.abort_handle();
+    let outcome = match tokio::time::timeout(PATIENCE, task).await {
+        Ok(Ok(Ok(outcome) | Err(outcome))) => outcome,
+        Ok(Err(panicked)) => Outcome::Other(words(panicked)),
+        Err(_) => {
+            abort.abort();
+            Outcome::Other("nothing for long".to_owned())
+        }
+    };
+    let (mut messages, mut faults) = (0, Vec::new());
+    for tap in cell.taps() {
+        // Its client is gone, so that its server goes.
+        if tokio::time::timeout(PATIENCE, tap.ended()).await.is_err() {
+            faults.push("the connection doesn't end".to_owned());
+        }
+        let lines = tap.lines();
+        messages += lines.len();
+        faults.extend(schema::faults(revision, &lines));
+    }
+    Tried {
+        outcome,
+        messages,
+        faults,
+    }
+}
+
+fn words(panicked: tokio::task::JoinError) -> String {
+    let Ok(panic) = panicked.try_into_panic() else {
+        return "ended".to_owned();
+    };
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panicked: {}", words.unwrap_or_default())
+}
