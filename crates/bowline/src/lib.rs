@@ -28,6 +28,7 @@ pub mod server;
 pub mod testing;
 pub mod transport;
 
+mod clock;
 mod error;
 mod io;
 mod panics;

@@ -13,12 +13,12 @@ use std::time::Duration;
 use bowline_proto::link::{Action, State};
 use bowline_proto::{Instant, Rising};
 use tokio::sync::Mutex;
-use tokio::time::{Sleep, sleep_until};
 
 use super::hands::Hands;
 use super::input;
 use super::requests::Running;
 use super::shared::{Core, Dispatch, Shared, Told};
+use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
 use crate::transport::{Ending, Transport};
@@ -35,9 +35,7 @@ pub(super) struct Driver<T> {
     transport: Arc<Mutex<T>>,
     /// What a crash takes with it.
     hands: Hands,
-    timer: Pin<Box<Sleep>>,
-    /// When the timer goes off: at the latest when the core wants it.
-    armed: Option<Instant>,
+    alarm: Alarm,
     dispatch: Dispatch,
     rest: Rest,
 }
@@ -56,13 +54,12 @@ enum Rest {
 
 impl<T: Transport> Driver<T> {
     pub(super) fn new(shared: Arc<Shared>, transport: T) -> Self {
-        let timer = Box::pin(sleep_until(shared.moment(Instant::START)));
+        let alarm = Alarm::new(shared.clock);
         Self {
             shared,
             transport: Arc::new(Mutex::new(transport)),
             hands: Hands::default(),
-            timer,
-            armed: None,
+            alarm,
             dispatch: Dispatch::default(),
             rest: Rest::Shaking,
         }
@@ -84,7 +81,7 @@ impl<T: Transport> Driver<T> {
             if has_worked && self.rest != Rest::Shaking {
                 self.rest = Rest::Busy;
             }
-            if !has_worked && self.poll_timer(cx).is_pending() {
+            if !has_worked && self.alarm.poll(cx).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -173,8 +170,8 @@ impl<T: Transport> Driver<T> {
         if !*has_worked {
             self.relax(&mut core, now);
         }
-        self.arm(core.link.poll_timeout());
-        self.arm(self.hands.listens_until());
+        self.alarm.arm(core.link.poll_timeout());
+        self.alarm.arm(self.hands.listens_until());
         if !*has_worked {
             core.driver = Some(cx.waker().clone());
         }
@@ -222,10 +219,10 @@ impl<T: Transport> Driver<T> {
             Rest::Shaking | Rest::Shrunk => {}
             Rest::Busy => {
                 self.rest = Rest::IdleSince(now);
-                self.arm(Some(now + IDLE));
+                self.alarm.arm(Some(now + IDLE));
             }
             Rest::IdleSince(since) if now >= since + IDLE => self.shrink(core),
-            Rest::IdleSince(since) => self.arm(Some(since + IDLE)),
+            Rest::IdleSince(since) => self.alarm.arm(Some(since + IDLE)),
         }
     }
 
@@ -240,27 +237,6 @@ impl<T: Transport> Driver<T> {
         }
         self.dispatch.wakers.shrink_to_fit();
         self.dispatch.events.shrink_to_fit();
-    }
-
-    /// The timer is set anew only for an earlier moment: it goes off once too often then,
-    /// which is cheaper than setting it with each call that ends.
-    fn arm(&mut self, at: Option<Instant>) {
-        let Some(at) = at else {
-            return;
-        };
-        if self.armed.is_none_or(|armed| at < armed) {
-            self.timer.as_mut().reset(self.shared.moment(at));
-            self.armed = Some(at);
-        }
-    }
-
-    /// Ready when the timer has gone off.
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.armed.is_some() && self.timer.as_mut().poll(cx).is_ready() {
-            self.armed = None;
-            return Poll::Ready(());
-        }
-        Poll::Pending
     }
 
     /// Wakes who waits and starts handlers, without the lock.

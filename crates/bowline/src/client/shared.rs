@@ -17,11 +17,11 @@ use bowline_proto::{
 use bowline_types::{Method, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::Instant as Moment;
 
 use super::config::ClientConfig;
 use super::requests::{Handlers, Running, ServerRequest};
 use super::router::Router;
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Ending;
 
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(super) handlers: Handlers,
     pub(super) running: Running,
     pub(super) call_timeouts: Timeouts,
-    clock: Moment,
+    pub(super) clock: Clock,
 }
 
 /// The link, and who waits for what.
@@ -118,7 +118,7 @@ impl Shared {
             handlers: config.handlers,
             running: Running::default(),
             call_timeouts,
-            clock: Moment::now(),
+            clock: Clock::start(),
         }
     }
 
@@ -143,16 +143,7 @@ impl Shared {
 
     /// Now, on the clock of the core.
     pub(super) fn now(&self) -> Instant {
-        let nanos = self.clock.elapsed().as_nanos();
-        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    /// A moment of the core, on the clock of the runtime.
-    pub(super) fn moment(&self, at: Instant) -> Moment {
-        let since = at.since(Instant::START);
-        // A moment that the runtime can't tell is one that never comes.
-        let never = Duration::from_secs(60 * 60 * 24 * 365);
-        self.clock + since.min(self.clock.elapsed() + never)
+        self.clock.now()
     }
 
     /// The next report of progress of a call.

@@ -11,10 +11,10 @@ use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
 use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
 use bowline_types::{ErrorObject, Method, Revision, Wire};
-use tokio::time::{Sleep, sleep_until};
 
 use super::handling::Handling;
 use super::{Core, Shared};
+use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
 use crate::server::context::Context;
@@ -31,8 +31,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 pub(in super::super) struct Driver {
     shared: Arc<Shared>,
     io: Option<Io>,
-    timer: Pin<Box<Sleep>>,
-    armed: Option<Instant>,
+    alarm: Alarm,
     /// When a session that ends is ended.
     deadline: Option<Instant>,
     told: Vec<Told>,
@@ -56,12 +55,11 @@ enum Told {
 
 impl Driver {
     pub(super) fn new(shared: Arc<Shared>, stream: Stream) -> Self {
-        let timer = Box::pin(sleep_until(shared.moment(Instant::START)));
+        let alarm = Alarm::new(shared.clock);
         Self {
             shared,
             io: Some(Io::new(stream)),
-            timer,
-            armed: None,
+            alarm,
             deadline: None,
             told: Vec::new(),
             wakers: Vec::new(),
@@ -90,7 +88,7 @@ impl Driver {
             if let Some(reason) = self.closed.take() {
                 return Poll::Ready(reason);
             }
-            if self.poll_timer(cx).is_pending() {
+            if self.alarm.poll(cx).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -125,7 +123,7 @@ impl Driver {
                 self.deadline,
                 listens_until,
             ];
-            self.arm(next.into_iter().flatten().min());
+            self.alarm.arm(next.into_iter().flatten().min());
             core.driver = Some(cx.waker().clone());
         }
         has_worked
@@ -300,24 +298,6 @@ impl Driver {
             context.cancel();
         }
         tokio::spawn(handling);
-    }
-
-    fn arm(&mut self, at: Option<Instant>) {
-        let Some(at) = at else {
-            return;
-        };
-        if self.armed.is_none_or(|armed| at < armed) {
-            self.timer.as_mut().reset(self.shared.moment(at));
-            self.armed = Some(at);
-        }
-    }
-
-    fn poll_timer(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
-        if self.armed.is_some() && self.timer.as_mut().poll(cx).is_ready() {
-            self.armed = None;
-            return Poll::Ready(());
-        }
-        Poll::Pending
     }
 }
 

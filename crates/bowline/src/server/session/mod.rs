@@ -15,10 +15,10 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{ClientInfo, Listens, Session};
 use bowline_proto::{CallId, CallRequest, Instant, Outcome, Payload, RequestKey, Rising};
-use tokio::time::Instant as Moment;
 
 use super::context::Context;
 use super::core::ServerCore;
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 use changes::Changes;
@@ -34,7 +34,7 @@ const LISTENS: (usize, usize) = (64, 1000);
 pub(super) struct Shared {
     core: Mutex<Core>,
     pub(super) server: Arc<ServerCore>,
-    clock: Moment,
+    clock: Clock,
 }
 
 /// The session, and who waits for what.
@@ -76,7 +76,7 @@ impl Shared {
         };
         let shared = Arc::new(Self {
             core: Mutex::new(core),
-            clock: Moment::now(),
+            clock: Clock::start(),
             server,
         });
         shared.server.join(&shared);
@@ -106,15 +106,7 @@ impl Shared {
     }
 
     fn now(&self) -> Instant {
-        let nanos = self.clock.elapsed().as_nanos();
-        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    fn moment(&self, at: Instant) -> Moment {
-        let since = at.since(Instant::START);
-        // A moment that the runtime can't tell is one that never comes.
-        let never = std::time::Duration::from_secs(60 * 60 * 24 * 365);
-        self.clock + since.min(self.clock.elapsed() + never)
+        self.clock.now()
     }
 
     /// Begins nothing new; the session ends when all is answered.
