@@ -81,6 +81,13 @@ fn params_with<N: Notification<Params: Debug + PartialEq>>(text: &str) {
     check::<N::Params>(text);
 }
 
+/// Whether it is a page without some of its items, which are not written again. A text in it that
+/// only looks so makes no difference.
+fn has_left_out(value: &impl Debug) -> bool {
+    let shown = format!("{value:?}");
+    shown.contains("LeftOut {") && !shown.contains("LeftOut { count: 0,")
+}
+
 fn check<T: Wire + Debug + PartialEq>(text: &str) {
     if let Ok(json) = JsonRef::parse(text) {
         for revision in Revision::ALL {
@@ -95,7 +102,7 @@ fn check<T: Wire + Debug + PartialEq>(text: &str) {
         let again = T::from_json(lossless.as_str()).expect("what was written is readable");
         // Values that are kept as text are equal when their texts are, and the encoder may
         // write white space between tokens differently.
-        if !text.contains([' ', '\t', '\n', '\r']) {
+        if !text.contains([' ', '\t', '\n', '\r']) && !has_left_out(&value) {
             assert_eq!(again, value, "{lossless}");
         }
         assert_eq!(again.to_lossless_json().as_ref(), Ok(&lossless));

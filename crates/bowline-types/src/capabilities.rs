@@ -41,6 +41,38 @@ wire_struct! {
     }
 }
 
+impl ClientCapabilities {
+    /// Whether the client has an extension, whatever its settings are.
+    pub fn has_extension(&self, id: &str) -> bool {
+        has_extension(&self.extensions, id)
+    }
+
+    /// Adds an extension without settings.
+    pub fn add_extension(&mut self, id: &str) {
+        add_extension(&mut self.extensions, id);
+    }
+
+    /// Takes an extension out.
+    pub fn remove_extension(&mut self, id: &str) {
+        if let Some(extensions) = &mut self.extensions {
+            extensions.remove(id);
+        }
+        self.extensions.take_if(|extensions| extensions.is_empty());
+    }
+}
+
+fn has_extension(extensions: &Option<JsonObject>, id: &str) -> bool {
+    let extensions = extensions.as_ref();
+    extensions.is_some_and(|extensions| extensions.contains_key(id))
+}
+
+fn add_extension(extensions: &mut Option<JsonObject>, id: &str) {
+    if !has_extension(extensions, id) {
+        let extensions = extensions.get_or_insert_with(JsonObject::new);
+        extensions.insert(id, JsonObject::new());
+    }
+}
+
 wire_struct! {
     /// The client says where a server may work.
     pub struct RootsCapability {
@@ -156,6 +188,18 @@ wire_struct! {
     }
 }
 
+impl ServerCapabilities {
+    /// Whether the server has an extension, whatever its settings are.
+    pub fn has_extension(&self, id: &str) -> bool {
+        has_extension(&self.extensions, id)
+    }
+
+    /// Adds an extension without settings.
+    pub fn add_extension(&mut self, id: &str) {
+        add_extension(&mut self.extensions, id);
+    }
+}
+
 wire_struct! {
     /// The server has prompts.
     pub struct PromptsCapability {
@@ -232,6 +276,27 @@ mod tests {
                 .as_str(),
             text
         );
+    }
+
+    #[test]
+    fn extensions_come_and_go_by_their_ids() {
+        let mut client = ClientCapabilities::new();
+        client.remove_extension("a/b");
+        assert!(!client.has_extension("a/b"));
+        client.add_extension("a/b");
+        client.add_extension("a/b");
+        let said = client.to_json(Revision::LATEST).unwrap();
+        assert_eq!(said.as_str(), r#"{"extensions":{"a/b":{}}}"#);
+        client.remove_extension("a/c");
+        assert!(client.has_extension("a/b"));
+        client.remove_extension("a/b");
+        assert_eq!(client, ClientCapabilities::new());
+        let text = r#"{"extensions":{"a/b":{"x":1}}}"#;
+        let mut server = ServerCapabilities::from_json(text).unwrap();
+        server.add_extension("a/b");
+        assert!(server.has_extension("a/b") && !server.has_extension("x"));
+        // Settings that are there stay.
+        assert_eq!(server.to_json(Revision::LATEST).unwrap().as_str(), text);
     }
 
     #[test]

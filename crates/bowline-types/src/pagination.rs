@@ -15,6 +15,7 @@
 //! assert!(next_page(&ListToolsResult::new([])).is_none());
 //! ```
 
+use crate::json::{DecodeError, JsonRef, shortened};
 use crate::meta::RequestMeta;
 
 /// Declares the result of a `list` method: a page of something that may be cached.
@@ -31,7 +32,7 @@ macro_rules! list_result {
             pub struct $name $([$revisions])? {
                 @lenient "resultType" = "complete", in since(V2026_07_28);
                 $(#[$list_attribute])*
-                req $list: $type = $wire;
+                req $list: $type = $wire, skipping odd;
                 /// Where the next page begins; the last page has none.
                 opt next_cursor: String = "nextCursor";
                 /// How long it may be cached, in milliseconds.
@@ -42,6 +43,7 @@ macro_rules! list_result {
                     in since(V2026_07_28), must since(V2026_07_28), default "\"private\"";
                 /// Additional data.
                 meta meta: crate::meta::ResultMeta = "_meta";
+                !left_out;
             }
         }
     };
@@ -56,3 +58,63 @@ wire_struct! {
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
+
+/// Items of a page that make no sense, and are not among the others: one odd item must not hide
+/// them.
+///
+/// ```
+/// use bowline_types::Wire;
+/// use bowline_types::tools::ListToolsResult;
+///
+/// let page = r#"{"tools":[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}}]}"#;
+/// let page = ListToolsResult::from_json(page)?;
+/// assert_eq!(page.tools[0].name, "b");
+/// assert_eq!(page.left_out.first[0].name.as_deref(), Some("a"));
+/// # Ok::<(), bowline_types::DecodeError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// How many there are.
+    pub count: usize,
+    /// The first of them, ten at most: a page may be nothing else.
+    pub first: Vec<OddItem>,
+}
+
+/// An item of a list that makes no sense.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OddItem {
+    /// Its name, shortened, if it has one.
+    pub name: Option<String>,
+    /// What is wrong with it, and where in the page.
+    pub error: DecodeError,
+}
+
+impl LeftOut {
+    /// Whether nothing was left out.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds what another page left out.
+    pub fn append(&mut self, other: Self) {
+        self.count += other.count;
+        let room = KEPT.saturating_sub(self.first.len());
+        self.first.extend(other.first.into_iter().take(room));
+    }
+
+    pub(crate) fn note(&mut self, item: JsonRef<'_>, error: impl FnOnce() -> DecodeError) {
+        self.count += 1;
+        if self.first.len() < KEPT {
+            let name = item.reader().peek_tag("name").ok().flatten();
+            self.first.push(OddItem {
+                name: name.map(|name| shortened(&name).into()),
+                error: error(),
+            });
+        }
+    }
+}
+
+/// Odd items that are told apart.
+const KEPT: usize = 10;

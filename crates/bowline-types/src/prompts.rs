@@ -24,9 +24,9 @@ wire_struct! {
         /// Its name for programs.
         req name: String = "name";
         /// Its name for people.
-        opt title: String = "title", in since(V2025_06_18);
+        hint title: String = "title", in since(V2025_06_18);
         /// What it does.
-        opt description: String = "description";
+        hint description: String = "description";
         /// The arguments that it takes.
         opt arguments: Vec<PromptArgument> = "arguments";
         /// Icons to show.

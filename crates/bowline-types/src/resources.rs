@@ -30,11 +30,11 @@ wire_struct! {
         /// Its name for programs.
         req name: String = "name";
         /// Its name for people.
-        opt title: String = "title", in since(V2025_06_18);
+        hint title: String = "title", in since(V2025_06_18);
         /// What it is.
-        opt description: String = "description";
+        hint description: String = "description";
         /// Its media type.
-        opt mime_type: String = "mimeType";
+        hint mime_type: String = "mimeType";
         /// Its size in bytes, before base64.
         hint size: i64 = "size";
         /// How it may be used.
@@ -54,11 +54,11 @@ wire_struct! {
         /// Its name for programs.
         req name: String = "name";
         /// Its name for people.
-        opt title: String = "title", in since(V2025_06_18);
+        hint title: String = "title", in since(V2025_06_18);
         /// What the resources are.
-        opt description: String = "description";
+        hint description: String = "description";
         /// Their media type, when all have the same.
-        opt mime_type: String = "mimeType";
+        hint mime_type: String = "mimeType";
         /// How they may be used.
         hint annotations: Annotations = "annotations";
         /// Icons to show.

@@ -16,6 +16,7 @@
 //! ```
 
 mod one_or_many;
+mod turns;
 
 use crate::common::{Role, is_fraction};
 use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};

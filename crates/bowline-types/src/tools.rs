@@ -43,9 +43,9 @@ wire_struct! {
         /// The name that calls use.
         req name: String = "name";
         /// The name for people.
-        opt title: String = "title", in since(V2025_06_18);
+        hint title: String = "title", in since(V2025_06_18);
         /// What it does, for the model.
-        opt description: String = "description";
+        hint description: String = "description";
         /// A JSON Schema of its arguments.
         req input_schema: InputSchema = "inputSchema";
         /// A JSON Schema of `structuredContent`. An object before 2026-07-28.

@@ -42,23 +42,17 @@ fn every_cited_id_is_defined() {
 
 /// Rows that are not proven yet, and what they wait for.
 const NOT_YET: &[(&str, &str)] = &[
-    ("F-LC-15", "subscriptions in the client's API"),
     ("F-TO-09", "HTTP"),
-    ("F-BP-06", "the client's cache, which reads lists again"),
     ("F-BP-08", "HTTP"),
     ("F-CP-16", "Windows, which is not tested"),
-    ("F-HD-14", "schemas that are checked: feature `validate`"),
     ("F-SD-05", "HTTP"),
     ("F-SD-12", "HTTP"),
-    ("F-SD-13", "commands that can be interrupted"),
     (
         "F-CK-02",
         "a clock that runs while the machine sleeps; a keepalive notices it",
     ),
     ("F-CK-04", "authorization: tokens that expire"),
     ("F-MC-03", "HTTP"),
-    ("F-CL-04", "commands that talk to servers"),
-    ("F-CL-05", "commands that talk to servers"),
 ];
 
 /// The sections of docs/faults.md whose rows must be accounted for by now, and of which only

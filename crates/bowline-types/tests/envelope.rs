@@ -403,6 +403,40 @@ fn the_first_fault_is_named() {
 }
 
 #[test]
+fn a_notification_is_known_by_its_method_and_the_want_of_an_id() {
+    for (frame, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","method":"m","params":[]}"#,
+            "-32602 ParamsNotAnObject, Notification -",
+        ),
+        (
+            r#"{"params":7,"method":"m"}"#,
+            "-32602 ParamsNotAnObject, Notification -",
+        ),
+        (r#"{"method":"m"}"#, "-32600 WrongVersion, Notification -"),
+        // Somebody waits for an answer, or may do so.
+        (
+            r#"{"params":[],"method":"m","Id":1}"#,
+            "-32602 ParamsNotAnObject, Request -",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"m","result":{}}"#,
+            "-32600 MethodAndAnswer, Request -",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":5}"#,
+            "-32600 InvalidMethod, Request -",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"m","params":["#,
+            "-32700 Syntax(UnexpectedEnd), Request -",
+        ),
+    ] {
+        check(frame, expected);
+    }
+}
+
+#[test]
 fn a_text_that_breaks_off_says_what_it_was_about() {
     for (frame, about) in [
         (r#"{"id":1,"method":"#, "Request 1"),

@@ -74,7 +74,7 @@ fn depth_is_counted_from_the_frame() {
     let limit = MAX_DEPTH - 1;
     for (depth, expected) in [
         (limit, format!("notification m {}", object(limit))),
-        (limit + 1, "-32600 TooDeep, Request -".to_owned()),
+        (limit + 1, "-32600 TooDeep, Notification -".to_owned()),
     ] {
         let params = object(depth);
         check(

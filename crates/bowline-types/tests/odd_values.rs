@@ -17,6 +17,8 @@ fn an_odd_tool_does_not_hide_the_others() {
         r#""inputSchema":null"#,
         r#""icons":[{"src":"data:,","sizes":"48x48"}]"#,
         r#""title":null"#,
+        r#""title":["a"]"#,
+        r#""description":7"#,
         r#""x\ud800":1"#,
     ] {
         let schema = if odd.contains("inputSchema") {
@@ -30,6 +32,45 @@ fn an_odd_tool_does_not_hide_the_others() {
         let list = ListToolsResult::from_json(&text).unwrap();
         let names: Vec<_> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["odd", "good"], "{odd}");
+    }
+}
+
+#[test]
+fn a_tool_that_is_none_is_left_out_and_told() {
+    let good = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
+    for (odd, name, words) in [
+        (r#"{"name":"odd"}"#, Some("odd"), "tools[0]"),
+        (r#"{"inputSchema":{}}"#, None, "tools[0]"),
+        (r#"{"name":7,"inputSchema":{}}"#, None, "tools[0].name"),
+        ("7", None, "tools[0]"),
+        ("null", None, "tools[0]"),
+        (r#"[{"name":"odd"}]"#, None, "tools[0]"),
+    ] {
+        let text = format!(r#"{{"tools":[{odd},{good}],"nextCursor":"x"}}"#);
+        let list = ListToolsResult::from_json(&text).unwrap();
+        assert_eq!(list.tools.len(), 1, "{odd}");
+        assert_eq!(list.next_cursor.as_deref(), Some("x"));
+        assert_eq!(list.left_out.count, 1);
+        let first = &list.left_out.first[0];
+        assert_eq!(first.name.as_deref(), name);
+        assert_eq!(first.error.path(), words);
+        // Nothing of it is written.
+        let said = list.to_json(Revision::V2025_11_25).unwrap().to_string();
+        assert_eq!(said, format!(r#"{{"tools":[{good}],"nextCursor":"x"}}"#));
+    }
+    for whole in [r#"{"tools":7}"#, r#"{}"#, r#"{"tools":[],"tools":[]}"#] {
+        assert!(ListToolsResult::from_json(whole).is_err(), "{whole}");
+    }
+}
+
+#[test]
+fn only_the_first_that_were_left_out_are_kept() {
+    for (count, kept) in [(10, 10), (11, 10)] {
+        let text = format!(r#"{{"tools":[{}]}}"#, vec!["0"; count].join(","));
+        let mut left_out = ListToolsResult::from_json(&text).unwrap().left_out;
+        assert_eq!((left_out.count, left_out.first.len()), (count, kept));
+        left_out.append(left_out.clone());
+        assert_eq!((left_out.count, left_out.first.len()), (2 * count, kept));
     }
 }
 

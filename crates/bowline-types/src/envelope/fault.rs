@@ -91,6 +91,9 @@ impl std::error::Error for EnvelopeError {}
 pub enum About {
     /// It has a method: its id is the sender's.
     Request,
+    /// It has a method and no id: it wants no answer, so that none may be given, not even of
+    /// what is wrong with it. Only a whole frame tells that there is no id.
+    Notification,
     /// It has a result or an error and no method: its id is the receiver's.
     Answer,
     /// It has neither.

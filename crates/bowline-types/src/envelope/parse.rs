@@ -61,6 +61,8 @@ enum Id {
     #[default]
     Absent,
     Null,
+    /// Only in other letters: whoever wrote it wants an answer.
+    Varied,
     /// Not an id, or two that differ.
     Invalid,
     Valid(RequestId),
@@ -156,6 +158,9 @@ impl<'a> Seen<'a> {
                 .find(|name| key.is_ignoring_case(name));
             if let Some(name) = varied {
                 self.blame(Fault::CaseVaried(name), at);
+                if name == ID && self.id == Id::Absent {
+                    self.id = Id::Varied;
+                }
             }
             self.skip(scanner, 1).map(drop)
         }
@@ -194,7 +199,7 @@ impl<'a> Seen<'a> {
             self.blame(Fault::InvalidId, at);
         }
         // Two ids that differ don't tell whose message it is.
-        let is_clear = self.id == Id::Absent || self.id == id;
+        let is_clear = matches!(self.id, Id::Absent | Id::Varied) || self.id == id;
         self.id = if is_clear { id } else { Id::Invalid };
         Ok(())
     }
@@ -295,7 +300,9 @@ impl<'a> Seen<'a> {
                 match id {
                     Id::Valid(id) => Ok(Envelope::Request(Request { id, method, params })),
                     Id::Absent => Ok(Envelope::Notification(Notification { method, params })),
-                    Id::Null | Id::Invalid => Err(refuse(Fault::InvalidId, end, About::Request)),
+                    Id::Null | Id::Varied | Id::Invalid => {
+                        Err(refuse(Fault::InvalidId, end, About::Request))
+                    }
                 }
             }
             (Member::Absent, Id::Valid(id), Member::Valid(result), Member::Absent) => {
@@ -307,7 +314,7 @@ impl<'a> Seen<'a> {
             (Member::Absent, id, Member::Absent, Member::Valid(error)) => {
                 let id = match id {
                     Id::Valid(id) => Some(id),
-                    Id::Absent | Id::Null | Id::Invalid => None,
+                    Id::Absent | Id::Null | Id::Varied | Id::Invalid => None,
                 };
                 Ok(Envelope::Failure(Failure { id, error }))
             }
@@ -330,7 +337,9 @@ impl<'a> Seen<'a> {
     }
 
     fn refuse(self, fault: Fault, at: usize) -> EnvelopeError {
-        let about = if self.method.is_present() {
+        let about = if self.wants_no_answer(&fault) {
+            About::Notification
+        } else if self.method.is_present() {
             About::Request
         } else if self.result.is_present() || self.error.is_present() {
             About::Answer
@@ -339,9 +348,18 @@ impl<'a> Seen<'a> {
         };
         let id = match self.id {
             Id::Valid(id) => Some(id),
-            Id::Absent | Id::Null | Id::Invalid => None,
+            Id::Absent | Id::Null | Id::Varied | Id::Invalid => None,
         };
         EnvelopeError::new(fault, at, id, about)
+    }
+
+    /// Whether it would be a notification without its fault. Of a text that breaks off nobody
+    /// knows.
+    fn wants_no_answer(&self, fault: &Fault) -> bool {
+        let is_whole = !matches!(fault, Fault::Syntax(_));
+        let is_answer = self.result.is_present() || self.error.is_present();
+        let has_method = matches!(self.method, Member::Valid(_));
+        is_whole && has_method && !is_answer && self.id == Id::Absent
     }
 
     fn refuse_syntax(self, error: SyntaxError) -> EnvelopeError {

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod finite;
 mod interop;
 mod nesting;
 mod number;
@@ -35,6 +36,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, Serializer};
+
+use finite::Finite;
 
 pub use nesting::MAX_DEPTH;
 pub use number::Number;
@@ -60,8 +63,12 @@ impl Json {
     }
 
     /// The JSON form of a value of your own.
+    ///
+    /// # Errors
+    ///
+    /// When JSON can't say it: a number that is not finite, a key that is no text.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self(serde_json::to_string(value)?.into()))
+        Ok(Self(serde_json::to_string(&Finite(value))?.into()))
     }
 
     /// What an encoder has written.

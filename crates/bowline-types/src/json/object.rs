@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
+use super::finite::Finite;
 use super::read::{DecodeError, Kind, Reader};
 use super::string::RawStr;
 use super::write::Encoder;
@@ -42,8 +43,12 @@ impl JsonObject {
     }
 
     /// The JSON form of a value of your own, which must be an object.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or JSON can't say it: see [`Json::from_serialize`].
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        let text = serde_json::to_string(value)?;
+        let text = serde_json::to_string(&Finite(value))?;
         Self::parse(&text).map_err(serde_json::Error::custom)
     }
 

@@ -8,6 +8,10 @@
 use std::fmt;
 use std::io::Write as _;
 
+use memchr::memchr2;
+use serde::Serialize;
+
+use super::finite::Finite;
 use super::read::{index_path, key_path};
 use super::string::plain_prefix;
 use super::{JsonRef, Key, Number};
@@ -171,12 +175,36 @@ impl<'b> Encoder<'b> {
     pub fn raw(&mut self, json: JsonRef<'_>) {
         let start = self.out.len();
         self.out.extend_from_slice(json.as_str().as_bytes());
-        // A line break can only be white space between tokens: inside a string it is
-        // escaped. It would end a frame of the newline framing, so it goes.
-        for byte in self.out.iter_mut().skip(start) {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
+        self.join_lines(start);
+    }
+
+    /// Writes a value of your own, and answers what was written.
+    ///
+    /// # Errors
+    ///
+    /// When JSON can't say it: a number that is not finite, a key that is no text. Then nothing
+    /// is written.
+    pub fn serialized<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<&[u8], serde_json::Error> {
+        let start = self.out.len();
+        if let Err(error) = serde_json::to_writer(&mut *self.out, &Finite(value)) {
+            self.out.truncate(start);
+            return Err(error);
+        }
+        // Text that its type held as JSON already may have lines.
+        self.join_lines(start);
+        Ok(&self.out[start..])
+    }
+
+    /// A line break can only be white space between tokens: inside a string it is escaped. It
+    /// would end a frame of the newline framing, so it goes.
+    fn join_lines(&mut self, mut start: usize) {
+        // Nearly always there is none.
+        while let Some(found) = memchr2(b'\n', b'\r', &self.out[start..]) {
+            self.out[start + found] = b' ';
+            start += found + 1;
         }
     }
 
@@ -351,6 +379,18 @@ mod tests {
         let mut out = Vec::new();
         write(&mut Encoder::lossless(&mut out));
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn values_of_ones_own_are_written_in_one_line_or_not_at_all() {
+        let lines = serde_json::value::RawValue::from_string("[1,\n2]".to_owned());
+        let mut out = Vec::new();
+        let mut encoder = Encoder::lossless(&mut out);
+        let written = encoder.serialized(&(lines.expect("JSON"), "a\nb"));
+        assert_eq!(written.expect("it is JSON"), br#"[[1, 2],"a\nb"]"#);
+        let error = encoder.serialized(&(1, f64::NAN)).expect_err("no number");
+        assert!(error.to_string().contains("no number of JSON"), "{error}");
+        assert_eq!(out, br#"[[1, 2],"a\nb"]"#);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::json::{
     DecodeError, Encoder, Json, JsonObject, JsonRef, Number, Problem, Reader, Unsayable, shortened,
 };
+use crate::pagination::LeftOut;
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// Reads a member into `slot`, which must be empty.
@@ -34,12 +35,52 @@ pub(crate) fn hint<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
 ) -> Result<(), DecodeError> {
-    let value = reader.raw()?;
+    if slot.is_some() {
+        reader.raw()?;
+        return Err(reader.problem(Problem::Duplicate));
+    }
+    *slot = attempt(reader)?.ok();
+    Ok(())
+}
+
+/// Reads a list. An item that makes no sense is left out: it must not take the others with it.
+pub(crate) fn items<T: Decode>(
+    slot: &mut Option<Vec<T>>,
+    reader: &mut Reader<'_>,
+    name: &str,
+    left_out: &mut LeftOut,
+) -> Result<(), DecodeError> {
     if slot.is_some() {
         return Err(reader.problem(Problem::Duplicate));
     }
-    *slot = T::decode(&mut value.reader()).ok();
+    let mut items = Vec::new();
+    let mut index = 0;
+    reader.array(|reader| {
+        match attempt(reader)? {
+            Ok(item) => items.push(item),
+            Err((json, error)) => {
+                left_out.note(json, || error.under_index(index).under_key(name));
+            }
+        }
+        index += 1;
+        Ok(())
+    })?;
+    *slot = Some(items);
     Ok(())
+}
+
+/// Reads a value, or goes past one that is no `T`.
+fn attempt<'a, T: Decode>(
+    reader: &mut Reader<'a>,
+) -> Result<Result<T, (JsonRef<'a>, DecodeError)>, DecodeError> {
+    let mut ahead = reader.clone();
+    match T::decode(&mut ahead) {
+        Ok(value) => {
+            *reader = ahead;
+            Ok(Ok(value))
+        }
+        Err(error) => Ok(Err((reader.raw()?, error))),
+    }
 }
 
 /// Reads a string that can only be one.

@@ -1,7 +1,12 @@
 //! Maps from names to values of one type.
 
+use std::collections::HashMap;
+
 use crate::json::{DecodeError, Encoder, Problem, Reader, Unsayable};
 use crate::wire::{Decode, Encode, Shape, Wire};
+
+/// As many entries as are gone over faster than they are looked up.
+const FEW: usize = 16;
 
 /// A map that keeps the order of its entries, as forms need it.
 ///
@@ -36,6 +41,13 @@ impl<T> Map<T> {
                 None
             }
         }
+    }
+
+    /// Puts entries at the end whose names are not there yet, and differ.
+    pub(crate) fn append<'k>(&mut self, entries: impl IntoIterator<Item = (&'k str, T)>) {
+        let entries = entries.into_iter();
+        self.entries
+            .extend(entries.map(|(name, value)| (name.to_owned(), value)));
     }
 
     /// Takes an entry out.
@@ -78,8 +90,28 @@ impl<T> Default for Map<T> {
 impl<K: Into<String>, V: Into<T>, T> FromIterator<(K, V)> for Map<T> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
+        // Whoever answers a form of a peer has as many entries as the peer wants.
+        let mut places = HashMap::new();
         for (key, value) in entries {
-            map.insert(key, value.into());
+            let (key, value) = (key.into(), value.into());
+            if map.len() < FEW {
+                map.insert(key, value);
+                continue;
+            }
+            if places.is_empty() {
+                let names = map.entries.iter().map(|(name, _)| name.clone());
+                places = names.zip(0..).collect();
+            }
+            match places
+                .get(&key)
+                .and_then(|at: &usize| map.entries.get_mut(*at))
+            {
+                Some((_, old)) => *old = value,
+                None => {
+                    places.insert(key.clone(), map.len());
+                    map.entries.push((key, value));
+                }
+            }
         }
         map
     }
@@ -165,6 +197,21 @@ mod tests {
         assert_eq!(
             (map.len(), map.is_empty(), map.remove("a")),
             (2, false, None)
+        );
+    }
+
+    #[test]
+    fn many_entries_are_collected_as_few_are() {
+        let names = || (0..40).map(|number| format!("{}", number % 30));
+        let map: Map<usize> = names().zip(0..40_usize).collect();
+        let mut slow = Map::new();
+        for (name, number) in names().zip(0..40) {
+            slow.insert(name, number);
+        }
+        assert_eq!(map, slow);
+        assert_eq!(
+            (map.len(), map.get("3"), map.get("12")),
+            (30, Some(&33), Some(&12))
         );
     }
 

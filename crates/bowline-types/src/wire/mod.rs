@@ -41,7 +41,7 @@ pub use check::{Finding, MAX_FINDINGS, Severity, check};
 pub use map::Map;
 pub use shape::{Choice, Condition, Member, Shape, Struct, Union, Variant};
 
-pub(crate) use basic::{expect_literal, hint, once, optional, serde_through_json};
+pub(crate) use basic::{expect_literal, hint, items, once, optional, serde_through_json};
 pub(crate) use rule::Rule;
 
 /// A type that can be read from JSON text.

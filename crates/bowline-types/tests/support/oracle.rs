@@ -303,7 +303,11 @@ impl<'a> Members<'a> {
 
     fn about(&self) -> About {
         let has = |name| self.all(name).next().is_some();
-        if has("method") {
+        let is_method = self.all("method").last().and_then(string).is_some();
+        let has_id = self.keys().any(|key| fold(key) == "id");
+        if is_method && !has_id && !has("result") && !has("error") {
+            About::Notification
+        } else if has("method") {
             About::Request
         } else if has("result") || has("error") {
             About::Answer

@@ -23,8 +23,10 @@
 //!             or refuse,                            unsayable where it is unknown
 //!             when guard,                           left out unless `guard(&value, revision)`
 //!             default "0",                          written where demanded and not set
-//!             shaped &SHAPE;                        a shape other than that of the type
+//!             shaped &SHAPE,                        a shape other than that of the type
+//!             skipping odd;                         items that don't decode are left out
 //!         ..extras;                                 unknown members are kept here
+//!         !left_out;                                what was skipped is told here
 //!     }
 //! }
 //! ```
@@ -54,9 +56,11 @@ macro_rules! wire_struct {
                 $(, when $guard:expr)?
                 $(, default $default:literal)?
                 $(, shaped $shape:expr)?
+                $(, skipping $skipped:ident)?
                 ;
             )*
             $(.. $extras:ident ;)?
+            $(! $left_out:ident ;)?
         }
     ) => {
         $(#[$type_attribute])*
@@ -71,9 +75,13 @@ macro_rules! wire_struct {
                 /// Members that this crate doesn't know.
                 pub $extras: $crate::json::JsonObject,
             )?
+            $(
+                /// Items that make no sense and were left out. Nothing that is written.
+                pub $left_out: $crate::pagination::LeftOut,
+            )?
         }
 
-        wire_struct!(@new $name [] [$($extras)?] $($kind $field: $type;)*);
+        wire_struct!(@new $name [] [$($extras)? $($left_out)?] $($kind $field: $type;)*);
 
         impl $name {
             const REVISIONS: $crate::revision::Revisions = revisions!($($type_revisions)?);
@@ -89,8 +97,11 @@ macro_rules! wire_struct {
             ) -> Result<Self, $crate::json::DecodeError> {
                 $(let mut $field: Option<$type> = None;)*
                 $(let mut $extras = $crate::json::JsonObject::new();)?
+                #[allow(unused_mut, unused_variables, reason = "only lists leave something out")]
+                let mut left_out = $crate::pagination::LeftOut::default();
                 reader.object(|reader, key| match key {
-                    $($wire $(| $new_wire)? => wire_struct!(@decode $kind $field reader),)*
+                    $($wire $(| $new_wire)? =>
+                        wire_struct!(@decode $kind $field reader $wire left_out [$($skipped)?]),)*
                     $($literal => $crate::wire::expect_literal(reader, $literal_value),)*
                     _ => {
                         let _value = reader.raw()?;
@@ -101,6 +112,7 @@ macro_rules! wire_struct {
                 Ok(Self {
                     $($field: wire_struct!(@finish $kind $field reader $wire),)*
                     $($extras,)?
+                    $($left_out: left_out,)?
                 })
             }
         }
@@ -258,10 +270,19 @@ macro_rules! wire_struct {
         }
     };
 
-    (@decode req $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
-    (@decode hint $field:ident $reader:ident) => { $crate::wire::hint(&mut $field, $reader) };
-    (@decode any $field:ident $reader:ident) => { $crate::wire::once(&mut $field, $reader) };
-    (@decode $optional:ident $field:ident $reader:ident) => {
+    (@decode req $field:ident $reader:ident $wire:literal $left_out:ident [odd]) => {
+        $crate::wire::items(&mut $field, $reader, $wire, &mut $left_out)
+    };
+    (@decode req $field:ident $reader:ident $($rest:tt)*) => {
+        $crate::wire::once(&mut $field, $reader)
+    };
+    (@decode hint $field:ident $reader:ident $($rest:tt)*) => {
+        $crate::wire::hint(&mut $field, $reader)
+    };
+    (@decode any $field:ident $reader:ident $($rest:tt)*) => {
+        $crate::wire::once(&mut $field, $reader)
+    };
+    (@decode $optional:ident $field:ident $reader:ident $($rest:tt)*) => {
         $crate::wire::optional(&mut $field, $reader)
     };
 
