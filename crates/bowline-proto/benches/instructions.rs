@@ -23,6 +23,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         file: concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt"),
         of: "one round on both sides together",
         scenarios: SCENARIOS,
+        promised: &[],
         run,
     };
     counted.main()

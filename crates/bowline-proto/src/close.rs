@@ -60,6 +60,8 @@ impl fmt::Display for CloseReason {
 pub enum PeerFault {
     /// It didn't finish the handshake in time.
     HandshakeTimeout,
+    /// It began a frame and didn't finish it in time.
+    UnfinishedFrame,
     /// A frame beyond the limit.
     OversizedFrame {
         /// Its bytes, as far as they are known.
@@ -85,6 +87,7 @@ impl PeerFault {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::HandshakeTimeout => "handshake timeout",
+            Self::UnfinishedFrame => "unfinished frame",
             Self::OversizedFrame { .. } => "oversized frame",
             Self::Codec(_) => "bad framing",
             Self::Initialize => "second initialize",
@@ -99,6 +102,7 @@ impl fmt::Display for PeerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HandshakeTimeout => f.write_str("no handshake in time"),
+            Self::UnfinishedFrame => f.write_str("a frame that was not finished in time"),
             Self::OversizedFrame { size } => write!(f, "a frame of {size} bytes"),
             Self::Codec(fault) => fault.fmt(f),
             Self::Initialize => f.write_str("a server must not send initialize"),

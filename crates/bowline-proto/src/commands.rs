@@ -53,6 +53,16 @@ impl CallRequest {
         self
     }
 
+    /// Other parameters, as for [`new`](Self::new).
+    pub fn set_body(&mut self, body: impl Into<Bytes>) {
+        self.body = body.into();
+    }
+
+    /// Other entries of `_meta`, in place of those that it has.
+    pub fn set_meta(&mut self, meta: Option<RequestMeta>) {
+        self.meta = meta;
+    }
+
     /// Asks the peer to report progress.
     #[must_use]
     pub fn wants_progress(mut self) -> Self {

@@ -91,6 +91,11 @@ impl Config {
         self
     }
 
+    /// What the client can do, to add to it.
+    pub fn declared(&mut self) -> &mut ClientCapabilities {
+        &mut self.capabilities
+    }
+
     /// The revisions that may be spoken. Default: all. With none every connection fails.
     pub fn revisions(&mut self, revisions: Revisions) -> &mut Self {
         self.revisions = revisions;
@@ -130,11 +135,16 @@ impl Config {
     }
 
     /// How long the server may take to say its first byte, before the time of the handshake
-    /// begins. Default: none, the handshake begins at once. For a child process 60 s are
-    /// right: package runners install first.
+    /// begins. Default: none, the handshake begins at once, unless the transport knows better.
+    /// For a child process 60 s are right: package runners install first.
     pub fn startup_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
         self.startup_timeout = timeout;
         self
+    }
+
+    /// How long the server may take to say its first byte.
+    pub fn usual_startup_timeout(&self) -> Option<Duration> {
+        self.startup_timeout
     }
 
     /// How long `server/discover` may stay unanswered before `initialize` is tried, too.

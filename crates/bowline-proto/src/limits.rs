@@ -24,7 +24,9 @@ pub struct Limits {
     pub(crate) max_queued: usize,
     pub(crate) max_queued_bytes: usize,
     pub(crate) max_peer_requests: usize,
+    pub(crate) max_peer_request_bytes: usize,
     pub(crate) max_peer_id_bytes: usize,
+    pub(crate) max_subscriptions: usize,
     pub(crate) max_batch: usize,
     pub(crate) max_undelivered: usize,
     pub(crate) stall_timeout: Duration,
@@ -44,7 +46,9 @@ impl Limits {
             max_queued: 1000,
             max_queued_bytes: 64 * 1024 * 1024,
             max_peer_requests: 1024,
+            max_peer_request_bytes: 64 * 1024 * 1024,
             max_peer_id_bytes: 1024 * 1024,
+            max_subscriptions: 64,
             max_batch: 1000,
             max_undelivered: 64 * 1024 * 1024,
             stall_timeout: Duration::from_secs(30),
@@ -55,10 +59,12 @@ impl Limits {
     }
 
     /// The defaults of a server: it answers a frame that is too large with an error and
-    /// goes on, where a client gives the connection up.
+    /// goes on, where a client gives the connection up. And it keeps less for a client that
+    /// doesn't read, since it may have many.
     pub fn server() -> Self {
         let mut limits = Self::client();
         limits.frames.oversize = Oversize::Skip;
+        limits.max_queued_bytes = 4 * 1024 * 1024;
         limits
     }
 
@@ -97,9 +103,9 @@ impl Limits {
     }
 
     /// Bytes that may wait to be sent: of our messages, and once more of the answers that
-    /// we owe. Default 64 MiB each, which is also what they cost. A message beyond it is
-    /// refused unless it has the queue to itself; while the answers are beyond it nothing
-    /// is read.
+    /// we owe. Default 64 MiB each, which is also what they cost; 4 MiB on a server. A message
+    /// beyond it is refused unless it has the queue to itself; while the answers are beyond it
+    /// nothing is read, and the last of them may be as large as a frame.
     pub fn max_queued_bytes(&mut self, limit: usize) -> &mut Self {
         self.max_queued_bytes = limit;
         self
@@ -113,11 +119,28 @@ impl Limits {
         self
     }
 
+    /// Bytes of the parameters of requests that are being handled. Default 64 MiB; they can
+    /// cost twice that, since what is read grows by doubling. Beyond it a request is answered
+    /// "busy", unless it is the only one.
+    pub fn max_peer_request_bytes(&mut self, limit: usize) -> &mut Self {
+        self.max_peer_request_bytes = limit;
+        self
+    }
+
     /// Bytes of the ids of requests that are being handled, which a peer chooses. Default
     /// 1 MiB: a thousand ids of a kilobyte. They are held twice. Beyond it a request is
     /// answered "busy", and one whose id alone is larger is refused for good.
     pub fn max_peer_id_bytes(&mut self, limit: usize) -> &mut Self {
         self.max_peer_id_bytes = limit;
+        self
+    }
+
+    /// Subscriptions of the stateless era that the peer may have open. They wait for as long
+    /// as it likes, so they have a limit of their own. Default 64; the next one is answered
+    /// "busy". What they cost is bounded by
+    /// [`SessionConfig::max_watched`](crate::server::SessionConfig::max_watched).
+    pub fn max_subscriptions(&mut self, limit: usize) -> &mut Self {
+        self.max_subscriptions = limit;
         self
     }
 
@@ -177,6 +200,8 @@ impl Limits {
     pub(crate) fn of_requests(&self) -> RequestLimits {
         RequestLimits {
             count: self.max_peer_requests,
+            bytes: self.max_peer_request_bytes,
+            subscriptions: self.max_subscriptions,
             id_bytes: self.max_peer_id_bytes,
         }
     }

@@ -98,6 +98,8 @@ pub(crate) struct Negotiation {
     asked: Option<Revision>,
     /// How `initialize` failed while the probe was open: there is nothing else to try.
     failed: Option<NegotiationError>,
+    /// What the probe found while `initialize` was on its way: what counts if that fails.
+    discovered: Option<Box<Agreement>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +138,7 @@ impl Negotiation {
             has_retried: false,
             asked: stateless,
             failed: None,
+            discovered: None,
         };
         (negotiation, step)
     }
@@ -165,7 +168,7 @@ impl Negotiation {
     }
 
     /// The server answered the probe.
-    pub(crate) fn on_discover(&mut self, result: DiscoverResult) -> Step {
+    pub(crate) fn on_discover(&mut self, result: DiscoverResult, has_initialized: bool) -> Step {
         match self.state {
             State::Probing(_)
             | State::Initializing {
@@ -178,8 +181,15 @@ impl Negotiation {
         }
         let common = self.in_common(&result.supported_versions);
         if let Some(revision) = common.intersection(Era::Stateless.revisions()).newest() {
+            let agreement = Box::new(discovered(revision, result));
+            if has_initialized && self.has_sent_initialize() {
+                // A server of both eras may take `initialize` for what the client has chosen,
+                // as one of the official TypeScript SDK does.
+                self.discovered = Some(agreement);
+                return self.without_probe();
+            }
             self.state = State::Done;
-            return Step::Agreed(Box::new(discovered(revision, result)));
+            return Step::Agreed(agreement);
         }
         match (newest_handshake(common), self.state) {
             // An `initialize` is on its way already.
@@ -214,7 +224,8 @@ impl Negotiation {
     }
 
     /// The probe has no answer yet. It may be a slow server, or one that never answers
-    /// what it doesn't know: `initialize` goes out, and the first success of the two counts.
+    /// what it doesn't know: `initialize` goes out, and its answer counts. Only if that is an
+    /// error does the answer to the probe, whenever it comes.
     pub(crate) fn on_probe_timeout(&mut self) -> Step {
         match self.state {
             State::Probing(_) => self.fall_back(true),
@@ -239,7 +250,10 @@ impl Negotiation {
                     instructions: result.instructions,
                 }))
             }
-            None => self.fail(no_common(self.ours, &[result.protocol_version])),
+            None => {
+                let error = no_common(self.ours, &[result.protocol_version]);
+                self.fail_initialize(false, error)
+            }
         }
     }
 
@@ -268,6 +282,10 @@ impl Negotiation {
     }
 
     fn fail_initialize(&mut self, probe_is_open: bool, error: NegotiationError) -> Step {
+        if let Some(agreement) = self.discovered.take() {
+            self.state = State::Done;
+            return Step::Agreed(agreement);
+        }
         let may_succeed = !error.is_permanent() && probe_is_open;
         match self.asked.filter(|_| may_succeed) {
             Some(asked) => {

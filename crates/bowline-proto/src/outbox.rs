@@ -207,6 +207,11 @@ impl Outbox {
         self.enqueue(account, transmit)
     }
 
+    /// Whether it has not left.
+    pub(crate) fn holds(&self, ticket: Ticket) -> bool {
+        self.queue.contains(ticket)
+    }
+
     /// Takes back what has not left.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
         let transmit = self.queue.remove(ticket)?;

@@ -19,6 +19,9 @@ pub enum Outcome {
         /// How long it took.
         elapsed: Duration,
     },
+    /// Because the session in which it was about to be made has no words for it: see
+    /// [`Fit`](crate::link::Fit). The peer has seen nothing of it.
+    Unsupported(String),
     /// Because it was no longer wanted.
     Cancelled,
     /// Because the server ended the session.
@@ -54,6 +57,7 @@ impl Outcome {
             Self::Result(_) => "result",
             Self::Error(_) => "error",
             Self::TimedOut { .. } => "timed_out",
+            Self::Unsupported(_) => "unsupported",
             Self::Cancelled => "cancelled",
             Self::CancelledByServer => "cancelled_by_server",
             Self::Invalid(_) => "invalid",
@@ -71,7 +75,9 @@ impl Outcome {
             Self::Error(error) => {
                 error.message.len() + error.data.as_ref().map_or(0, |data| data.as_str().len())
             }
-            Self::Invalid(reason) | Self::Lost { reason, .. } => reason.len(),
+            Self::Unsupported(reason) | Self::Invalid(reason) | Self::Lost { reason, .. } => {
+                reason.len()
+            }
             Self::TimedOut { .. }
             | Self::Cancelled
             | Self::CancelledByServer

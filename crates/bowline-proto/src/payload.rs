@@ -9,6 +9,9 @@ use bytes::Bytes;
 /// A frame that is larger is not kept for the sake of a small part.
 const WASTE: usize = 4096;
 
+/// What is larger is a good part of the chunk that it was read with.
+const LARGE: usize = 64 * 1024;
+
 /// A JSON object as text: a slice of the frame that it came in, or what was encoded to be
 /// sent. Cloning it copies nothing.
 ///
@@ -97,10 +100,10 @@ impl Payload {
         })
     }
 
-    /// A part of a frame that may be kept for long, and beside many others: a small one is
-    /// copied, since a slice keeps all that was read together with it.
+    /// A part of a frame that may be kept for long, and beside many others: one that is not
+    /// large is copied, since a slice keeps all that was read together with it.
     pub(crate) fn kept_part(frame: &Bytes, part: JsonRef<'_>) -> Self {
-        match part.as_str().len() < WASTE {
+        match part.as_str().len() < LARGE {
             true => Self(Bytes::copy_from_slice(part.as_str().as_bytes())),
             false => Self::part(frame, part),
         }
@@ -175,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_part_is_copied_when_it_would_waste_or_is_none() {
-        let text = format!(r#"{{"x":"{}","params":{{"a":1}}}}"#, "y".repeat(WASTE));
+        let text = format!(r#"{{"x":"{}","params":{{"a":1}}}}"#, "y".repeat(LARGE));
         let frame = Bytes::from(text);
         let is_shared = |payload: &Payload| {
             let frame = frame.as_ptr() as usize..frame.as_ptr() as usize + frame.len();

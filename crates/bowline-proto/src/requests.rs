@@ -38,8 +38,25 @@ impl fmt::Display for RequestKey {
 pub(crate) struct RequestLimits {
     /// Handlers that run.
     pub(crate) count: usize,
+    /// Bytes of their requests' parameters.
+    pub(crate) bytes: usize,
+    /// Subscriptions, which have no handler.
+    pub(crate) subscriptions: usize,
     /// Bytes of their requests' ids.
     pub(crate) id_bytes: usize,
+}
+
+/// A request that has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrival {
+    /// Where it came from.
+    pub(crate) stream: Option<StreamId>,
+    /// How long its handler may take.
+    pub(crate) timeout: Option<Duration>,
+    /// Bytes of its parameters, where they are kept.
+    pub(crate) bytes: usize,
+    /// It waits for what may happen, and not for a handler.
+    pub(crate) is_subscription: bool,
 }
 
 /// A request of the peer.
@@ -52,6 +69,8 @@ pub(crate) struct PeerRequest {
     /// Whether it is of the stateless era, in which the peer is not asked back.
     pub(crate) is_stateless: bool,
     deadline: Option<Instant>,
+    bytes: usize,
+    is_subscription: bool,
     may_be_answered: bool,
 }
 
@@ -75,6 +94,8 @@ pub(crate) struct Requests {
     open: Open,
     deadlines: BTreeSet<(Instant, RequestKey)>,
     next: u64,
+    bytes: usize,
+    subscriptions: usize,
     id_bytes: usize,
 }
 
@@ -87,18 +108,14 @@ impl Requests {
             open: Open::default(),
             deadlines: BTreeSet::new(),
             next: first,
+            bytes: 0,
+            subscriptions: 0,
             id_bytes: 0,
         }
     }
 
     /// Lets a request in, if there is room for it.
-    pub(crate) fn admit(
-        &mut self,
-        now: Instant,
-        id: RequestId,
-        stream: Option<StreamId>,
-        timeout: Option<Duration>,
-    ) -> Admission {
+    pub(crate) fn admit(&mut self, now: Instant, id: RequestId, arrival: Arrival) -> Admission {
         let size = size_of_id(&id);
         if self.open.get(&id).is_some() {
             return Admission::Duplicate;
@@ -106,34 +123,55 @@ impl Requests {
         if size > self.limits.id_bytes {
             return Admission::IdTooLong;
         }
-        let has_room =
-            self.handled.len() < self.limits.count && self.id_bytes + size <= self.limits.id_bytes;
-        if !has_room && !defect::is(Defect::UnboundedRequests) {
+        if !self.has_room(size, arrival) && !defect::is(Defect::UnboundedRequests) {
             return Admission::Busy;
         }
         let key = RequestKey(self.next);
         self.next += 1;
         self.id_bytes += size;
-        let deadline = timeout.map(|timeout| now + timeout);
+        self.bytes += arrival.bytes;
+        self.subscriptions += usize::from(arrival.is_subscription);
+        let deadline = arrival.timeout.map(|timeout| now + timeout);
         self.deadlines
             .extend(deadline.map(|deadline| (deadline, key)));
         self.open.insert(&id, key);
         let request = PeerRequest {
             id,
-            stream,
+            stream: arrival.stream,
             started: now,
             is_stateless: false,
             deadline,
+            bytes: arrival.bytes,
+            is_subscription: arrival.is_subscription,
             may_be_answered: true,
         };
         self.handled.insert(key, request);
         Admission::Admitted(key)
     }
 
+    /// Whether another one fits. The only one always does: a frame has a limit of its own.
+    fn has_room(&self, id_bytes: usize, arrival: Arrival) -> bool {
+        let limits = &self.limits;
+        let has_place = match arrival.is_subscription {
+            true => {
+                // Those that were given up are counted until they are let go.
+                let all = self.handled.len();
+                self.subscriptions < limits.subscriptions
+                    && all < limits.count + limits.subscriptions
+            }
+            false => self.handled.len() - self.subscriptions < limits.count,
+        };
+        has_place
+            && self.id_bytes + id_bytes <= limits.id_bytes
+            && (self.bytes == 0 || self.bytes + arrival.bytes <= limits.bytes)
+    }
+
     /// The handler is done. The request, when it may be answered.
     pub(crate) fn finish(&mut self, key: RequestKey) -> Option<PeerRequest> {
         let request = self.handled.remove(key)?;
         self.id_bytes -= size_of_id(&request.id);
+        self.bytes -= request.bytes;
+        self.subscriptions -= usize::from(request.is_subscription);
         self.close(key, &request);
         request.may_be_answered.then_some(request)
     }
@@ -171,6 +209,8 @@ impl Requests {
         };
         self.close(key, &request);
         request.may_be_answered = false;
+        // A subscription has no handler that would have to be done first.
+        self.subscriptions -= usize::from(std::mem::take(&mut request.is_subscription));
         self.handled.insert(key, request);
     }
 
@@ -269,13 +309,22 @@ mod tests {
     fn requests() -> Requests {
         let limits = RequestLimits {
             count: 2,
+            bytes: 100,
+            subscriptions: 1,
             id_bytes: 8,
         };
         Requests::new(limits, 1)
     }
 
     fn admit(requests: &mut Requests, id: impl Into<RequestId>) -> Admission {
-        requests.admit(Instant::START, id.into(), None, None)
+        requests.admit(Instant::START, id.into(), Arrival::default())
+    }
+
+    fn within(timeout: Duration) -> Arrival {
+        Arrival {
+            timeout: Some(timeout),
+            ..Arrival::default()
+        }
     }
 
     fn key(admission: Admission) -> RequestKey {
@@ -332,8 +381,8 @@ mod tests {
     #[test]
     fn deadlines_come_in_their_order() {
         let mut requests = requests();
-        let late = requests.admit(Instant::START, 1.into(), None, Some(2 * SECOND));
-        let soon = requests.admit(Instant::START, 2.into(), None, Some(SECOND));
+        let late = requests.admit(Instant::START, 1.into(), within(2 * SECOND));
+        let soon = requests.admit(Instant::START, 2.into(), within(SECOND));
         let (late, soon) = (key(late), key(soon));
         assert_eq!(requests.next_deadline(), Some(Instant::START + SECOND));
         assert_eq!(requests.overdue(Instant::START), None);

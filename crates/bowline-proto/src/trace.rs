@@ -90,6 +90,7 @@ pub(crate) fn call_stop(side: Side, request: u64, duration: Duration, outcome: &
             code = error.code
         ),
         Outcome::TimedOut { .. }
+        | Outcome::Unsupported(_)
         | Outcome::Cancelled
         | Outcome::CancelledByServer
         | Outcome::Invalid(_)

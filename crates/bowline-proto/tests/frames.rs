@@ -247,6 +247,24 @@ fn a_large_frame_leaves_no_large_buffer_behind() {
     assert!(decoder.capacity() <= 64 * 1024, "{}", decoder.capacity());
 }
 
+#[test]
+fn a_small_frame_does_not_keep_the_large_one_before_it() {
+    let large = format!("[{}]", "1,".repeat(100_000) + "1");
+    let framed = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    let lines = format!("{large}\n[2]\n");
+    let lengths = framed(&large) + &framed("[2]");
+    for stream in [lines, lengths] {
+        let mut decoder = FrameDecoder::new(FrameLimits::default());
+        decoder.push(stream.as_bytes());
+        let Some(Decoded::Frame(first)) = decoder.poll() else {
+            panic!("a frame is there");
+        };
+        let second = decoder.poll();
+        assert_eq!(second, Some(Decoded::Frame("[2]".into())));
+        assert!(first.len() == large.len() && first.is_unique());
+    }
+}
+
 // proves: F-FR-18
 #[test]
 fn content_length_is_detected_and_its_faults_are_named() {

@@ -1,13 +1,16 @@
 //! A link over many lives and with many calls: what a table or a transcript can't show.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bowline_proto::link::{
-    Action, CallKey, Life, LinkCall, LinkConfig, LinkEvent, OpenError, State, Stop,
+    Action, CallKey, Fit, Life, LinkCall, LinkConfig, LinkEvent, OpenError, State, Stop, Terms,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Revisions};
+use bytes::Bytes;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -255,4 +258,64 @@ fn a_request_of_an_earlier_life_is_not_answered() {
     let answer = bowline_proto::Payload::EMPTY;
     assert!(link.respond(at(41), old, answer.clone()).is_err());
     assert!(link.respond(at(41), new, answer).is_ok());
+}
+
+/// Says a call in the words of its session, and refuses to say it more than `most` times.
+#[derive(Debug)]
+struct Words {
+    said: AtomicU32,
+    most: u32,
+}
+
+impl Fit for Words {
+    fn fit(&self, terms: &Terms<'_>, request: &mut CallRequest) -> Result<(), String> {
+        let said = self.said.fetch_add(1, Ordering::Relaxed) + 1;
+        if said > self.most {
+            return Err("no words".to_owned());
+        }
+        let revision = terms.agreement().revision;
+        assert_eq!(terms.task_support("x"), None);
+        request.set_body(format!("\"said\":{said},\"in\":\"{revision}\""));
+        Ok(())
+    }
+}
+
+// proves: PV-5
+#[test]
+fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
+    let (mut link, life) = link(|_| {});
+    let call = |most| {
+        let said = AtomicU32::new(0);
+        let request = CallRequest::new("x", Bytes::from_static(b"\"said\":0"));
+        let call = LinkCall::new(request).wait_for_ready().idempotent();
+        call.fitted_by(Arc::new(Words { said, most }))
+    };
+    let never = link.call(at(0), call(0)).expect("it waits");
+    let once = link.call(at(0), call(1)).expect("it waits");
+    let twice = link.call(at(0), call(2)).expect("it waits");
+    agree(&mut link, at(1), life);
+    let sent = |link: &mut Link| -> Vec<String> {
+        let all = std::iter::from_fn(|| link.poll_transmit());
+        let texts = all.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
+        texts.filter(|it| it.contains("said")).collect()
+    };
+    let first = sent(&mut link);
+    assert_eq!(first.len(), 2, "{first:?}");
+    let words = r#""said":1,"in":"2025-11-25""#;
+    assert!(first.iter().all(|it| it.contains(words)), "{first:?}");
+    link.handle_lost(at(2), life, "gone");
+    link.reconnect_now(at(2));
+    let life = opening(&mut link).expect("it is opened again");
+    agree(&mut link, at(3), life);
+    let second = sent(&mut link);
+    assert_eq!(second.len(), 1, "{second:?}");
+    assert!(second[0].contains(r#""said":2"#), "{second:?}");
+    let ended = std::iter::from_fn(|| link.poll_event()).filter_map(|event| match event {
+        LinkEvent::Ended { call, outcome } => Some((call, outcome)),
+        _ => None,
+    });
+    let no_words = || Outcome::Unsupported("no words".to_owned());
+    let expected = vec![(never, no_words()), (once, no_words())];
+    assert_eq!(ended.collect::<Vec<_>>(), expected);
+    assert_eq!(link.pending(), 1, "call {twice} is with the server");
 }

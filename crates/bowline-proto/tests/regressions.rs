@@ -159,7 +159,7 @@ fn every_kind_of_nonsense_counts() {
     assert!(client.is_ready());
 }
 
-/// The first success of the two decides, whatever becomes of the other.
+/// An error to one of the two leaves the other.
 #[test]
 fn a_failed_handshake_leaves_the_other_one() {
     let mut client = client(|_| {});

@@ -95,7 +95,12 @@ pub(crate) fn told(event: &LinkEvent) -> String {
         } => format!("request {request}: {method}"),
         LinkEvent::RequestCancelled(request) => format!("request {request} cancelled"),
         LinkEvent::Notification { method, .. } => format!("notified: {method}"),
-        LinkEvent::SubscriptionGap(key) => format!("gap in subscription {key}"),
+        LinkEvent::SubscriptionOpened { subscription, .. } => {
+            format!("subscription {subscription} is open")
+        }
+        LinkEvent::SubscriptionGap { subscription, .. } => {
+            format!("gap in subscription {subscription}")
+        }
         LinkEvent::SubscriptionEnded {
             subscription,
             outcome,

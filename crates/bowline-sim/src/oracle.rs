@@ -275,7 +275,9 @@ impl Oracle {
             LinkEvent::Notification { params, .. } => {
                 self.find(params.as_ref().map_or(0, |params| params.as_str().len()));
             }
-            LinkEvent::SubscriptionGap(_) | LinkEvent::SubscriptionEnded { .. } => {}
+            LinkEvent::SubscriptionOpened { .. }
+            | LinkEvent::SubscriptionGap { .. }
+            | LinkEvent::SubscriptionEnded { .. } => {}
             _ => self.violated("an event that no driver knows"),
         }
     }
@@ -347,6 +349,7 @@ impl Oracle {
                 self.owed_cancels.extend(owed);
             }
             Outcome::CancelledByServer
+            | Outcome::Unsupported(_)
             | Outcome::Invalid(_)
             | Outcome::TooLarge { .. }
             | Outcome::Backpressure { .. }

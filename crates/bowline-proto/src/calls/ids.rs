@@ -12,8 +12,17 @@ impl CallId {
     /// The greatest id that every JSON parser reads exactly: 2^53 − 1.
     pub const MAX: Self = Self((1 << 53) - 1);
 
-    pub(crate) const fn from_number(number: u64) -> Self {
-        Self(number)
+    /// The id that a peer names, whether we have made it or not.
+    ///
+    /// Our ids are integers. One that comes back as a string of the same digits can only
+    /// be meant as it, so it counts (some peers do that).
+    pub(crate) fn named(id: &RequestId) -> Option<Self> {
+        let number = match id.as_str() {
+            Some(digits) if !digits.starts_with(['0', '+']) => digits.parse().ok(),
+            Some(_) => None,
+            None => id.as_i64().and_then(|id| u64::try_from(id).ok()),
+        };
+        number.map(Self)
     }
 
     /// The id as a number.

@@ -206,6 +206,17 @@ impl<T> Calls<T> {
         })
     }
 
+    /// Takes the end of its time from a call. Whether there is such a call.
+    pub(crate) fn lift_timeouts(&mut self, id: CallId) -> bool {
+        self.change(id, |call| {
+            call.timeouts = Timeouts::UNLIMITED;
+            call.idle = Idle::Running {
+                until: Instant::NEVER,
+            };
+            call.total = Instant::NEVER;
+        })
+    }
+
     /// A handler of ours begins to work for a call: the peer waits for us.
     pub(crate) fn pause(&mut self, now: Instant, id: CallId) -> bool {
         self.change(id, |call| {
@@ -240,16 +251,8 @@ impl<T> Calls<T> {
     }
 
     /// What the id of an answer is to us.
-    ///
-    /// Our ids are integers. One that comes back as a string of the same digits can only
-    /// be meant as it, so it counts (some peers do that).
     pub(crate) fn find(&mut self, now: Instant, id: &RequestId, counter: &IdCounter) -> Found {
-        let number = match id.as_str() {
-            Some(digits) if !digits.starts_with(['0', '+']) => digits.parse().ok(),
-            Some(_) => None,
-            None => id.as_i64().and_then(|id| u64::try_from(id).ok()),
-        };
-        let Some(id) = number.map(CallId).filter(|id| counter.has_issued(*id)) else {
+        let Some(id) = CallId::named(id).filter(|id| counter.has_issued(*id)) else {
             return Found::Unknown;
         };
         if self.pending.contains(id) {

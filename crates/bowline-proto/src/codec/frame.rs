@@ -6,7 +6,7 @@ use memchr::memchr;
 use super::hunter::IdHunter;
 use super::kinds::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 use super::length::{MAX_HEADERS, header_block, looks_like_header};
-use super::{BOM, shrink};
+use super::{BOM, shrink, shrink_after};
 
 /// Cuts a byte stream into frames.
 ///
@@ -144,6 +144,11 @@ impl FrameDecoder {
         matches!(self.state, State::Skipping(_))
     }
 
+    /// Whether a part of a frame has come, and the rest has not.
+    pub fn is_inside(&self) -> bool {
+        !self.buffer.is_empty() || matches!(self.state, State::Body { .. })
+    }
+
     /// Byte order marks that were found at the start of later lines, and dropped.
     pub fn stray_boms(&self) -> u64 {
         self.stray_boms
@@ -198,7 +203,7 @@ impl FrameDecoder {
         self.searched = 0;
         let mut line = self.buffer.split_to(end + 1);
         line.truncate(end);
-        shrink(&mut self.buffer);
+        shrink_after(&mut self.buffer, end);
         let line = line.freeze();
         if line.strip_suffix(b"\r").unwrap_or(&line).len() > self.limits.frame {
             return self.refuse(&line);
@@ -270,7 +275,7 @@ impl FrameDecoder {
         }
         self.state = State::Reading;
         let frame = self.buffer.split_to(length).freeze();
-        shrink(&mut self.buffer);
+        shrink_after(&mut self.buffer, length);
         Step::Give(Decoded::Frame(frame))
     }
 
@@ -323,7 +328,7 @@ impl FrameDecoder {
             return Step::Give(self.stop(CodecFault::EndlessFrame));
         }
         drop(bytes);
-        shrink(&mut self.buffer);
+        shrink_after(&mut self.buffer, here);
         if !is_done {
             return Step::Wait;
         }

@@ -26,8 +26,17 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A buffer that is larger than this and empty is given back.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-/// Gives back what a large frame left behind. A buffer without room may be the end of a
-/// large one, which it would keep alive.
+/// Gives back what a large frame left behind: a small one that follows it would keep it
+/// alive.
+fn shrink_after(buffer: &mut BytesMut, frame: usize) {
+    // No more is copied than was read of the frame.
+    if frame > KEPT_CAPACITY && buffer.len() <= frame {
+        *buffer = BytesMut::from(&**buffer);
+    }
+    shrink(buffer);
+}
+
+/// Gives back an empty buffer that is large. One without room may be the end of a large one.
 fn shrink(buffer: &mut BytesMut) {
     if buffer.is_empty() && (buffer.capacity() > KEPT_CAPACITY || buffer.capacity() == 0) {
         *buffer = BytesMut::new();

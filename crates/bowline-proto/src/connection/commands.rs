@@ -1,10 +1,10 @@
 //! What the application wants: calls, notifications, answers, cancellation.
 
-use bowline_types::{Era, ErrorObject, Method};
+use bowline_types::{Era, ErrorObject, Method, RequestId};
 use bytes::Bytes;
 
 use super::{Connection, Phase};
-use crate::calls::CallId;
+use crate::calls::{CallId, Found};
 use crate::commands::{CallError, CallRequest, NotifyError, RespondError};
 use crate::endpoint::CallContext;
 use crate::payload::Payload;
@@ -112,6 +112,19 @@ impl Connection {
         } else {
             self.end.calls.resume(now, call)
         }
+    }
+
+    /// The call of ours that waits and is named by `id`: as an answer names it.
+    pub(crate) fn waiting_call(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
+        match self.end.calls.find(now, id, &self.end.counter) {
+            Found::Pending(call) => Some(call),
+            Found::GivenUp | Found::Ended | Found::Unknown => None,
+        }
+    }
+
+    /// The server has confirmed a subscription: from now on it lasts until somebody ends it.
+    pub(crate) fn confirm_subscription(&mut self, call: CallId) {
+        self.end.calls.lift_timeouts(call);
     }
 
     /// The number of the session that calls carry from now on, or none.

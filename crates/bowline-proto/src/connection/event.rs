@@ -21,7 +21,8 @@ pub enum Event {
         /// How.
         outcome: Outcome,
     },
-    /// A call made progress.
+    /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
+    /// become a task: see [`Connection::forget_progress`](super::Connection::forget_progress).
     Progress {
         /// The call.
         call: CallId,

@@ -16,6 +16,7 @@ use crate::defect::{self, Defect};
 use crate::endpoint::{Answered, Purpose, or_newest};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
+use crate::requests::Arrival;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
@@ -64,7 +65,7 @@ impl Connection {
                     Found::GivenUp | Found::Ended | Found::Unknown => None,
                 }
             }
-            (Some(_), About::Request) => None,
+            (Some(_), About::Request | About::Notification) => None,
             (None, _) => stream,
         };
         if let Some(call) = answered {
@@ -102,6 +103,7 @@ impl Connection {
         };
         self.end.regain_nonsense();
         let outcome = Outcome::Result(Payload::part(frame, success.result));
+        self.note_task(call, &waiting, success.result);
         self.end.conclude(now, call, &waiting, outcome);
         if defect::is(Defect::SecondAnswer) && waiting.tag.purpose == Purpose::User {
             let timeouts = self.config.call_timeouts;
@@ -176,14 +178,19 @@ impl Connection {
             // Spec, basic/lifecycle: nothing but pings before the handshake is done.
             return self.violation(now, "a request before the handshake is done");
         }
-        let Some(request) = self.end.admit(now, id, method, None, None) else {
+        let params = params.map(|params| self.end.taken(frame, params));
+        let arrival = Arrival {
+            bytes: params.as_ref().map_or(0, Payload::len),
+            ..Arrival::default()
+        };
+        let Some(request) = self.end.admit(now, id, method, arrival) else {
             return;
         };
         self.end.regain_nonsense();
         self.end.tell(Event::Request {
             request,
             method: (&**method).into(),
-            params: params.map(|params| Payload::part(frame, params)),
+            params,
         });
     }
 
@@ -234,9 +241,13 @@ impl Connection {
     }
 
     fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<JsonRef<'_>>) {
-        let call = params.and_then(|params| self.end.progressing(now, params));
+        let call = params.and_then(|params| {
+            let call = self.end.progressing(now, params);
+            call.or_else(|| self.reporting_task(params))
+        });
         match (call, params) {
             (Some(call), Some(params)) => {
+                // One that has become a task has no time of its own any more.
                 self.end.calls.progress(now, call);
                 self.end.regain_nonsense();
                 let params = Payload::kept_part(frame, params);

@@ -3,7 +3,7 @@
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::wire::Members as _;
-use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire};
+use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire, tasks};
 use bytes::Bytes;
 
 use super::{Connection, Event, Phase, StreamEnd};
@@ -145,12 +145,14 @@ impl Connection {
         purpose: Purpose,
         answer: Result<JsonRef<'_>, Option<ErrorObject>>,
     ) {
+        // Looked for among all calls, so for the probe alone.
+        let has_initialized = purpose == Purpose::Discover && self.initialize_has_left();
         let Phase::Negotiating { negotiation, .. } = &mut self.phase else {
             return;
         };
         let step = match (purpose, answer) {
             (Purpose::Discover, Ok(result)) => match DiscoverResult::from_json(result.as_str()) {
-                Ok(result) => negotiation.on_discover(result),
+                Ok(result) => negotiation.on_discover(result, has_initialized),
                 Err(_) => negotiation.on_discover_error(None),
             },
             (Purpose::Discover, Err(error)) => negotiation.on_discover_error(error),
@@ -166,6 +168,15 @@ impl Connection {
             (Purpose::User | Purpose::Keepalive, _) => return,
         };
         self.advance(now, step);
+    }
+
+    /// Whether the server may have seen an `initialize` that waits for its answer.
+    fn initialize_has_left(&self) -> bool {
+        let calls = &self.end.calls;
+        let is_it = |tag: &Tag| tag.purpose == Purpose::Initialize;
+        let waiting = calls.first_that(is_it).and_then(|call| calls.get(call));
+        let ticket = waiting.map(|waiting| waiting.tag.ticket);
+        ticket.is_some_and(|ticket| ticket.is_none_or(|it| !self.end.outbox.holds(it)))
     }
 
     fn advance(&mut self, now: Instant, step: Step) {
@@ -308,9 +319,12 @@ impl Connection {
     }
 
     fn initialize_body(&self, revision: Revision) -> Bytes {
+        let mut capabilities = self.config.capabilities.clone();
+        // Tasks are a part of 2025-11-25 itself, and the extension means nothing in it.
+        capabilities.remove_extension(tasks::EXTENSION);
         let params = InitializeParams::new(
             revision.as_str(),
-            self.config.capabilities.clone(),
+            capabilities,
             self.config.client_info.clone(),
         );
         let mut body = Vec::new();
@@ -351,6 +365,7 @@ fn outcome_of(reason: &CloseReason, sent: Sent) -> Outcome {
         CloseReason::Peer(fault @ PeerFault::Initialize) => Outcome::Invalid(fault.to_string()),
         CloseReason::Peer(
             PeerFault::HandshakeTimeout
+            | PeerFault::UnfinishedFrame
             | PeerFault::Codec(_)
             | PeerFault::Nonsense
             | PeerFault::Silent { .. },

@@ -11,6 +11,7 @@ mod event;
 mod headers;
 mod inbound;
 mod lifecycle;
+mod reporting;
 mod streams;
 
 use bowline_types::{Era, RequestId, Revision};
@@ -28,6 +29,8 @@ use crate::requests::RequestKey;
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Side;
+
+use reporting::Reporting;
 
 pub use event::Event;
 pub use headers::MessageHeaders;
@@ -49,6 +52,8 @@ pub struct Connection {
     request_meta: Bytes,
     /// It ended while only the probe had been sent.
     was_probing: bool,
+    /// Calls that have become tasks and wanted progress, which goes on.
+    reporting: Reporting,
 }
 
 #[derive(Debug)]
@@ -100,6 +105,7 @@ impl Connection {
             session_tag: None,
             request_meta: Bytes::new(),
             was_probing: false,
+            reporting: Reporting::new(config.limits.max_pending),
             config,
         }
     }
@@ -271,6 +277,9 @@ impl Connection {
             Some(Stall::Skipping) => {
                 let fault = PeerFault::Codec(CodecFault::EndlessFrame);
                 self.close_with(now, CloseReason::Peer(fault));
+            }
+            Some(Stall::Unfinished) => {
+                self.close_with(now, CloseReason::Peer(PeerFault::UnfinishedFrame));
             }
         }
     }

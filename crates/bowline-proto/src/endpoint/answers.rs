@@ -1,9 +1,8 @@
 //! Requests of the peer: admitted, answered, refused, given up.
 
-use std::time::Duration;
-
 use bowline_types::envelope::About;
-use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, RequestId, Revision};
+use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, JsonRef, RequestId, Revision};
+use bytes::Bytes;
 
 use super::Endpoint;
 use crate::codec::TooLarge;
@@ -12,7 +11,7 @@ use crate::defect::{self, Defect};
 use crate::events::Tell;
 use crate::outbox::StreamId;
 use crate::payload::Payload;
-use crate::requests::{Admission, RequestKey};
+use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
@@ -20,17 +19,29 @@ use crate::trace::{self, Direction};
 const INTERNAL_ERROR: i64 = -32603;
 const INVALID_REQUEST: i64 = -32600;
 
+/// Requests that may keep alive what was read together with them.
+const FEW: usize = 64;
+
 impl<E: Tell> Endpoint<E> {
+    /// The parameters of a request, for its handler: a slice of what was read. When many
+    /// are being handled small ones are copied, since a slice keeps a whole chunk, and a
+    /// peer could let one of each chunk hang.
+    pub(crate) fn taken(&self, frame: &Bytes, params: JsonRef<'_>) -> Payload {
+        match self.requests.len() < FEW {
+            true => Payload::part(frame, params),
+            false => Payload::kept_part(frame, params),
+        }
+    }
+
     /// Lets a request in, or refuses it. Its key, when a handler shall see it.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
         id: &RequestId,
         method: &str,
-        stream: Option<StreamId>,
-        timeout: Option<Duration>,
+        arrival: Arrival,
     ) -> Option<RequestKey> {
-        let error = match self.requests.admit(now, id.clone(), stream, timeout) {
+        let error = match self.requests.admit(now, id.clone(), arrival) {
             Admission::Admitted(key) => {
                 trace::request_start(self.side, Direction::In, key.get(), method);
                 return Some(key);
@@ -43,7 +54,7 @@ impl<E: Tell> Endpoint<E> {
             Admission::Busy => busy(),
         };
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), stream, "not admitted", &error);
+        self.refuse_with(Some(id), arrival.stream, "not admitted", &error);
         None
     }
 

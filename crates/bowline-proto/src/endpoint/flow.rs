@@ -19,6 +19,8 @@ pub(crate) enum Stall {
     Reading,
     /// A frame that is too large didn't end.
     Skipping,
+    /// A frame was begun, and its end didn't come.
+    Unfinished,
 }
 
 impl<E: Tell> Endpoint<E> {
@@ -37,6 +39,9 @@ impl<E: Tell> Endpoint<E> {
     /// wants to be answered.
     pub(crate) fn poll_decoded(&mut self) -> Option<Decoded> {
         let decoded = self.decoder.poll();
+        if decoded.is_some() {
+            self.unfinished.since = None;
+        }
         if self.follows_framing
             && let Some(framing) = self.decoder.framing()
         {
@@ -53,8 +58,15 @@ impl<E: Tell> Endpoint<E> {
             self.paused = None;
         } else if self.paused.is_none() {
             trace::reading_paused(self.side);
+            self.unfinished.was_paused = true;
             self.paused = Some(now);
             self.has_drained = false;
+        }
+        if !self.decoder.is_inside() {
+            self.unfinished.since = None;
+        } else if self.unfinished.since.is_none() {
+            self.unfinished.since = Some(now);
+            self.unfinished.was_paused = self.paused.is_some();
         }
         if !self.decoder.is_skipping() {
             self.skipping = None;
@@ -74,6 +86,13 @@ impl<E: Tell> Endpoint<E> {
                 false => return Some(Stall::Reading),
             }
         }
+        if is_over(self.frame_deadline()) {
+            // While we don't read nothing can come.
+            match std::mem::take(&mut self.unfinished.was_paused) {
+                true => self.unfinished.since = Some(now),
+                false => return Some(Stall::Unfinished),
+            }
+        }
         is_over(self.skip_deadline()).then_some(Stall::Skipping)
     }
 
@@ -86,6 +105,7 @@ impl<E: Tell> Endpoint<E> {
             self.outbox.next_resume(),
             self.read_deadline(),
             self.skip_deadline(),
+            self.frame_deadline(),
         ]
         .into_iter()
         .flatten()
@@ -195,6 +215,13 @@ impl<E: Tell> Endpoint<E> {
 
     fn read_deadline(&self) -> Option<Instant> {
         Some(self.paused? + self.limits.stall_timeout)
+    }
+
+    fn frame_deadline(&self) -> Option<Instant> {
+        match self.paused {
+            Some(_) => None,
+            None => Some(self.unfinished.since? + self.unfinished.timeout?),
+        }
     }
 
     fn skip_deadline(&self) -> Option<Instant> {

@@ -9,6 +9,7 @@ mod calls;
 mod flow;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bowline_types::{RequestId, Revision};
 use bytes::{Bytes, BytesMut};
@@ -59,6 +60,17 @@ pub(crate) struct Endpoint<E> {
     has_drained: bool,
     /// Since when a frame is being skipped.
     skipping: Option<Instant>,
+    unfinished: Unfinished,
+}
+
+/// A frame of which a part has come.
+#[derive(Debug, Default)]
+struct Unfinished {
+    /// How long the rest may take.
+    timeout: Option<Duration>,
+    since: Option<Instant>,
+    /// We didn't read meanwhile, so it begins anew.
+    was_paused: bool,
 }
 
 /// What a call of ours is for.
@@ -123,7 +135,13 @@ impl<E: Tell> Endpoint<E> {
             paused: None,
             has_drained: false,
             skipping: None,
+            unfinished: Unfinished::default(),
         }
+    }
+
+    /// How long a frame may take to arrive. Default: as long as it likes.
+    pub(crate) fn set_frame_timeout(&mut self, timeout: Option<Duration>) {
+        self.unfinished.timeout = timeout;
     }
 
     /// What the next endpoint of the same link goes on with.
@@ -216,6 +234,7 @@ impl<E: Tell> Endpoint<E> {
         self.decoder.abandon();
         self.paused = None;
         self.skipping = None;
+        self.unfinished.since = None;
         let open = self.requests.give_up_all().into_iter();
         let open = open.inspect(|(request, started)| {
             let duration = now.since(*started);

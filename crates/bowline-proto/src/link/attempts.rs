@@ -90,6 +90,12 @@ impl Link {
             return Ok(Offered::Turn);
         }
         let (is_ordered, session) = (self.is_ordered(kept), self.session);
+        if kept.call.fit.is_some()
+            && let Some(words) = self.fit(key)
+        {
+            self.finish(key, Outcome::Unsupported(words));
+            return Ok(Offered::Done);
+        }
         let (Some(kept), Some(connection)) = (self.calls.get_mut(key), &mut self.connection) else {
             return Ok(Offered::NotNow);
         };

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -14,6 +15,7 @@ use crate::commands::CallRequest;
 use crate::rising::{Deadlines, Rising};
 use crate::time::Instant;
 
+use super::fitting::Fit;
 use super::subscriptions::SubscriptionKey;
 
 /// A call of the user. Keys are never used twice.
@@ -40,6 +42,8 @@ pub struct LinkCall {
     pub(super) wait_for_ready: bool,
     pub(super) is_idempotent: bool,
     pub(super) tool: Option<Box<str>>,
+    pub(super) is_raw: bool,
+    pub(super) fit: Option<Arc<dyn Fit>>,
 }
 
 impl LinkCall {
@@ -50,6 +54,8 @@ impl LinkCall {
             wait_for_ready: false,
             is_idempotent: false,
             tool: None,
+            is_raw: false,
+            fit: None,
         }
     }
 
@@ -69,11 +75,26 @@ impl LinkCall {
         self
     }
 
+    /// Any result ends it, whatever its type: one that asks for input, too.
+    #[must_use]
+    pub fn raw(mut self) -> Self {
+        self.is_raw = true;
+        self
+    }
+
     /// The tool that it calls. Calls of tools that the server declares stateful keep their
     /// order.
     #[must_use]
     pub fn tool(mut self, name: impl Into<Box<str>>) -> Self {
         self.tool = Some(name.into());
+        self
+    }
+
+    /// What fits it to the session in which it is made: asked once for each session in which
+    /// it is offered to the connection.
+    #[must_use]
+    pub fn fitted_by(mut self, fit: Arc<dyn Fit>) -> Self {
+        self.fit = Some(fit);
         self
     }
 }
@@ -110,6 +131,8 @@ pub(super) struct Kept {
     paused_at: Instant,
     /// The session in which it was made last.
     pub(super) session: u64,
+    /// The session that it was fitted to last.
+    pub(super) fitted: u64,
     /// No other call of a stateful tool is made before it has ended.
     pub(super) has_turn: bool,
     pub(super) retries: u32,
@@ -214,6 +237,7 @@ impl KeptCalls {
             handlers: 0,
             paused_at: now,
             session: 0,
+            fitted: 0,
             has_turn: false,
             retries: 0,
             rounds: 0,

@@ -106,6 +106,26 @@ impl Link {
         true
     }
 
+    /// Whether a call has ended with a task whose progress is still told (2025-11-25).
+    pub fn is_reporting(&self, call: CallKey) -> bool {
+        self.reporting.values().any(|other| *other == call)
+    }
+
+    /// Nobody waits any more for the task that a call has become: its progress is not told.
+    pub fn forget_progress(&mut self, call: CallKey) {
+        if self.reporting.is_empty() {
+            return;
+        }
+        let connection = &mut self.connection;
+        self.reporting.retain(|id, other| {
+            let is_other = *other != call;
+            if let (false, Some(connection)) = (is_other, &mut *connection) {
+                connection.forget_progress(*id);
+            }
+            is_other
+        });
+    }
+
     /// Answers a request of the server.
     ///
     /// # Errors
@@ -162,6 +182,15 @@ impl Link {
             false => kept.resume(now),
         }
         connection.set_waiting_for_us(now, id, is_waiting)
+    }
+
+    /// Whether a call that may not wait would be made now.
+    ///
+    /// # Errors
+    ///
+    /// When there is no connection.
+    pub fn check_serving(&self) -> Result<(), LinkError> {
+        self.check_ready()
     }
 
     fn check_room(&self) -> Result<(), LinkError> {

@@ -16,6 +16,7 @@ pub struct LinkConfig {
     pub(super) max_crashes: u32,
     pub(super) crash_window: Duration,
     pub(super) max_rounds: u32,
+    pub(super) max_questions: usize,
     pub(super) max_retries: u32,
     pub(super) max_subscriptions: usize,
     pub(super) max_stateful_tools: usize,
@@ -33,6 +34,7 @@ impl LinkConfig {
             max_crashes: 3,
             crash_window: Duration::from_secs(5),
             max_rounds: 16,
+            max_questions: 100,
             max_retries: 3,
             max_subscriptions: 1000,
             max_stateful_tools: 10_000,
@@ -80,6 +82,14 @@ impl LinkConfig {
         self
     }
 
+    /// Questions that a server may ask in one of these rounds. Default 100: each may go to a
+    /// person, and one frame has room for 500 000. With more the call ends as invalid, and
+    /// nobody is asked.
+    pub fn max_questions(&mut self, questions: usize) -> &mut Self {
+        self.max_questions = questions;
+        self
+    }
+
     /// How often one call is made again after a loss, where it may be. Default 3.
     pub fn max_retries(&mut self, retries: u32) -> &mut Self {
         self.max_retries = retries;
@@ -93,8 +103,8 @@ impl LinkConfig {
         self
     }
 
-    /// Names of tools declared stateful that are remembered. Default 10 000; those beyond
-    /// count as stateful only for requiring the session.
+    /// Names of tools declared stateful that are remembered, and of tools that run as tasks.
+    /// Default 10 000; those beyond count as stateful only for requiring the session.
     pub fn max_stateful_tools(&mut self, limit: usize) -> &mut Self {
         self.max_stateful_tools = limit;
         self

@@ -1,9 +1,11 @@
 //! What becomes of what a connection tells.
 
+use std::sync::Arc;
+
 use bowline_types::Method;
 
 use super::Link;
-use super::calls::{CallKey, Kept, Owner};
+use super::calls::{CallKey, Kept, Owner, Stage};
 use super::event::LinkEvent;
 use super::state::{Cause, State};
 use crate::calls::CallId;
@@ -64,6 +66,8 @@ impl Link {
 
     /// Keeps what outlives a connection.
     fn retire(&mut self, connection: Connection) {
+        // The tokens of a connection end with it.
+        self.reporting.clear();
         self.past = self.past.with(connection.stats());
         let mut carried = connection.into_carried();
         if defect::is(Defect::ReusedId) {
@@ -80,7 +84,8 @@ impl Link {
             Event::Ready(agreement) => self.become_ready(now, agreement),
             Event::Ended { call, outcome } => self.handle_ended(now, call, outcome),
             Event::Progress { call, params } => {
-                if let Some(call) = self.calls.by_id(call) {
+                let of_task = || self.reporting.get(&call).copied();
+                if let Some(call) = self.calls.by_id(call).or_else(of_task) {
                     if let Some(kept) = self.calls.get_mut(call) {
                         kept.progress(now);
                     }
@@ -99,7 +104,7 @@ impl Link {
             Event::RequestCancelled(request) => self.tell(LinkEvent::RequestCancelled(request)),
             Event::Notification { method, params } => {
                 if *method == *Method::Acknowledged.as_str() {
-                    self.note_acknowledged(params.as_ref());
+                    self.note_acknowledged(now, params.as_ref());
                 }
                 self.tell(LinkEvent::Notification { method, params });
             }
@@ -110,6 +115,8 @@ impl Link {
 
     fn become_ready(&mut self, now: Instant, agreement: Box<Agreement>) {
         let revision = agreement.revision;
+        let agreement = Arc::<Agreement>::from(agreement);
+        self.agreement = Some(Arc::clone(&agreement));
         self.session += u64::from(!defect::is(Defect::SameSession) || self.session == 0);
         self.was_ready = true;
         self.known_era = Some(revision.era());
@@ -136,17 +143,20 @@ impl Link {
             Outcome::Lost { sent, .. } if may_retry && is_retried(kept, *sent) => {
                 self.try_again(now, key);
             }
-            Outcome::Result(result) if self.is_stateless() => match self.kind_of_result(result) {
-                ResultKind::Complete => self.finish(key, outcome),
-                ResultKind::InputRequired => self.ask_for_input(key, result.clone()),
-                ResultKind::Unknown => {
-                    let words = "a result of a type that nobody asked for".to_owned();
-                    self.finish(key, Outcome::Invalid(words));
+            Outcome::Result(result) if self.is_stateless() && !kept.call.is_raw => {
+                match self.kind_of_result(result) {
+                    ResultKind::Complete => self.finish(key, outcome),
+                    ResultKind::InputRequired => self.ask_for_input(key, result.clone()),
+                    ResultKind::Unknown => {
+                        let words = "a result of a type that nobody asked for".to_owned();
+                        self.finish(key, Outcome::Invalid(words));
+                    }
                 }
-            },
+            }
             Outcome::Result(_)
             | Outcome::Error(_)
             | Outcome::TimedOut { .. }
+            | Outcome::Unsupported(_)
             | Outcome::Cancelled
             | Outcome::CancelledByServer
             | Outcome::Invalid(_)
@@ -164,6 +174,7 @@ impl Link {
         };
         if let Outcome::Result(result) = &outcome {
             self.learn(&kept, result);
+            self.keep_progress(key, kept.stage);
         }
         match kept.owner {
             Owner::User => {
@@ -179,13 +190,25 @@ impl Link {
         }
     }
 
+    /// A call that has become a task goes on to report, if it did.
+    fn keep_progress(&mut self, key: CallKey, stage: Stage) {
+        if let (Stage::Made(id), Some(connection)) = (stage, &self.connection)
+            && connection.is_reporting(id)
+        {
+            self.reporting.insert(id, key);
+            if self.reporting.len() > self.config.connection.limits.max_pending {
+                self.reporting.pop_first();
+            }
+        }
+    }
+
     fn learn(&mut self, kept: &Kept, result: &Payload) {
         if kept.call.request.method != "tools/list" {
             return;
         }
         let is_first = memchr::memmem::find(&kept.call.request.body, b"\"cursor\"").is_none();
-        self.modes
-            .learn(result, is_first, self.config.max_stateful_tools);
+        let limit = self.config.max_stateful_tools;
+        self.modes.learn(result, is_first, limit, self.session);
         self.tag_session();
         self.count_turns();
     }

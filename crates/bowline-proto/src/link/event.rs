@@ -1,6 +1,9 @@
 //! What a link tells, and what it wants to be done.
 
 use std::fmt;
+use std::sync::Arc;
+
+use bowline_types::subscriptions::SubscriptionFilter;
 
 use crate::events::Weigh;
 use crate::negotiation::Agreement;
@@ -51,7 +54,7 @@ pub enum LinkEvent {
         /// Its number; each has one more than the one before.
         session: u64,
         /// What was agreed.
-        agreement: Box<Agreement>,
+        agreement: Arc<Agreement>,
     },
     /// A call has ended. It is told once.
     Ended {
@@ -60,7 +63,8 @@ pub enum LinkEvent {
         /// How.
         outcome: Outcome,
     },
-    /// A call made progress.
+    /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
+    /// become a task: see [`Link::forget_progress`](super::Link::forget_progress).
     Progress {
         /// The call.
         call: CallKey,
@@ -95,9 +99,22 @@ pub enum LinkEvent {
         /// The parameters.
         params: Option<Payload>,
     },
+    /// A subscription is open for the first time, as the server has confirmed.
+    SubscriptionOpened {
+        /// The subscription.
+        subscription: SubscriptionKey,
+        /// What the server honours of it. `None` in the handshake era, where it is all.
+        honoured: Option<Box<SubscriptionFilter>>,
+    },
     /// A subscription is open again, in a new session, as the server has confirmed: what
     /// changed in between is not known, so whatever was read must be read again.
-    SubscriptionGap(SubscriptionKey),
+    SubscriptionGap {
+        /// The subscription.
+        subscription: SubscriptionKey,
+        /// What the server honours of it now, as with
+        /// [`SubscriptionOpened`](Self::SubscriptionOpened).
+        honoured: Option<Box<SubscriptionFilter>>,
+    },
     /// A subscription was ended by the server, or refused, or the link is closed.
     SubscriptionEnded {
         /// The subscription.
@@ -118,10 +135,16 @@ impl Weigh for LinkEvent {
             Self::Request { method, params, .. } | Self::Notification { method, params } => {
                 method.len() + params.as_ref().map_or(0, Payload::len)
             }
-            Self::State(_)
-            | Self::Ready { .. }
-            | Self::RequestCancelled(_)
-            | Self::SubscriptionGap(_) => 0,
+            // What a server honours is no more than it was asked for, or a limit of frames.
+            Self::SubscriptionOpened { honoured, .. } | Self::SubscriptionGap { honoured, .. } => {
+                honoured.as_ref().map_or(0, |honoured| weight(honoured))
+            }
+            Self::State(_) | Self::Ready { .. } | Self::RequestCancelled(_) => 0,
         }
     }
+}
+
+fn weight(filter: &SubscriptionFilter) -> usize {
+    let texts = |list: &Option<Vec<String>>| list.iter().flatten().map(String::len).sum::<usize>();
+    texts(&filter.resource_subscriptions) + texts(&filter.task_ids) + filter.extras.as_str().len()
 }

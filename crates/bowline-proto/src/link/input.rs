@@ -1,5 +1,6 @@
 //! Rounds of input: the server asks for something before it goes on with a call.
 
+use bowline_types::JsonRef;
 use bytes::Bytes;
 
 use super::Link;
@@ -39,7 +40,7 @@ impl Link {
 
     /// The server needs input before it goes on.
     pub(super) fn ask_for_input(&mut self, key: CallKey, result: Payload) {
-        let most = self.config.max_rounds;
+        let (most, most_questions) = (self.config.max_rounds, self.config.max_questions);
         let Some(kept) = self.calls.get_mut(key) else {
             return;
         };
@@ -52,6 +53,10 @@ impl Link {
             let words = format!("the server asked for input more than {most} times");
             return self.finish(key, Outcome::Invalid(words));
         }
+        if asks_more_than(most_questions, &result) {
+            let words = format!("the server asked more than {most_questions} questions at once");
+            return self.finish(key, Outcome::Invalid(words));
+        }
         kept.request_state = result.peek_raw("requestState");
         let round = kept.rounds;
         self.calls.set_stage(key, Stage::AwaitingInput);
@@ -61,6 +66,14 @@ impl Link {
             result,
         });
     }
+}
+
+/// Whether there are more questions than that. No more than that are looked at.
+fn asks_more_than(most: usize, result: &Payload) -> bool {
+    let asked = JsonRef::parse(result.as_str()).ok();
+    let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
+    let members = asked.and_then(JsonRef::members);
+    members.is_some_and(|mut members| members.nth(most).is_some())
 }
 
 /// The members that a round of input adds to a call: our answers, and what the server wants

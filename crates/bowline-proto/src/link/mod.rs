@@ -17,6 +17,7 @@ mod config;
 mod ended;
 mod error;
 mod event;
+mod fitting;
 mod input;
 mod lifecycle;
 mod modes;
@@ -25,14 +26,18 @@ mod subscribing;
 mod subscriptions;
 mod transport;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
+use bowline_types::tools::TaskSupport;
 use bowline_types::{Era, RequestId, Revision};
 
+use crate::calls::CallId;
 use crate::carried::Carried;
 use crate::connection::Connection;
 use crate::events::Events;
 use crate::jitter::Jitter;
+use crate::negotiation::Agreement;
 use crate::outbox::Transmit;
 use crate::requests::RequestKey;
 use crate::stats::Stats;
@@ -48,6 +53,7 @@ pub use calls::{CallKey, LinkCall};
 pub use config::LinkConfig;
 pub use error::{InputError, LinkError};
 pub use event::{Action, Life, LinkEvent};
+pub use fitting::{Fit, Terms};
 pub use lifecycle::Stop;
 pub use state::{Cause, State, Transition};
 pub use subscriptions::SubscriptionKey;
@@ -65,6 +71,8 @@ pub struct Link {
     carried: Option<Carried>,
     life: Life,
     session: u64,
+    /// What was agreed for it.
+    agreement: Option<Arc<Agreement>>,
     known_era: Option<Era>,
     /// The server has died of the probe, and then without it as well.
     dies_anyway: bool,
@@ -83,6 +91,8 @@ pub struct Link {
     calls: KeptCalls,
     modes: ToolModes,
     subscriptions: Subscriptions,
+    /// Calls of this connection that have become tasks, whose progress goes on.
+    reporting: BTreeMap<CallId, CallKey>,
     /// Counters of the connections that are over.
     past: Stats,
     events: Events<LinkEvent>,
@@ -99,6 +109,7 @@ impl Link {
             carried: Some(carried.into()),
             life: Life(0),
             session: 0,
+            agreement: None,
             known_era: config.connection.known_era,
             dies_anyway: false,
             was_ready: false,
@@ -112,6 +123,7 @@ impl Link {
             calls: KeptCalls::default(),
             modes: ToolModes::default(),
             subscriptions: Subscriptions::default(),
+            reporting: BTreeMap::new(),
             past: Stats::default(),
             events: Events::new(config.connection.limits.max_undelivered),
             actions: VecDeque::new(),
@@ -171,6 +183,12 @@ impl Link {
     /// Whether calls carry the number of the session: a tool is declared stateful.
     pub fn is_session_required(&self) -> bool {
         self.modes.is_session_required()
+    }
+
+    /// Whether calls of a tool may or must ask for a task (2025-11-25), where the server's
+    /// list of tools says so. `None` when it was not read, or not to its end.
+    pub fn task_support(&self, tool: &str) -> Option<TaskSupport> {
+        self.modes.task_support(tool, self.session)
     }
 
     /// What happened that has no other trace, in all lives.

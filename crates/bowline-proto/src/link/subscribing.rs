@@ -1,27 +1,23 @@
 //! Opening subscriptions, and opening them again.
 
-use std::time::Duration;
-
 use bowline_types::meta::keys;
 use bowline_types::subscriptions::{AcknowledgedParams, SubscriptionFilter};
-use bowline_types::{Era, RequestId, Revision};
+use bowline_types::{RequestId, Revision};
 
 use super::Link;
 use super::calls::{CallKey, LinkCall, Owner, Stage};
 use super::error::LinkError;
 use super::event::LinkEvent;
 use super::subscriptions::SubscriptionKey;
-use crate::calls::{CallId, Timeouts};
+use crate::calls::Timeouts;
 use crate::commands::CallRequest;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::time::Instant;
 
-/// A subscription lasts as long as its session.
-const LASTING: Timeouts = Timeouts::new(Duration::MAX, Duration::MAX);
-
 impl Link {
-    /// Keeps a subscription open, in this session and the next ones.
+    /// Keeps a subscription open, in this session and the next ones. In each of them the
+    /// server has to confirm it as fast as it has to answer a call; otherwise it ends.
     ///
     /// # Errors
     ///
@@ -31,12 +27,27 @@ impl Link {
         now: Instant,
         filter: SubscriptionFilter,
     ) -> Result<SubscriptionKey, LinkError> {
+        self.subscribe_within(now, filter, None)
+    }
+
+    /// As [`subscribe`](Self::subscribe), with a time of its own in which the server has to
+    /// confirm it.
+    ///
+    /// # Errors
+    ///
+    /// When there are as many as may be, or the link is stopped.
+    pub fn subscribe_within(
+        &mut self,
+        now: Instant,
+        filter: SubscriptionFilter,
+        timeouts: Option<Timeouts>,
+    ) -> Result<SubscriptionKey, LinkError> {
         self.note(now);
         self.check_open()?;
         if self.subscriptions.len() >= self.config.max_subscriptions {
             return Err(LinkError::Backpressure);
         }
-        let key = self.subscriptions.insert(filter);
+        let key = self.subscriptions.insert(filter, timeouts);
         if let Some(revision) = self.revision() {
             self.open_subscription(now, key, revision);
         }
@@ -74,7 +85,7 @@ impl Link {
             return;
         };
         subscription.has_gap |= std::mem::replace(&mut subscription.was_open, true);
-        let opening = subscription.opening(revision);
+        let (opening, timeouts) = (subscription.opening(revision), subscription.timeouts);
         let before = std::mem::take(&mut subscription.calls);
         for call in before {
             // Of an earlier session: it was never made.
@@ -83,17 +94,16 @@ impl Link {
                 self.calls.remove(call);
             }
         }
-        let lasts = (revision.era() == Era::Stateless).then_some(LASTING);
         let calls: Vec<_> = opening
             .into_iter()
-            .map(|request| self.make_for(now, key, request, lasts))
+            .map(|request| self.make_for(now, key, request, timeouts))
             .collect();
         let has_calls = !calls.is_empty();
         if let Some(subscription) = self.subscriptions.get_mut(key) {
             subscription.calls = calls;
         }
         if !has_calls {
-            self.tell_gap(key);
+            self.tell_open(key, None);
         }
     }
 
@@ -120,12 +130,13 @@ impl Link {
             // Accepted; in the handshake era that is all.
             Outcome::Result(_) if !is_stateless => {
                 if is_last {
-                    self.tell_gap(key);
+                    self.tell_open(key, None);
                 }
             }
             Outcome::Result(_)
             | Outcome::Error(_)
             | Outcome::TimedOut { .. }
+            | Outcome::Unsupported(_)
             | Outcome::Cancelled
             | Outcome::CancelledByServer
             | Outcome::Invalid(_)
@@ -135,26 +146,44 @@ impl Link {
     }
 
     /// The server has opened a subscription of the stateless era.
-    pub(super) fn note_acknowledged(&mut self, params: Option<&Payload>) {
+    pub(super) fn note_acknowledged(&mut self, now: Instant, params: Option<&Payload>) {
         let params = params.and_then(|params| params.decode::<AcknowledgedParams>().ok());
-        let meta = params.and_then(|params| params.meta);
-        let id = meta.and_then(|meta| meta.read(keys::SUBSCRIPTION_ID).ok().flatten());
-        let Some(id) = id.and_then(|id: RequestId| id.as_i64()) else {
+        let Some(params) = params else {
             return;
         };
-        let id = u64::try_from(id).ok().map(CallId::from_number);
-        let kept = id.and_then(|id| self.calls.get(self.calls.by_id(id)?));
+        let meta = params.meta;
+        let id = meta.and_then(|meta| meta.read(keys::SUBSCRIPTION_ID).ok().flatten());
+        let (Some(id), Some(connection)) = (id, &mut self.connection) else {
+            return;
+        };
+        let id: RequestId = id;
+        let Some(id) = connection.waiting_call(now, &id) else {
+            return;
+        };
+        let kept = self.calls.by_id(id).and_then(|call| self.calls.get(call));
         if let Some(Owner::Subscription(key)) = kept.map(|kept| kept.owner) {
-            self.tell_gap(key);
+            connection.confirm_subscription(id);
+            self.tell_open(key, Some(params.notifications));
         }
     }
 
-    /// A subscription is open again: whoever reads now misses nothing.
-    fn tell_gap(&mut self, key: SubscriptionKey) {
-        if let Some(subscription) = self.subscriptions.get_mut(key)
-            && std::mem::take(&mut subscription.has_gap)
-        {
-            self.tell(LinkEvent::SubscriptionGap(key));
+    /// A subscription is open, or open again: whoever reads now misses nothing.
+    fn tell_open(&mut self, key: SubscriptionKey, honoured: Option<SubscriptionFilter>) {
+        let Some(subscription) = self.subscriptions.get_mut(key) else {
+            return;
+        };
+        let has_gap = std::mem::take(&mut subscription.has_gap);
+        let honoured = honoured.map(Box::new);
+        if !std::mem::replace(&mut subscription.is_known, true) {
+            self.tell(LinkEvent::SubscriptionOpened {
+                subscription: key,
+                honoured,
+            });
+        } else if has_gap {
+            self.tell(LinkEvent::SubscriptionGap {
+                subscription: key,
+                honoured,
+            });
         }
     }
 
@@ -182,8 +211,8 @@ impl Link {
         mut request: CallRequest,
         timeouts: Option<Timeouts>,
     ) -> CallKey {
-        request.timeouts = timeouts;
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
+        request.timeouts = Some(timeouts);
         let owner = Owner::Subscription(key);
         let request = LinkCall::new(request);
         let call = self.calls.insert(now, request, owner, timeouts);

@@ -9,6 +9,7 @@ use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Era, Method, Revision};
 use bytes::Bytes;
 
+use crate::calls::Timeouts;
 use crate::commands::CallRequest;
 
 use super::calls::CallKey;
@@ -27,12 +28,16 @@ impl fmt::Display for SubscriptionKey {
 #[derive(Debug)]
 pub(super) struct Subscription {
     filter: SubscriptionFilter,
+    /// How long the server may take to confirm it, if not as long as for any call.
+    pub(super) timeouts: Option<Timeouts>,
     /// Its calls in this session: one in the stateless era, one for each resource before.
     pub(super) calls: Vec<CallKey>,
     /// It has been open in an earlier session.
     pub(super) was_open: bool,
     /// It is being opened again, and nobody knows what happened in between.
     pub(super) has_gap: bool,
+    /// The user knows that it is open.
+    pub(super) is_known: bool,
 }
 
 #[derive(Debug, Default)]
@@ -46,14 +51,20 @@ impl Subscriptions {
         self.kept.len()
     }
 
-    pub(super) fn insert(&mut self, filter: SubscriptionFilter) -> SubscriptionKey {
+    pub(super) fn insert(
+        &mut self,
+        filter: SubscriptionFilter,
+        timeouts: Option<Timeouts>,
+    ) -> SubscriptionKey {
         self.next += 1;
         let key = SubscriptionKey(self.next);
         let subscription = Subscription {
             filter,
+            timeouts,
             calls: Vec::new(),
             was_open: false,
             has_gap: false,
+            is_known: false,
         };
         self.kept.insert(key, subscription);
         key

@@ -58,11 +58,12 @@ fn what_is_likely_comes_first() {
 #[test]
 fn a_stateless_server_is_discovered() {
     let mut negotiation = begin(Revisions::ALL);
-    let step = negotiation.on_discover(supports(&["2026-07-28", "2025-11-25", "2099-01-01"]));
+    let step =
+        negotiation.on_discover(supports(&["2026-07-28", "2025-11-25", "2099-01-01"]), false);
     assert_eq!(agreed(&step), Some(V2026_07_28));
     // What comes later has no effect.
     assert_eq!(
-        negotiation.on_discover(supports(&["2026-07-28"])),
+        negotiation.on_discover(supports(&["2026-07-28"]), false),
         Step::Wait
     );
     assert_eq!(
@@ -77,7 +78,7 @@ fn a_server_that_lists_old_revisions_is_initialized() {
     for listed in [["2025-06-18", "2024-11-05"], ["2025-06-18", "2099-01-01"]] {
         let mut by_result = begin(Revisions::ALL);
         assert_eq!(
-            by_result.on_discover(supports(&listed)),
+            by_result.on_discover(supports(&listed), false),
             Step::Initialize(V2025_06_18)
         );
         let mut by_error = begin(Revisions::ALL);
@@ -90,7 +91,7 @@ fn a_server_that_lists_old_revisions_is_initialized() {
 #[test]
 fn nothing_in_common_names_both_lists() {
     let mut negotiation = begin(Revisions::ALL);
-    let Step::Failed(error) = negotiation.on_discover(supports(&["2099-01-01"])) else {
+    let Step::Failed(error) = negotiation.on_discover(supports(&["2099-01-01"]), false) else {
         panic!();
     };
     assert!(error.is_permanent());
@@ -152,7 +153,7 @@ fn any_other_error_means_initialize() {
 }
 
 #[test]
-fn after_a_slow_probe_the_first_success_counts() {
+fn after_a_slow_probe_what_the_server_has_seen_counts() {
     let slow = || {
         let mut negotiation = begin(Revisions::ALL);
         assert_eq!(
@@ -163,27 +164,49 @@ fn after_a_slow_probe_the_first_success_counts() {
     };
     let mut stateless = slow();
     assert_eq!(
-        agreed(&stateless.on_discover(supports(&["2026-07-28"]))),
+        agreed(&stateless.on_discover(supports(&["2026-07-28"]), false)),
         Some(V2026_07_28)
     );
     assert_eq!(
         stateless.on_initialize(initialized("2025-11-25")),
         Step::Wait
     );
+    // The server has seen `initialize`: how it answers that one decides.
+    let mut both = slow();
+    let found = supports(&["2026-07-28"]);
+    assert_eq!(both.on_discover(found.clone(), true), Step::Wait);
+    let step = both.on_initialize(initialized("2025-11-25"));
+    assert_eq!(agreed(&step), Some(V2025_11_25));
+    let refusals: [fn(&mut Negotiation) -> Step; 3] = [
+        |it| it.on_initialize_error(ErrorObject::new(-32601, "")),
+        |it| it.on_invalid_initialize("no answer".into()),
+        |it| it.on_initialize(initialized("1999-01-01")),
+    ];
+    for refuse in refusals {
+        let mut stateless = slow();
+        assert_eq!(stateless.on_discover(found.clone(), true), Step::Wait);
+        assert_eq!(agreed(&refuse(&mut stateless)), Some(V2026_07_28));
+    }
     let mut handshake = slow();
     assert_eq!(handshake.on_discover_error(None), Step::Wait);
-    assert_eq!(handshake.on_discover(supports(&["2026-07-28"])), Step::Wait);
+    assert_eq!(
+        handshake.on_discover(supports(&["2026-07-28"]), false),
+        Step::Wait
+    );
     assert_eq!(
         agreed(&handshake.on_initialize(initialized("2025-11-25"))),
         Some(V2025_11_25)
     );
     let mut listed = slow();
-    assert_eq!(listed.on_discover(supports(&["2025-11-25"])), Step::Wait);
+    assert_eq!(
+        listed.on_discover(supports(&["2025-11-25"]), false),
+        Step::Wait
+    );
     // A client of the new era alone goes on waiting.
     let mut new = begin(Revisions::only(V2026_07_28));
     assert_eq!(new.on_probe_timeout(), Step::Wait);
     assert_eq!(
-        agreed(&new.on_discover(supports(&["2026-07-28"]))),
+        agreed(&new.on_discover(supports(&["2026-07-28"]), false)),
         Some(V2026_07_28)
     );
 }

@@ -1,6 +1,6 @@
 //! Who listens to which changes, on a server of the stateless era.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::meta::keys;
@@ -39,31 +39,85 @@ impl Change<'_> {
 /// The open `subscriptions/listen` requests, and what each is told.
 #[derive(Debug)]
 pub struct Listens {
-    open: BTreeMap<RequestKey, (RequestId, SubscriptionFilter)>,
-    limit: usize,
-    max_uris: usize,
+    open: BTreeMap<RequestKey, Listen>,
+    limits: ListenLimits,
+    uri_bytes: usize,
 }
 
-/// There are as many as may be.
+/// What a table of subscriptions allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyListens;
+#[non_exhaustive]
+pub struct ListenLimits {
+    /// Subscriptions that are open at once. Default 64.
+    pub count: usize,
+    /// Resources of one subscription. Default 1000.
+    pub uris: usize,
+    /// Bytes of the URIs of all of them, which is what they cost. Default 1 MiB.
+    pub uri_bytes: usize,
+}
 
-impl std::fmt::Display for TooManyListens {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("too many subscriptions are open")
+impl Default for ListenLimits {
+    fn default() -> Self {
+        Self {
+            count: 64,
+            uris: 1000,
+            uri_bytes: 1024 * 1024,
+        }
     }
 }
 
-impl std::error::Error for TooManyListens {}
+/// A subscription.
+#[derive(Debug)]
+struct Listen {
+    id: RequestId,
+    /// Without the resources.
+    filter: SubscriptionFilter,
+    uris: BTreeSet<String>,
+}
+
+impl Listen {
+    fn uri_bytes(&self) -> usize {
+        self.uris.iter().map(String::len).sum()
+    }
+
+    fn wants(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::Tools => self.filter.tools_list_changed == Some(true),
+            Change::Prompts => self.filter.prompts_list_changed == Some(true),
+            Change::Resources => self.filter.resources_list_changed == Some(true),
+            Change::Resource(uri) => self.uris.contains(uri),
+        }
+    }
+}
+
+/// Why a request is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// There are as many as may be: later there may be room.
+    TooMany,
+    /// It asks for more resources than one may.
+    TooManyResources,
+}
+
+impl std::fmt::Display for ListenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::TooMany => "too many subscriptions are open",
+            Self::TooManyResources => "a subscription has too many resources",
+        })
+    }
+}
+
+impl std::error::Error for ListenError {}
 
 impl Listens {
-    /// A table of at most `limit` requests, each of at most `max_uris` resources. A URI is
-    /// what a resource costs.
-    pub const fn new(limit: usize, max_uris: usize) -> Self {
+    /// An empty table.
+    pub const fn new(limits: ListenLimits) -> Self {
         Self {
             open: BTreeMap::new(),
-            limit,
-            max_uris,
+            limits,
+            uri_bytes: 0,
         }
     }
 
@@ -79,19 +133,41 @@ impl Listens {
         id: RequestId,
         asked: SubscriptionFilter,
         server: &ServerCapabilities,
-    ) -> Result<SubscriptionFilter, TooManyListens> {
+    ) -> Result<SubscriptionFilter, ListenError> {
         let uris = asked.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        if self.open.len() >= self.limit || uris > self.max_uris {
-            return Err(TooManyListens);
+        if uris > self.limits.uris {
+            return Err(ListenError::TooManyResources);
+        }
+        if self.open.len() >= self.limits.count {
+            return Err(ListenError::TooMany);
         }
         let granted = granted(asked, server);
-        self.open.insert(request, (id, granted.clone()));
+        let mut filter = granted.clone();
+        let uris = filter.resource_subscriptions.take().unwrap_or_default();
+        let uris = uris.into_iter().collect();
+        let listen = Listen { id, filter, uris };
+        let uri_bytes = listen.uri_bytes();
+        if uri_bytes > self.limits.uri_bytes {
+            return Err(ListenError::TooManyResources);
+        }
+        if self.uri_bytes + uri_bytes > self.limits.uri_bytes {
+            return Err(ListenError::TooMany);
+        }
+        self.uri_bytes += uri_bytes;
+        self.open.insert(request, listen);
         Ok(granted)
     }
 
     /// Closes a request. Whether it was one of these.
     pub fn close(&mut self, request: RequestKey) -> bool {
-        self.open.remove(&request).is_some()
+        let closed = self.open.remove(&request);
+        self.uri_bytes -= closed.as_ref().map_or(0, Listen::uri_bytes);
+        closed.is_some()
+    }
+
+    /// Whether a request is one of these.
+    pub fn contains(&self, request: RequestKey) -> bool {
+        self.open.contains_key(&request)
     }
 
     /// The requests that are open.
@@ -109,11 +185,16 @@ impl Listens {
         self.open.is_empty()
     }
 
+    /// Whether somebody is to be told of a change.
+    pub fn wants(&self, change: Change<'_>) -> bool {
+        self.open.values().any(|listen| listen.wants(change))
+    }
+
     /// Who is to be told of a change, and with which parameters (members without braces).
     pub fn told(&self, change: Change<'_>) -> impl Iterator<Item = (RequestKey, Bytes)> {
         let open = self.open.iter();
-        let listening = open.filter(move |(_, (_, filter))| wants(filter, change));
-        listening.map(move |(request, (id, _))| (*request, members(id, change)))
+        let listening = open.filter(move |(_, listen)| listen.wants(change));
+        listening.map(move |(request, listen)| (*request, members(&listen.id, change)))
     }
 }
 
@@ -131,20 +212,8 @@ fn granted(asked: SubscriptionFilter, server: &ServerCapabilities) -> Subscripti
     granted.resource_subscriptions = asked
         .resource_subscriptions
         .filter(|_| watches == Some(true));
-    granted.task_ids = asked.task_ids;
+    // Nobody is told of tasks: they are looked at (2026-07-28, tasks: it is optional).
     granted
-}
-
-fn wants(filter: &SubscriptionFilter, change: Change<'_>) -> bool {
-    match change {
-        Change::Tools => filter.tools_list_changed == Some(true),
-        Change::Prompts => filter.prompts_list_changed == Some(true),
-        Change::Resources => filter.resources_list_changed == Some(true),
-        Change::Resource(uri) => {
-            let mut uris = filter.resource_subscriptions.iter().flatten();
-            uris.any(|wanted| wanted == uri)
-        }
-    }
 }
 
 /// The parameters of a notification, with the id of the subscription that it belongs to.
@@ -168,21 +237,32 @@ mod tests {
     use bowline_types::capabilities::{ResourcesCapability, ToolsCapability};
 
     use super::*;
-    use crate::requests::{Admission, RequestLimits, Requests};
+    use crate::requests::{Admission, Arrival, RequestLimits, Requests};
     use crate::time::Instant;
 
     fn keys() -> Vec<RequestKey> {
         let limits = RequestLimits {
             count: 3,
+            bytes: 9,
+            subscriptions: 0,
             id_bytes: 9,
         };
         let mut requests = Requests::new(limits, 1);
-        let admitted = (0..3).map(|id| requests.admit(Instant::START, id.into(), None, None));
+        let admitted =
+            (0..3).map(|id| requests.admit(Instant::START, id.into(), Arrival::default()));
         let key = |admission| match admission {
             Admission::Admitted(key) => key,
             other => panic!("{other:?}"),
         };
         admitted.map(key).collect()
+    }
+
+    fn limits() -> ListenLimits {
+        ListenLimits {
+            count: 2,
+            uris: 2,
+            uri_bytes: 20,
+        }
     }
 
     fn server() -> ServerCapabilities {
@@ -193,21 +273,25 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_and_can_be_done_is_granted() {
-        let mut listens = Listens::new(2, 2);
+        let mut listens = Listens::new(limits());
         let asked = SubscriptionFilter::new()
             .tools_list_changed(true)
             .prompts_list_changed(true)
             .resources_list_changed(true)
-            .resource_subscriptions(["file:///a".to_owned()]);
+            .resource_subscriptions(["file:///a".to_owned()])
+            .task_ids(["t".to_owned()]);
         let granted = listens.open(keys()[0], "s".into(), asked, &server());
         let granted = granted.unwrap();
         assert_eq!(granted.tools_list_changed, Some(true));
         assert_eq!(granted.prompts_list_changed, None);
         assert_eq!(granted.resources_list_changed, None);
         assert!(granted.resource_subscriptions.is_some());
+        assert_eq!(granted.task_ids, None);
         let told = |change| listens.told(change).collect::<Vec<_>>();
         assert!(told(Change::Prompts).is_empty() && told(Change::Resources).is_empty());
         assert!(told(Change::Resource("file:///b")).is_empty());
+        assert!(listens.wants(Change::Tools) && listens.wants(Change::Resource("file:///a")));
+        assert!(!listens.wants(Change::Prompts) && !listens.wants(Change::Resource("file:///b")));
         let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"s"}"#;
         assert_eq!(told(Change::Tools)[0].1, meta);
         let updated = format!(r#"{meta},"uri":"file:///a""#);
@@ -220,7 +304,7 @@ mod tests {
 
     #[test]
     fn at_the_limits_and_one_past_them() {
-        let mut listens = Listens::new(2, 2);
+        let mut listens = Listens::new(limits());
         let uris = |count: usize| {
             let uris: Vec<_> = (0..count)
                 .map(|number| format!("file:///{number}"))
@@ -230,13 +314,35 @@ mod tests {
         let keys = keys();
         let mut open = |at: usize, count| {
             let opened = listens.open(keys[at], 1.into(), uris(count), &server());
-            opened.is_ok()
+            opened.err()
         };
-        assert!(open(0, 2));
-        assert!(!open(1, 3));
-        assert!(open(1, 0));
-        assert!(!open(2, 0));
+        assert_eq!(open(0, 2), None);
+        assert_eq!(open(1, 3), Some(ListenError::TooManyResources));
+        assert_eq!(open(1, 0), None);
+        assert_eq!(open(2, 0), Some(ListenError::TooMany));
         assert!(listens.close(keys[0]) && !listens.close(keys[0]));
         assert_eq!((listens.len(), listens.is_empty()), (1, false));
+    }
+
+    #[test]
+    fn at_the_limit_of_bytes_and_one_past_it() {
+        let mut listens = Listens::new(limits());
+        let keys = keys();
+        let mut open = |at: usize, uris: &[&str]| {
+            let uris: Vec<String> = uris.iter().map(ToString::to_string).collect();
+            let asked = SubscriptionFilter::new().resource_subscriptions(uris);
+            let opened = listens.open(keys[at], 1.into(), asked, &server());
+            opened.is_ok()
+        };
+        // Twice the same costs once.
+        assert!(open(0, &["0123456789", "0123456789"]));
+        assert!(!open(1, &["0123456789", "x"]));
+        assert!(open(1, &["0123456789"]));
+        assert!(listens.close(keys[0]));
+        let mut again = |bytes: usize| {
+            let asked = SubscriptionFilter::new().resource_subscriptions(["y".repeat(bytes)]);
+            listens.open(keys[2], 1.into(), asked, &server()).is_ok()
+        };
+        assert!(!again(11) && again(10));
     }
 }

@@ -19,10 +19,10 @@ mod session_id;
 
 pub use dated::{Dated, DatedConfig, DatedRequest, InSession, dated};
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
-pub use listens::{Change, Listens, TooManyListens};
+pub use listens::{Change, ListenError, ListenLimits, Listens};
 pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
 pub use refusal::error_status;
-pub use rounds::{Binding, Round, Rounds, RoundsError, Seal};
+pub use rounds::{Binding, Round, Rounds, RoundsError, Seal, StateMark};
 pub(crate) use route::named_by;
 pub use route::{Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, route};
 pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};

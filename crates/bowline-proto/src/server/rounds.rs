@@ -5,7 +5,7 @@
 //! travel with the client, sealed, so that any node may serve the next round.
 //!
 //! ```
-//! use bowline_proto::server::{Binding, Round, Rounds};
+//! use bowline_proto::server::{Binding, Round, Rounds, StateMark};
 //! # use bowline_proto::server::Seal;
 //! # struct Plain;
 //! # impl Seal for Plain {
@@ -22,17 +22,21 @@
 //! if rounds.answer("roots").is_none() {
 //!     rounds.ask("roots", ListRootsParams::new());
 //! }
-//! assert!(matches!(rounds.finish(&seal, &binding, 1_600), Round::Ask(_)));
+//! // The nonce is drawn by chance.
+//! let mark = StateMark::new("5e1f", 1_600);
+//! assert!(matches!(rounds.finish(&seal, &binding, mark), Round::Ask(_)));
 //! # Ok::<(), bowline_proto::server::RoundsError>(())
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 use bowline_types::json::Reader;
 use bowline_types::wire::Map;
-use bowline_types::{Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Revision, Wire};
+use bowline_types::{
+    DecodeError, Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Method, Revision, Wire,
+};
 use memchr::memmem;
 
 /// Seals what a client keeps for a server, so that it can neither be read nor changed.
@@ -95,21 +99,46 @@ impl fmt::Debug for Binding {
     }
 }
 
+/// What tells one sealed state from all others, and how long it is good. A server that takes
+/// each state once (MR-13) remembers the marks of those that were used until they expire.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct StateMark {
+    /// When the state is too old, in seconds of the clock that all nodes share.
+    pub expires: u64,
+    /// Something that no other state has: drawn by chance, since the core has none.
+    pub nonce: String,
+}
+
+impl StateMark {
+    /// The mark of a state.
+    pub fn new(nonce: impl Into<String>, expires: u64) -> Self {
+        Self {
+            expires,
+            nonce: nonce.into(),
+        }
+    }
+}
+
 /// Why a request can't go on where it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RoundsError {
     /// The parameters, or the answers in them, can't be read.
     InvalidParams,
+    /// An answer is none to what was asked: where it is, and why.
+    InvalidAnswer(DecodeError),
     /// `requestState` is not what this server gave for this request.
     InvalidState,
     /// `requestState` is too old.
     ExpiredState,
+    /// `requestState` was used before, where each is good for one use.
+    UsedState,
 }
 
 impl RoundsError {
     /// The error that the client gets.
-    pub fn to_error(self) -> ErrorObject {
+    pub fn to_error(&self) -> ErrorObject {
         let code = ErrorKind::InvalidParams.code(Revision::LATEST);
         ErrorObject::new(code.unwrap_or(-32602), self.to_string())
     }
@@ -118,9 +147,11 @@ impl RoundsError {
 impl fmt::Display for RoundsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::InvalidAnswer(error) => return error.fmt(f),
             Self::InvalidParams => "the parameters or inputResponses can't be read",
             Self::InvalidState => "requestState was not given for this request",
             Self::ExpiredState => "requestState is too old: begin anew",
+            Self::UsedState => "requestState was used before: begin anew",
         })
     }
 }
@@ -143,14 +174,18 @@ pub struct Rounds {
     answers: JsonObject,
     done: BTreeSet<String>,
     questions: Map<InputRequest>,
+    brought: Option<StateMark>,
 }
 
 impl Rounds {
     /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
+    /// Whether its state [was used](Self::brought) before is for the caller to know.
     ///
     /// # Errors
     ///
-    /// When the client brings a state that is not for this request, or an old one.
+    /// When the client brings a state that is not for this request, or an old one, or an
+    /// answer that is none to what was asked (MR-14). Answers that nobody asked for are
+    /// ignored, and those that are missing are asked for again.
     pub fn open(
         params: &str,
         seal: &dyn Seal,
@@ -193,7 +228,13 @@ impl Rounds {
             answers: JsonObject::new(),
             done: BTreeSet::new(),
             questions: Map::new(),
+            brought: None,
         }
+    }
+
+    /// The mark of the state that the request has brought. `None` in the first round.
+    pub fn brought(&self) -> Option<&StateMark> {
+        self.brought.as_ref()
     }
 
     /// The answer to a question of this key, when it has come.
@@ -207,19 +248,21 @@ impl Rounds {
         self.questions.insert(key, question.into());
     }
 
-    /// Whether something with an effect is still to be done: `true` once in all rounds. Ask
-    /// right before doing it.
+    /// Whether something with an effect is still to be done: `true` once in all rounds, as
+    /// long as none of them is repeated. What was done is known from the state that a request
+    /// brings, so that a client which brings an earlier one again is believed, unless whoever
+    /// [opened](Self::open) it takes each state once. Ask right before doing it.
     pub fn once(&mut self, key: &str) -> bool {
         self.done.insert(key.to_owned())
     }
 
-    /// Ends the run of the handler. What it asked goes to the client, with a state that is
-    /// good until `expires`.
-    pub fn finish(self, seal: &dyn Seal, binding: &Binding, expires: u64) -> Round {
+    /// Ends the run of the handler. What it asked goes to the client, with a state of this
+    /// mark.
+    pub fn finish(self, seal: &dyn Seal, binding: &Binding, mark: StateMark) -> Round {
         if self.questions.iter().next().is_none() {
             return Round::Done;
         }
-        let plain = Kept::write(&self, expires);
+        let plain = Kept::write(&self, &mark);
         let mut result = InputRequiredResult::new();
         result.request_state = Some(seal.seal(plain.as_bytes(), &binding.0));
         result.input_requests = Some(self.questions);
@@ -227,31 +270,26 @@ impl Rounds {
     }
 }
 
-/// What is sealed: when it expires, what was asked, what was answered, what was done.
+/// What is sealed: its mark, what was asked, what was answered, what was done.
 struct Kept {
     known: Rounds,
-    asked: BTreeSet<String>,
+    /// The keys of the questions, and their methods.
+    asked: BTreeMap<String, String>,
 }
 
 impl Kept {
-    fn write(rounds: &Rounds, expires: u64) -> String {
-        let names = |keys: &mut dyn Iterator<Item = &str>| {
-            let mut text = Vec::new();
-            let mut encoder = Encoder::lossless(&mut text);
-            encoder.begin_array();
-            for key in keys {
-                encoder.separate();
-                encoder.string(key);
-            }
-            encoder.end_array();
-            Json::parse(&String::from_utf8_lossy(&text)).unwrap_or_else(|_| Json::null())
-        };
-        let mut asked = rounds.questions.iter().map(|(key, _)| key);
-        let mut done = rounds.done.iter().map(String::as_str);
+    fn write(rounds: &Rounds, mark: &StateMark) -> String {
+        let asked = rounds.questions.iter();
+        let asked: JsonObject = asked
+            .map(|(key, question)| (key, Json::from(method(question))))
+            .collect();
+        let done = rounds.done.iter();
+        let done: JsonObject = done.map(|key| (key.as_str(), true)).collect();
         let mut kept = JsonObject::new();
-        kept.insert("expires", i64::try_from(expires).unwrap_or(i64::MAX));
-        kept.insert("asked", names(&mut asked));
-        kept.insert("done", names(&mut done));
+        kept.insert("expires", i64::try_from(mark.expires).unwrap_or(i64::MAX));
+        kept.insert("nonce", mark.nonce.as_str());
+        kept.insert("asked", asked);
+        kept.insert("done", done);
         kept.insert("answers", rounds.answers.clone());
         kept.as_str().to_owned()
     }
@@ -259,23 +297,28 @@ impl Kept {
     fn read(plain: &[u8], now: u64) -> Result<Self, RoundsError> {
         let broken = |_| RoundsError::InvalidState;
         let text = std::str::from_utf8(plain).map_err(|_| RoundsError::InvalidState)?;
-        let mut expires = 0;
+        let mut mark = StateMark::new("", 0);
         let mut kept = Self {
             known: Rounds::new(),
-            asked: BTreeSet::new(),
+            asked: BTreeMap::new(),
         };
         let read = Reader::new(text).object(|reader, key| match key {
             "expires" => {
-                expires = u64::try_from(reader.integer()?).unwrap_or(0);
+                mark.expires = u64::try_from(reader.integer()?).unwrap_or(0);
                 Ok(())
             }
-            "asked" => reader.array(|reader| {
-                kept.asked.insert(reader.string()?.into_owned());
+            "nonce" => {
+                mark.nonce = reader.string()?.into_owned();
+                Ok(())
+            }
+            "asked" => reader.object(|reader, key| {
+                let method = reader.string()?.into_owned();
+                kept.asked.insert(key.to_owned(), method);
                 Ok(())
             }),
-            "done" => reader.array(|reader| {
-                kept.known.done.insert(reader.string()?.into_owned());
-                Ok(())
+            "done" => reader.object(|reader, key| {
+                kept.known.done.insert(key.to_owned());
+                reader.raw().map(drop)
             }),
             "answers" => {
                 kept.known.answers = JsonObject::parse(reader.raw()?.as_str())?;
@@ -284,23 +327,55 @@ impl Kept {
             _ => reader.raw().map(drop),
         });
         read.map_err(broken)?;
-        if now >= expires {
+        if mark.nonce.is_empty() {
+            return Err(RoundsError::InvalidState);
+        }
+        if now >= mark.expires {
             return Err(RoundsError::ExpiredState);
         }
+        kept.known.brought = Some(mark);
         Ok(kept)
     }
 
     /// Takes the answers to what was asked. Others nobody wanted.
     fn take(&mut self, given: JsonRef<'_>) -> Result<(), RoundsError> {
         let (asked, answers) = (&self.asked, &mut self.known.answers);
+        let mut wrong = None;
         let read = given.reader().object(|reader, key| {
             let answer = reader.raw()?;
-            if asked.contains(key) {
+            if let Some(method) = asked.get(key) {
+                if let Err(error) = check(answer, method) {
+                    wrong.get_or_insert(error.under_key(key));
+                }
                 answers.insert(key, answer);
             }
             Ok(())
         });
-        read.map_err(|_| RoundsError::InvalidParams)
+        read.map_err(|_| RoundsError::InvalidParams)?;
+        let at = |error: DecodeError| error.under_key("inputResponses").under_key("params");
+        wrong.map_or(Ok(()), |error| Err(RoundsError::InvalidAnswer(at(error))))
+    }
+}
+
+/// The method of a question, from which its answer's type follows.
+fn method(question: &InputRequest) -> &'static str {
+    match question {
+        InputRequest::Elicit(_) => Method::Elicit.as_str(),
+        InputRequest::CreateMessage(_) => Method::CreateMessage.as_str(),
+        InputRequest::ListRoots(_) => Method::ListRoots.as_str(),
+        // Of another crate, which may have more: any object is an answer.
+        _ => "",
+    }
+}
+
+/// Whether an answer is one to a question of this method.
+fn check(answer: JsonRef<'_>, method: &str) -> Result<(), DecodeError> {
+    let answer = InputResponse::from_json(answer.as_str())?;
+    match method.parse() {
+        Ok(Method::Elicit) => answer.elicitation().map(drop),
+        Ok(Method::CreateMessage) => answer.sampling().map(drop),
+        Ok(Method::ListRoots) => answer.roots().map(drop),
+        _ => Ok(()),
     }
 }
 

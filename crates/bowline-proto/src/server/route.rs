@@ -180,7 +180,7 @@ impl Router<'_, '_> {
         let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
         let context = RequestContext {
             client_info: meta.client_info.map(|info| info.as_str().into()),
-            log_level: decoded(keys::LOG_LEVEL, meta.log_level).map_err(optional)?,
+            log_level: log_level(&meta, &request.id)?,
             progress_token: decoded(keys::PROGRESS_TOKEN, meta.progress_token).map_err(optional)?,
             revision,
             capabilities,
@@ -324,6 +324,21 @@ fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities
     }
 }
 
+/// The log level that a request asks for: one that nobody knows is an invalid parameter, as it
+/// is for `logging/setLevel` (LG-3).
+fn log_level(meta: &MetaEntries<'_>, id: &RequestId) -> Result<Option<LoggingLevel>, Refusal> {
+    let refuse = |message: String| refusal(id, ErrorKind::InvalidParams, message.into());
+    let level = decoded(keys::LOG_LEVEL, meta.log_level);
+    match level.map_err(|error| refuse(in_meta(error)))? {
+        Some(LoggingLevel::Other(level)) => {
+            let (name, level) = (keys::LOG_LEVEL.name(), shown(&level));
+            let message = format!("params._meta.{name}: {level:?} is no known level");
+            Err(refuse(message))
+        }
+        level => Ok(level),
+    }
+}
+
 /// What is wrong with `_meta`, seen from the message.
 fn in_meta(error: DecodeError) -> String {
     error.under_key("_meta").under_key("params").to_string()
@@ -344,7 +359,7 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
 fn malformed(error: &EnvelopeError) -> Refusal {
     let id = match error.about() {
         About::Request | About::Unknown => error.id().cloned(),
-        About::Answer => None,
+        About::Answer | About::Notification => None,
     };
     let code = error.kind().code(Revision::LATEST).unwrap_or(-32600);
     Refusal {

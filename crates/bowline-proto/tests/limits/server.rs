@@ -29,6 +29,49 @@ fn handshake_timeout() {
     assert!(is_closed(&session));
 }
 
+// proves: SV-6
+#[test]
+fn frame_timeout() {
+    let unfinished = || {
+        let mut session = server(|config| {
+            config.frame_timeout(Some(7 * SECOND));
+            config.limits().max_peer_requests(1);
+        });
+        session
+            .read_buffer()
+            .extend_from_slice(br#"{"jsonrpc":"2.0","#);
+        session.handle_read(ZERO);
+        session
+    };
+    let mut session = unfinished();
+    assert_eq!(session.poll_timeout(), Some(at(7)));
+    // A little more of it changes nothing.
+    session.read_buffer().extend_from_slice(br#""id":1,"#);
+    session.handle_read(at(3));
+    session.handle_timeout(just_before(7));
+    assert!(!is_closed(&session));
+    session.handle_timeout(at(7));
+    assert!(is_closed(&session));
+    // The end of it does, and what follows has its own time.
+    let mut session = unfinished();
+    ask(&mut session, at(6), r#""id":1,"method":"ping"}"#);
+    assert_eq!(answers(&mut session).len(), 1);
+    assert_eq!(session.poll_timeout(), None);
+    // While answers don't leave nothing is read, and then it begins anew.
+    let mut session = unfinished();
+    ask(&mut session, at(1), r#""id":1,"method":"ping"}"#);
+    session.read_buffer().extend_from_slice(b"{");
+    session.handle_read(at(2));
+    session.handle_timeout(at(9));
+    assert!(!is_closed(&session));
+    assert_eq!(answers(&mut session).len(), 1);
+    session.handle_timeout(at(20));
+    session.handle_timeout(just_before(27));
+    assert!(!is_closed(&session));
+    session.handle_timeout(at(27));
+    assert!(is_closed(&session));
+}
+
 #[test]
 fn handler_timeout() {
     let mut session = server(|config| {
@@ -132,6 +175,70 @@ fn max_queued_bytes_stops_reading() {
         assert_eq!(answers(&mut session).concat().len(), 2 * answer);
         assert!(session.wants_read());
     }
+}
+
+#[test]
+fn max_peer_request_bytes() {
+    let request = |id: u32, bytes: usize| {
+        let params = format!(r#"{{"a":"{}"}}"#, "y".repeat(bytes - 8));
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{params}}}"#)
+    };
+    let mut session = with_limits(|limits| {
+        limits.max_peer_request_bytes(100);
+    });
+    let cases = [(1, 60, false), (2, 41, true), (3, 40, false), (4, 8, true)];
+    for (id, bytes, is_busy) in cases {
+        ask(&mut session, ZERO, &request(id, bytes));
+        let answers = answers(&mut session).concat();
+        assert_eq!(answers.contains("busy"), is_busy, "{id}: {answers}");
+    }
+    // What has none fits, and so does a large one that is alone.
+    ask(&mut session, ZERO, &super::request("5"));
+    for key in requests(&mut session) {
+        session.release(ZERO, key);
+    }
+    answers(&mut session);
+    ask(&mut session, ZERO, &request(6, 101));
+    assert_eq!((answers(&mut session).len(), session.handled()), (0, 1));
+}
+
+/// A subscription of the stateless era.
+fn listen(id: u32) -> String {
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let params = format!(r#"{{"_meta":{meta},"notifications":{{}}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{params}}}"#)
+}
+
+#[test]
+fn max_subscriptions() {
+    let mut session = with_limits(|limits| {
+        // They take nothing from what handlers have.
+        limits.max_subscriptions(2).max_peer_requests(1);
+        limits.max_peer_request_bytes(1);
+    });
+    for (id, is_busy) in [(1, false), (2, false), (3, true)] {
+        ask(&mut session, ZERO, &listen(id));
+        let answers = answers(&mut session).concat();
+        assert_eq!(answers.contains("busy"), is_busy, "{answers}");
+    }
+    ask(&mut session, ZERO, &request("4"));
+    let open = requests(&mut session);
+    assert_eq!(open.len(), 3);
+    session.release(ZERO, open[0]);
+    answers(&mut session);
+    ask(&mut session, ZERO, &listen(5));
+    assert!(answers(&mut session).is_empty());
+    ask(&mut session, ZERO, &request("6"));
+    assert!(answers(&mut session)[0].contains("busy"));
+}
+
+#[test]
+fn a_subscription_has_no_handler_that_could_take_too_long() {
+    let mut session = server(|config| {
+        config.handler_timeout(Some(5 * SECOND));
+    });
+    ask(&mut session, ZERO, &listen(1));
+    assert_eq!(session.poll_timeout(), None);
 }
 
 #[test]

@@ -244,7 +244,12 @@ fn words(event: &LinkEvent) -> String {
         LinkEvent::Notification { method, params } => {
             with_params(format!("notification {method}"), params.as_ref())
         }
-        LinkEvent::SubscriptionGap(key) => format!("subscription {key} is open again"),
+        LinkEvent::SubscriptionOpened { subscription, .. } => {
+            format!("subscription {subscription} is open")
+        }
+        LinkEvent::SubscriptionGap { subscription, .. } => {
+            format!("subscription {subscription} is open again")
+        }
         LinkEvent::SubscriptionEnded {
             subscription,
             outcome,

@@ -1,3 +1,4 @@
+use bowline_types::elicitation::{ElicitFormParams, FormSchema, PrimitiveSchema};
 use bowline_types::roots::ListRootsParams;
 
 use super::*;
@@ -39,7 +40,7 @@ fn asked(key: &str) -> String {
     assert!(rounds.answer(key).is_none());
     assert!(rounds.once("charge"));
     rounds.ask(key, ListRootsParams::new());
-    match rounds.finish(&Checked, &bound, 200) {
+    match rounds.finish(&Checked, &bound, StateMark::new("n1", 200)) {
         Round::Ask(result) => result.request_state.unwrap(),
         Round::Done => panic!("it asked"),
     }
@@ -58,17 +59,21 @@ fn answers_of_all_rounds_are_there_in_the_last() {
     let params = answered(&first, r#"{"one":{"roots":[]},"never asked":{}}"#);
     let bound = binding("alice", &params);
     let mut rounds = Rounds::open(&params, &Checked, &bound, 199).unwrap();
+    assert_eq!(rounds.brought(), Some(&StateMark::new("n1", 200)));
     assert!(rounds.answer("one").is_some());
     assert!(rounds.answer("never asked").is_none());
     assert!(!rounds.once("charge"), "it was done in the first round");
     rounds.ask("two", ListRootsParams::new());
-    let Round::Ask(result) = rounds.finish(&Checked, &bound, 300) else {
+    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n2", 300)) else {
         panic!("it asked");
     };
     let params = answered(&result.request_state.unwrap(), r#"{"two":{"roots":[]}}"#);
     let rounds = Rounds::open(&params, &Checked, &bound, 250).unwrap();
     assert!(rounds.answer("one").is_some() && rounds.answer("two").is_some());
-    assert_eq!(rounds.finish(&Checked, &bound, 300), Round::Done);
+    let mark = StateMark::new("n2", 300);
+    assert_eq!(rounds.brought(), Some(&mark));
+    let third = StateMark::new("n3", 400);
+    assert_eq!(rounds.finish(&Checked, &bound, third), Round::Done);
 }
 
 // proves: F-OA-20
@@ -104,11 +109,53 @@ fn a_state_opens_for_its_request_alone() {
 }
 
 #[test]
+fn an_answer_that_is_none_to_its_question_is_refused_by_its_key() {
+    let bound = binding("alice", PARAMS);
+    let form = FormSchema::new([("a", PrimitiveSchema::string())]);
+    let mut rounds = Rounds::new();
+    rounds.ask("who", ElicitFormParams::new("Who?", form));
+    rounds.ask("where", ListRootsParams::new());
+    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n", 200)) else {
+        panic!("it asked");
+    };
+    let state = result.request_state.unwrap();
+    for (answers, wrong) in [
+        (r#"{"who":5}"#, Some("params.inputResponses.who")),
+        (r#"{"who":null}"#, Some("params.inputResponses.who")),
+        (r#"{"who":[]}"#, Some("params.inputResponses.who")),
+        (r#"{"who":{"roots":[]}}"#, Some("params.inputResponses.who")),
+        (
+            r#"{"who":{"action":"decline"},"where":{}}"#,
+            Some("params.inputResponses.where"),
+        ),
+        // Some are missing, and one nobody asked for.
+        (r#"{"who":{"action":"decline"},"why":5}"#, None),
+        ("{}", None),
+    ] {
+        let params = answered(&state, answers);
+        let opened = Rounds::open(&params, &Checked, &bound, 100);
+        match (opened, wrong) {
+            (Ok(rounds), None) => {
+                assert_eq!(rounds.answer("who").is_some(), answers.contains("who"));
+                assert!(rounds.answer("where").is_none());
+            }
+            (Err(error), Some(key)) => {
+                let error = error.to_error();
+                assert_eq!(error.code, -32602);
+                assert!(error.message.contains(key), "{answers}: {}", error.message);
+            }
+            (opened, _) => panic!("{answers}: {opened:?}"),
+        }
+    }
+}
+
+#[test]
 fn answers_without_a_state_are_none() {
     let params = r#"{"name":"x","inputResponses":{"one":{"roots":[]}}}"#;
     let bound = binding("alice", params);
     let rounds = Rounds::open(params, &Checked, &bound, 1).unwrap();
     assert!(rounds.answer("one").is_none());
+    assert!(rounds.brought().is_none());
 }
 
 #[test]

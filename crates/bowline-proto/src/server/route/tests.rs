@@ -262,6 +262,39 @@ fn methods_that_are_unknown_or_gone() {
     }
 }
 
+// LG-3.
+#[test]
+fn a_log_level_that_nobody_knows_is_refused() {
+    let asks = |level: &str| {
+        let frame = request("tools/list", NEW, "");
+        let level = format!(r#""_meta":{{"io.modelcontextprotocol/logLevel":{level},"#);
+        let asks = frame.replacen(r#""_meta":{"#, &level, 1);
+        assert_ne!(asks, frame);
+        asks
+    };
+    for level in [r#""debug""#, r#""emergency""#, "null"] {
+        assert_eq!(on_stdio(&asks(level)), "serve tools/list id 7", "{level}");
+    }
+    let long = format!("{:?}", "x".repeat(1000));
+    for level in [r#""loud""#, r#""Debug""#, r#""""#, "5", &long] {
+        let frame = asks(level);
+        assert_eq!(on_stdio(&frame), "400 -32602 id 7", "{level}");
+        assert_eq!(
+            over_http("2026-07-28|tools/list|-", &frame),
+            "400 -32602 id 7"
+        );
+    }
+    let frame = asks(r#""loud""#);
+    let config = RouterConfig::new(Revisions::ALL);
+    let Routed::Refused(refusal) = route(&config, frame.as_bytes(), None) else {
+        panic!("it is refused");
+    };
+    assert_eq!(
+        refusal.error.message,
+        r#"params._meta.io.modelcontextprotocol/logLevel: "loud" is no known level"#
+    );
+}
+
 // proves: F-JR-15
 #[test]
 fn what_is_no_message() {

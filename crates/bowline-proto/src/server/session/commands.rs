@@ -1,12 +1,14 @@
 //! What the application wants: answers, requests to the client, notifications.
 
-use bowline_types::{ErrorObject, Method};
+use bowline_types::progress::CancelledParams;
+use bowline_types::{ErrorObject, Method, Revision};
 use bytes::Bytes;
 
 use super::lifecycle::CANCEL;
 use super::{Session, SessionPhase};
 use crate::calls::CallId;
 use crate::commands::{CallError, CallRequest, NotifyError, RespondError};
+use crate::config::Carrier;
 use crate::endpoint::CallContext;
 use crate::outbox::StreamId;
 use crate::payload::Payload;
@@ -47,11 +49,49 @@ impl Session {
         responded
     }
 
+    /// Ends a subscription (`subscriptions/listen`) with its result. On a shared stream the
+    /// client is also told that it is cancelled.
+    ///
+    /// 2026-07-28 says both: basic/patterns/subscriptions wants the result, and
+    /// basic/patterns/cancellation that whoever ends a subscription sends the notification,
+    /// which the schema has on stdio alone. Over HTTP the stream ends instead. A client that
+    /// knows one of them ignores the other.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn end_listen(
+        &mut self,
+        now: Instant,
+        request: RequestKey,
+        result: Payload,
+    ) -> Result<(), RespondError> {
+        let id = self.request_id(request).cloned();
+        self.respond(now, request, result)?;
+        let params = id.map(|id| {
+            let params = CancelledParams::new().request_id(id);
+            Payload::encode(&params.reason("the server ended it"), Revision::LATEST)
+        });
+        if let (Carrier::SharedStream, Some(Ok(params))) = (self.config.carrier, params) {
+            let bytes = params.into_bytes();
+            let members = bytes.slice(1..bytes.len() - 1);
+            // It has the result; without room for more that is enough.
+            let _ = self.end.notify(Method::Cancelled.as_str(), members, None);
+        }
+        Ok(())
+    }
+
     /// The handler of a request is done and has no answer, since the request was cancelled.
     /// Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
         self.end.release(now, request);
         self.end.note_flow(now);
+    }
+
+    /// No answer follows, as if the client had cancelled the request. It keeps its place until
+    /// its handler is done.
+    pub fn give_up(&mut self, request: RequestKey) {
+        self.end.requests.give_up(request);
     }
 
     /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.

@@ -10,6 +10,7 @@ use crate::calls::Timeouts;
 use crate::codec::Framing;
 use crate::config::Carrier;
 use crate::limits::Limits;
+use crate::server::listens::ListenLimits;
 
 /// The configuration of a server's session.
 #[derive(Clone, Debug)]
@@ -22,7 +23,9 @@ pub struct SessionConfig {
     pub(super) framing: Option<Framing>,
     pub(super) handshake_timeout: Duration,
     pub(super) handshake_timeout_only_logs: bool,
+    pub(super) frame_timeout: Option<Duration>,
     pub(super) handler_timeout: Option<Duration>,
+    pub(super) hands_on_all: bool,
     pub(super) ask_timeouts: Timeouts,
     pub(super) max_watched: usize,
     pub(super) max_watched_bytes: usize,
@@ -42,7 +45,9 @@ impl SessionConfig {
             framing: None,
             handshake_timeout: Duration::from_secs(30),
             handshake_timeout_only_logs: false,
+            frame_timeout: None,
             handler_timeout: None,
+            hands_on_all: false,
             ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
             max_watched: 1000,
             max_watched_bytes: 1024 * 1024,
@@ -90,10 +95,27 @@ impl SessionConfig {
         self
     }
 
+    /// How long a frame may take from its first byte to its last, on a shared stream.
+    /// Default: as long as it likes, as on stdio, where the client owns the process.
+    pub fn frame_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        self.frame_timeout = timeout;
+        self
+    }
+
     /// How long a handler may take; then the client gets an error. Default: as long as it
-    /// likes, since a client has a timeout of its own and cancels.
+    /// likes, since a client has a timeout of its own and cancels. `subscriptions/listen` and
+    /// `tasks/result`, which last as long as what they are about, are not ended by it.
     pub fn handler_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
         self.handler_timeout = timeout;
+        self
+    }
+
+    /// Whether requests that are about the session itself, such as those for a log level, are
+    /// told as well: whoever guards a server wants to see them. Then they are done with
+    /// [`Session::settle`](super::Session::settle) and answered like others. Default: the
+    /// session does and answers them.
+    pub fn hand_on_all(&mut self, all: bool) -> &mut Self {
+        self.hands_on_all = all;
         self
     }
 
@@ -105,7 +127,8 @@ impl SessionConfig {
     }
 
     /// Resources that the client may watch, and the bytes of their URIs. Default 1000 and
-    /// 1 MiB, which is also what they cost.
+    /// 1 MiB, which is also what they cost. In the stateless era each subscription may have
+    /// so many, and all together so many bytes.
     pub fn max_watched(&mut self, count: usize, bytes: usize) -> &mut Self {
         self.max_watched = count;
         self.max_watched_bytes = bytes;
@@ -121,6 +144,15 @@ impl SessionConfig {
     /// What may grow, and how far.
     pub fn limits(&mut self) -> &mut Limits {
         &mut self.limits
+    }
+
+    /// What [`Listens`](crate::server::Listens) of a client may be.
+    pub fn listen_limits(&self) -> ListenLimits {
+        ListenLimits {
+            count: self.limits.max_subscriptions,
+            uris: self.max_watched,
+            uri_bytes: self.max_watched_bytes,
+        }
     }
 
     /// The revisions that a handshake may agree on.

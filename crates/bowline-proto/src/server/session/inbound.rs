@@ -272,7 +272,8 @@ impl Session {
         match (error.about(), error.id()) {
             // An answer is never answered: the two sides could go on for ever.
             (About::Answer, Some(id)) => self.fail_call(now, id, Outcome::Invalid(words)),
-            (About::Answer, None) => {}
+            // Nor is a notification (LC-7).
+            (About::Answer, None) | (About::Notification, _) => {}
             (About::Request | About::Unknown, id) => {
                 self.refuse(id, stream, error.kind(), &words);
             }

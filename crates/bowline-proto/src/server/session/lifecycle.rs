@@ -42,6 +42,9 @@ impl Session {
                 let fault = PeerFault::Codec(CodecFault::EndlessFrame);
                 self.close_with(now, CloseReason::Peer(fault));
             }
+            Some(Stall::Unfinished) => {
+                self.close_with(now, CloseReason::Peer(PeerFault::UnfinishedFrame));
+            }
         }
     }
 

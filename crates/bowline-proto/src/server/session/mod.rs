@@ -93,12 +93,14 @@ impl Session {
             limits: config.limits,
             seed: config.seed,
         };
+        let mut end = Endpoint::new(setup, Carried::new());
+        end.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig::new(config.revisions),
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),
-            end: Endpoint::new(setup, Carried::new()),
+            end,
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,
@@ -124,6 +126,12 @@ impl Session {
     /// taken.
     pub fn wants_read(&self) -> bool {
         self.phase != SessionPhase::Closed && self.end.wants_read()
+    }
+
+    /// Whether there is room for more answers. While there is none nothing is read, and a
+    /// driver should let no handler go on: what they answer is kept until it has left.
+    pub fn takes_answers(&self) -> bool {
+        self.end.outbox.takes_answers()
     }
 
     /// Whether the client watches a resource.

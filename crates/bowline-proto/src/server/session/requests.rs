@@ -11,6 +11,7 @@ use super::{Session, SessionEvent, SessionPhase};
 use crate::endpoint::or_newest;
 use crate::outbox::StreamId;
 use crate::payload::Payload;
+use crate::requests::Arrival;
 use crate::server::route::StatelessRequest;
 use crate::time::Instant;
 
@@ -28,13 +29,20 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &id, None);
         }
-        let timeout = self.config.handler_timeout;
-        let Some(request) = self.end.admit(now, &id, method.as_str(), None, timeout) else {
+        let params = (params != JsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
+        let arrival = match method {
+            // It lasts until somebody ends it, and its parameters are not kept.
+            Method::Listen => Arrival {
+                is_subscription: true,
+                ..Arrival::default()
+            },
+            _ => self.arrival(None, method, params.as_ref()),
+        };
+        let Some(request) = self.end.admit(now, &id, method.as_str(), arrival) else {
             return;
         };
         self.end.regain_nonsense();
         self.end.requests.set_stateless(request);
-        let params = (params != JsonRef::EMPTY_OBJECT).then(|| Payload::part(frame, params));
         self.end.tell(SessionEvent::Request {
             request,
             method,
@@ -64,18 +72,40 @@ impl Session {
                 "no such method",
             );
         };
+        let is_own = matches!(
+            method,
+            Method::SetLevel | Method::Subscribe | Method::Unsubscribe
+        );
+        if !is_own || self.config.hands_on_all {
+            return self.hand_on(now, stream, frame, request, method);
+        }
+        let params = request.params.map_or("{}", JsonRef::as_str);
+        match self.settle(method, params) {
+            Ok(()) => self.end.accept(id, stream),
+            Err(error) => {
+                let kind = error.kind(revision).map_or("not served", ErrorKind::name);
+                self.end.refuse_with(Some(id), stream, kind, &error);
+            }
+        }
+    }
+
+    /// Does what a request asks of the session itself: `logging/setLevel`,
+    /// `resources/subscribe` and `resources/unsubscribe`. See
+    /// [`SessionConfig::hand_on_all`](super::SessionConfig::hand_on_all).
+    ///
+    /// # Errors
+    ///
+    /// When it is another request, asks for too much, or is not understood: what the client
+    /// gets.
+    pub fn settle(&mut self, method: Method, params: &str) -> Result<(), ErrorObject> {
         match method {
             Method::SetLevel if self.config.capabilities.logging.is_some() => {
-                self.set_level(id, stream, request.params);
+                self.set_level(params)
             }
             Method::Subscribe | Method::Unsubscribe if self.offers_watching() => {
-                self.watch(id, stream, request.params, method == Method::Subscribe);
+                self.watch(params, method == Method::Subscribe)
             }
-            Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
-                let words = "not offered by this server";
-                self.refuse(Some(id), stream, ErrorKind::MethodNotFound, words);
-            }
-            method => self.hand_on(now, stream, frame, request, method),
+            _ => Err(self.error(ErrorKind::MethodNotFound, "not offered by this server")),
         }
     }
 
@@ -87,11 +117,9 @@ impl Session {
         request: &Request<'_>,
         method: Method,
     ) {
-        let params = request.params.map(|params| Payload::part(frame, params));
-        let timeout = self.config.handler_timeout;
-        let admitted = self
-            .end
-            .admit(now, &request.id, method.as_str(), stream, timeout);
+        let params = request.params.map(|params| self.end.taken(frame, params));
+        let arrival = self.arrival(stream, method, params.as_ref());
+        let admitted = self.end.admit(now, &request.id, method.as_str(), arrival);
         if let Some(request) = admitted {
             self.end.regain_nonsense();
             self.end.tell(SessionEvent::Request {
@@ -103,53 +131,67 @@ impl Session {
         }
     }
 
-    fn set_level(&mut self, id: &RequestId, stream: Option<StreamId>, params: Option<JsonRef<'_>>) {
-        let params = SetLevelParams::from_json(params.map_or("{}", JsonRef::as_str));
-        match params.map(|params| params.level) {
+    /// A request for a handler.
+    fn arrival(
+        &self,
+        stream: Option<StreamId>,
+        method: Method,
+        params: Option<&Payload>,
+    ) -> Arrival {
+        // 2025-11-25, basic/utilities/tasks: it waits until the task has ended, which is not
+        // a matter of its own handler.
+        let waits = method == Method::GetTaskPayload;
+        Arrival {
+            stream,
+            timeout: self.config.handler_timeout.filter(|_| !waits),
+            bytes: params.map_or(0, Payload::len),
+            is_subscription: false,
+        }
+    }
+
+    fn set_level(&mut self, params: &str) -> Result<(), ErrorObject> {
+        match SetLevelParams::from_json(params).map(|params| params.level) {
             // Spec, server/utilities/logging: an unknown level is an invalid parameter.
             Ok(LoggingLevel::Other(_)) | Err(_) => {
-                let words = "params.level is no known level";
-                self.refuse(Some(id), stream, ErrorKind::InvalidParams, words);
+                Err(self.error(ErrorKind::InvalidParams, "params.level is no known level"))
             }
             Ok(level) => {
                 self.log_level = Some(level);
-                self.end.accept(id, stream);
+                Ok(())
             }
         }
     }
 
-    fn watch(
-        &mut self,
-        id: &RequestId,
-        stream: Option<StreamId>,
-        params: Option<JsonRef<'_>>,
-        begin: bool,
-    ) {
-        let params = SubscribeParams::from_json(params.map_or("{}", JsonRef::as_str));
-        let uri = match params {
-            Ok(params) => params.uri,
-            Err(error) => {
-                let words = error.under_key("params").to_string();
-                return self.refuse(Some(id), stream, ErrorKind::InvalidParams, &words);
-            }
-        };
+    fn watch(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
+        let params = SubscribeParams::from_json(params).map_err(|error| {
+            let words = error.under_key("params").to_string();
+            self.error(ErrorKind::InvalidParams, words)
+        })?;
+        let uri = params.uri;
         if !begin {
             if self.watched.remove(&uri) {
                 self.watched_bytes -= uri.len();
             }
-            return self.end.accept(id, stream);
+            return Ok(());
         }
         if !self.watched.contains(&uri) {
             let has_room = self.watched.len() < self.config.max_watched
                 && self.watched_bytes + uri.len() <= self.config.max_watched_bytes;
             if !has_room {
                 let words = "too many resources are watched";
-                return self.refuse(Some(id), stream, ErrorKind::InternalError, words);
+                let error = self.error(ErrorKind::InternalError, words);
+                return Err(error.data(member("reason", "busy")));
             }
             self.watched_bytes += uri.len();
             self.watched.insert(uri);
         }
-        self.end.accept(id, stream);
+        Ok(())
+    }
+
+    /// An error in the words of the revision that is spoken.
+    fn error(&self, kind: ErrorKind, message: impl Into<String>) -> ErrorObject {
+        let code = kind.code(or_newest(self.revision));
+        ErrorObject::new(code.unwrap_or(-32603), message)
     }
 
     fn offers_watching(&self) -> bool {

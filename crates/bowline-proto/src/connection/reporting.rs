@@ -1,0 +1,68 @@
+//! Calls that have ended and still report progress: those that have become tasks.
+//!
+//! Spec, basic/utilities/tasks, 2025-11-25: the progress token of a request that has become a
+//! task stays valid until the task ends. Nobody tells a connection when that is, so whoever
+//! waits for the task says so, and of more than may be the oldest is forgotten.
+
+use std::collections::BTreeSet;
+
+use bowline_types::{JsonRef, RequestId, Revision, Wire};
+
+use super::Connection;
+use crate::calls::{Call, CallId};
+use crate::endpoint::{Purpose, Tag};
+
+#[derive(Debug)]
+pub(super) struct Reporting {
+    calls: BTreeSet<CallId>,
+    most: usize,
+}
+
+impl Reporting {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            calls: BTreeSet::new(),
+            most,
+        }
+    }
+
+    fn insert(&mut self, call: CallId) {
+        self.calls.insert(call);
+        if self.calls.len() > self.most {
+            self.calls.pop_first();
+        }
+    }
+}
+
+impl Connection {
+    /// Whether a call has ended and still reports progress, since it has become a task.
+    pub fn is_reporting(&self, call: CallId) -> bool {
+        self.reporting.calls.contains(&call)
+    }
+
+    /// Nobody wants to know of the progress of a task any more.
+    pub fn forget_progress(&mut self, call: CallId) {
+        self.reporting.calls.remove(&call);
+    }
+
+    /// A call has its result: if it has become a task, its progress goes on.
+    pub(super) fn note_task(&mut self, call: CallId, waiting: &Call<Tag>, result: JsonRef<'_>) {
+        let is_asked = waiting.tag.wants_progress && waiting.tag.purpose == Purpose::User;
+        if is_asked
+            && self.revision() == Some(Revision::V2025_11_25)
+            && let Ok(Some(_)) = result.reader().peek_member("task")
+        {
+            self.reporting.insert(call);
+        }
+    }
+
+    /// The call of a progress token that has become a task.
+    pub(super) fn reporting_task(&self, params: JsonRef<'_>) -> Option<CallId> {
+        if self.reporting.calls.is_empty() {
+            return None;
+        }
+        let token = params.reader().peek_member("progressToken").ok()??;
+        let token = RequestId::from_json(token.as_str()).ok()?;
+        CallId::named(&token).filter(|call| self.is_reporting(*call))
+    }
+}
