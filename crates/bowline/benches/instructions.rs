@@ -27,6 +27,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             "stateless-1-tool-window-1",
             "stateless-1-tool-window-64",
         ],
+        // However many tools there are.
+        promised: &[
+            ("handshake-1-tool-window-64", 15_000),
+            ("handshake-1000-tools-window-64", 15_000),
+        ],
         run,
     };
     counted.main()

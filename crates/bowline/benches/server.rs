@@ -1,8 +1,8 @@
 //! A server under hostile clients: memory, and what others notice.
 //!
 //! `cargo bench -p bowline --bench server`: 100,000 calls of a tool that hangs, in one
-//! session, while another session goes on; and a client that asks for much and never reads.
-//! Each case has a process of its own.
+//! session, while another session goes on; clients that ask for much, in small and in large, and
+//! never read; and how soon a tool that panics has answered. Each case has a process of its own.
 
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -12,19 +12,27 @@ use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use bowline::server::{Running, Server};
+use bowline::server::{Context, Running, Server};
 use bowline::transport::Stream;
 use bowline::transport::memory;
+use bowline::types::logging::LoggingLevel;
 use bowline::{Client, ErrorKind};
 use support::{Usage, config};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 
 /// MiB by which the server may grow.
 const MEMORY: f64 = 32.0;
+/// The same where each answer is about as large as a frame may be: four of them. Set from what
+/// was measured, not from what has to be.
+const MEMORY_OF_FRAMES: f64 = 64.0;
 /// What another session's calls may take.
 const LATENCY: Duration = Duration::from_millis(50);
 
+/// What an answer to a call that panics may take.
+const PANIC_LATENCY: Duration = Duration::from_millis(10);
+
 const CALLS: usize = 100_000;
+const PANICS: usize = 1_000;
 const GREETING: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"hostile","version":"1"}}}"#,
@@ -37,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let case = std::env::args().nth(1).filter(|arg| !arg.starts_with("--"));
     let Some(case) = case else {
         let mut is_good = true;
-        for case in ["hanging", "deaf"] {
+        for case in ["hanging", "small", "large", "largest", "logs", "panicking"] {
             let status = Command::new(std::env::current_exe()?).arg(case).status()?;
             is_good &= status.success();
         }
@@ -52,7 +60,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         .build()?;
     let is_good = match case.as_str() {
         "hanging" => runtime.block_on(hanging())?,
-        _ => runtime.block_on(deaf())?,
+        "panicking" => runtime.block_on(panicking())?,
+        deaf => runtime.block_on(never_reads(deaf))?,
     };
     Ok(match is_good {
         true => ExitCode::SUCCESS,
@@ -63,7 +72,20 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 fn server() -> Result<Running, Box<dyn Error>> {
     let server = Server::new("victim", "1")
         .tool("hang", "Never answers", std::future::pending::<()>)
-        .tool("echo", "Answers", || async { "x".repeat(1000) });
+        .tool("small", "Answers", || async { "x".repeat(1_000) })
+        .tool("large", "Answers", || async { "x".repeat(1_000_000) })
+        .tool("largest", "Answers", || async { "x".repeat(15_000_000) })
+        .tool("logs", "Says much", |cx: Context| async move {
+            for _ in 0..10 {
+                cx.log(LoggingLevel::Error, "x".repeat(60_000));
+            }
+        })
+        .tool("panic", "Panics", || async {
+            tokio::task::yield_now().await;
+            panic!("as it should");
+            #[allow(unreachable_code)]
+            ()
+        });
     Ok(server.build()?)
 }
 
@@ -116,7 +138,7 @@ async fn hanging() -> Result<bool, Box<dyn Error>> {
     let mut took = Vec::new();
     while !flood.is_finished() {
         let started = Instant::now();
-        match client.call("tools/call", r#"{"name":"echo"}"#).await {
+        match client.call("tools/call", r#"{"name":"small"}"#).await {
             Ok(_) => took.push(started.elapsed()),
             Err(error) if error.kind() == ErrorKind::Timeout => took.push(started.elapsed()),
             Err(error) => return Err(error.into()),
@@ -136,7 +158,7 @@ async fn hanging() -> Result<bool, Box<dyn Error>> {
     Ok(is_good)
 }
 
-async fn deaf() -> Result<bool, Box<dyn Error>> {
+async fn never_reads(tool: &str) -> Result<bool, Box<dyn Error>> {
     let server = server()?;
     let mut hostile = serve(&server);
     hostile.write_all(GREETING.as_bytes()).await?;
@@ -144,18 +166,50 @@ async fn deaf() -> Result<bool, Box<dyn Error>> {
     // It asks until nobody listens to it any more, and never reads.
     let mut asked = 0;
     let stalled = Duration::from_secs(2);
-    while let Ok(Ok(())) = tokio::time::timeout(
-        stalled,
-        hostile.write_all(call(asked + 1, "echo").as_bytes()),
-    )
-    .await
+    while let Ok(Ok(())) =
+        tokio::time::timeout(stalled, hostile.write_all(call(asked + 1, tool).as_bytes())).await
     {
         asked += 1;
     }
     let grew = (Usage::now()?.resident - before.resident) as f64 / 1024.0;
-    let is_good = grew <= MEMORY;
+    let most = match tool {
+        "largest" => MEMORY_OF_FRAMES,
+        _ => MEMORY,
+    };
+    let is_good = grew <= most;
     println!(
-        "a client that never reads: stopped after {asked} calls, grew by {grew:.1} MiB (at most {MEMORY}): {}",
+        "a client that never reads (`{tool}`): stopped after {asked} calls, grew by {grew:.1} MiB (at most {most}): {}",
+        if is_good { "ok" } else { "SHORT" }
+    );
+    Ok(is_good)
+}
+
+/// How soon a panic is answered. What the program's own hook does with it comes on top: that of
+/// the standard library takes its time for a backtrace, where one is wanted.
+async fn panicking() -> Result<bool, Box<dyn Error>> {
+    std::panic::set_hook(Box::new(|_| {}));
+    let server = server()?;
+    let mut client = serve(&server);
+    client.write_all(GREETING.as_bytes()).await?;
+    let mut chunk = vec![0; 64 * 1024];
+    // The greeting is answered, in one piece.
+    let _ = client.read(&mut chunk).await?;
+    let mut took = Vec::new();
+    for id in 1..=PANICS {
+        let started = Instant::now();
+        client.write_all(call(id, "panic").as_bytes()).await?;
+        let length = client.read(&mut chunk).await?;
+        took.push(started.elapsed());
+        let answer = String::from_utf8_lossy(&chunk[..length]);
+        if !answer.contains("-32603") || answer.contains("should") {
+            return Err(format!("not what a panic is answered with: {answer}").into());
+        }
+    }
+    took.sort_unstable();
+    let (median, high) = (took[PANICS / 2], took[PANICS * 99 / 100]);
+    let is_good = high <= PANIC_LATENCY;
+    println!(
+        "a tool that panics: answered within {median:.2?} (median), {high:.2?} (99 % of {PANICS}; at most {PANIC_LATENCY:.0?}): {}",
         if is_good { "ok" } else { "SHORT" }
     );
     Ok(is_good)

@@ -6,11 +6,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_proto::link::{LinkError, State};
-use bowline_proto::{Instant, Outcome, Payload, Sent};
-use bowline_types::ErrorObject;
+#[cfg(feature = "client")]
+use bowline_proto::Instant;
+#[cfg(feature = "client")]
+use bowline_proto::link::LinkError;
+use bowline_proto::link::State;
+use bowline_proto::{Outcome, Payload, Sent};
+use bowline_types::elicitation::ElicitUrlParams;
+use bowline_types::error::UrlElicitationData;
+use bowline_types::tools::CallToolResult;
+use bowline_types::{ErrorObject, Wire as _};
 
 use crate::transport::Ending;
+
+/// The call needs pages to be visited first (client/elicitation, 2025-11-25).
+const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// What went wrong, in which operation, and what can be done about it.
 ///
@@ -30,7 +40,6 @@ use crate::transport::Ending;
 /// # assert_eq!(advice(&error), "try again");
 /// # assert_eq!(error.to_string(), "tools/call: no answer came in time: after 30s");
 /// ```
-#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -52,6 +61,8 @@ struct Details {
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
     ending: Option<Arc<Ending>>,
+    tool_result: Option<Box<CallToolResult>>,
+    handler: Option<ErrorObject>,
 }
 
 /// What kind of thing went wrong.
@@ -78,16 +89,24 @@ pub enum ErrorKind {
     Shutdown,
     /// Too much is under way.
     Backpressure,
-    /// The server, or the revision that it speaks, doesn't have it.
+    /// The peer, or the revision that it speaks, doesn't have it.
     CapabilityNotSupported,
     /// The answer can't be decoded.
     InvalidResponse,
+    /// A tool's result doesn't fit the schema that the server declares for it, or can't be
+    /// checked against it: see [`Error::tool_result`].
+    SchemaMismatch,
     /// A message beyond the limit.
     OversizedFrame,
     /// Authorization failed.
     Auth,
+    /// A tool says that it failed: in its result, where the model can see it.
+    Tool,
     /// The configuration is wrong.
     Config,
+    /// A handler of this client had no answer to what the server asked, so that the call could
+    /// not go on: see [`Error::handler_error`].
+    Handler,
 }
 
 impl ErrorKind {
@@ -103,11 +122,14 @@ impl ErrorKind {
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
             Self::Backpressure => "too much is under way",
-            Self::CapabilityNotSupported => "not supported by the server",
+            Self::CapabilityNotSupported => "not supported by the peer",
             Self::InvalidResponse => "the answer can't be decoded",
+            Self::SchemaMismatch => "the result doesn't fit its schema",
             Self::OversizedFrame => "a message is too large",
             Self::Auth => "authorization failed",
+            Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
+            Self::Handler => "a handler of this client has no answer",
         }
     }
 }
@@ -153,6 +175,23 @@ impl Error {
         self.0.details.server.as_ref()
     }
 
+    /// The error with which this side answered what the server asked during the call: there was
+    /// no handler, the user said no, or the handler failed.
+    pub fn handler_error(&self) -> Option<&ErrorObject> {
+        self.0.details.handler.as_ref()
+    }
+
+    /// The pages that the user has to visit before the call is made again, where the server said
+    /// so: error −32042, only in 2025-11-25. A client that [opens
+    /// pages](crate::ClientConfig::elicitation_url) does both by itself.
+    pub fn url_elicitations(&self) -> Vec<ElicitUrlParams> {
+        let error = self.server_error();
+        let error = error.filter(|error| error.code == URL_ELICITATION_REQUIRED);
+        let data = error.and_then(|error| error.data.as_ref());
+        let data = data.and_then(|data| UrlElicitationData::from_json(data.as_str()).ok());
+        data.map(|data| data.elicitations).unwrap_or_default()
+    }
+
     /// Whether the server may have done what it was asked for. `None` where that is no
     /// question.
     pub fn may_have_run(&self) -> Option<bool> {
@@ -185,6 +224,11 @@ impl Error {
         self.0.details.ending.as_deref()
     }
 
+    /// The result of a tool that doesn't fit its schema, as it came.
+    pub fn tool_result(&self) -> Option<&CallToolResult> {
+        self.0.details.tool_result.as_deref()
+    }
+
     /// Whether the same may succeed another time.
     pub fn is_recoverable(&self) -> bool {
         match self.recovery() {
@@ -208,9 +252,12 @@ impl Error {
             | ErrorKind::Shutdown
             | ErrorKind::CapabilityNotSupported
             | ErrorKind::InvalidResponse
+            | ErrorKind::SchemaMismatch
             | ErrorKind::OversizedFrame
             | ErrorKind::Auth
-            | ErrorKind::Config => Recovery::Abort,
+            | ErrorKind::Tool
+            | ErrorKind::Config
+            | ErrorKind::Handler => Recovery::Abort,
         }
     }
 
@@ -235,7 +282,22 @@ impl Error {
         self
     }
 
+    /// The same error, about a result of a tool.
+    #[cfg(all(feature = "validate", feature = "client"))]
+    pub(crate) fn with_tool_result(mut self, result: CallToolResult) -> Self {
+        self.0.details.tool_result = Some(Box::new(result));
+        self
+    }
+
+    /// The same error, of this side's own answer to the server.
+    #[cfg(feature = "client")]
+    pub(crate) fn of_handler(mut self, error: ErrorObject) -> Self {
+        self.0.details.handler = Some(error);
+        self
+    }
+
     /// The same error, after a stream ended so.
+    #[cfg(feature = "client")]
     pub(crate) fn after(mut self, ending: Option<Arc<Ending>>) -> Self {
         self.0.details.ending = ending;
         self
@@ -261,12 +323,19 @@ impl Error {
                 details.elapsed = Some(elapsed);
                 // Nobody knows whether the answer is on its way.
                 details.may_have_run = Some(true);
-                (ErrorKind::Timeout, format!("after {elapsed:?}").into())
+                let words = format!("after {:?}", rounded(elapsed));
+                (ErrorKind::Timeout, words.into())
             }
+            Outcome::Unsupported(words) => (ErrorKind::CapabilityNotSupported, words.into()),
             Outcome::Cancelled => (ErrorKind::Cancelled, "by the caller".into()),
             Outcome::CancelledByServer => (ErrorKind::Cancelled, "by the server".into()),
-            Outcome::Invalid(reason) => (ErrorKind::Protocol, reason.into()),
+            Outcome::Invalid(reason) => {
+                // There was an answer.
+                details.may_have_run = Some(true);
+                (ErrorKind::Protocol, reason.into())
+            }
             Outcome::TooLarge { size } => {
+                details.may_have_run = Some(true);
                 (ErrorKind::OversizedFrame, format!("{size} bytes").into())
             }
             Outcome::Backpressure { attempts } => {
@@ -275,7 +344,9 @@ impl Error {
             }
             Outcome::Lost { reason, sent } => {
                 details.may_have_run = Some(sent == Sent::Maybe);
-                (ErrorKind::TransportDown, reason.into())
+                // The kind says it already.
+                let words = reason.strip_prefix("transport lost: ").map(str::to_owned);
+                (ErrorKind::TransportDown, words.unwrap_or(reason).into())
             }
             Outcome::Shutdown => (ErrorKind::Shutdown, "".into()),
             other => (ErrorKind::Protocol, other.name().into()),
@@ -286,6 +357,7 @@ impl Error {
     }
 
     /// Why something was not done. `until` says how long it is until a moment of the core.
+    #[cfg(feature = "client")]
     pub(crate) fn from_link(error: LinkError, until: impl FnOnce(Instant) -> Duration) -> Self {
         let words = error.to_string();
         match error {
@@ -312,14 +384,35 @@ impl fmt::Display for Error {
             kind,
             message,
             operation,
+            details,
             ..
         } = &*self.0;
         if let Some(operation) = operation {
             write!(f, "{operation}: ")?;
         }
-        f.write_str(kind.words())?;
+        f.write_str(match (kind, &details.handler) {
+            (ErrorKind::CapabilityNotSupported, Some(_)) => "not supported by this client",
+            (kind, _) => kind.words(),
+        })?;
         if !message.is_empty() {
             write!(f, ": {message}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a `main` that returns it prints: the words and the causes, for people. All that is
+/// known of it is in `{:#?}`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f.debug_tuple("Error").field(&self.0).finish();
+        }
+        fmt::Display::fmt(self, f)?;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            write!(f, "\ncaused by: {error}")?;
+            cause = error.source();
         }
         Ok(())
     }
@@ -329,5 +422,76 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source = self.0.source.as_deref()?;
         Some(source)
+    }
+}
+
+/// A duration as people would say it.
+fn rounded(duration: Duration) -> Duration {
+    let step = match duration.as_secs() {
+        0 => 1,
+        _ => 100,
+    };
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(millis / step * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_proto::CloseReason;
+
+    use super::*;
+
+    // proves: ER-1
+    #[test]
+    fn a_main_that_returns_it_prints_words() {
+        let cause = std::io::Error::other("the disk is full");
+        let error = Error::new(ErrorKind::Config, "tool add: it has no schema")
+            .in_operation("serve")
+            .caused_by(Error::new(ErrorKind::Transport, "").caused_by(cause));
+        assert_eq!(
+            format!("{error:?}"),
+            "serve: the configuration is wrong: tool add: it has no schema\n\
+             caused by: the transport could not be opened\n\
+             caused by: the disk is full"
+        );
+        assert!(format!("{error:#?}").contains("kind: Config"));
+    }
+
+    #[test]
+    fn times_are_told_as_people_tell_them() {
+        for (nanos, words) in [
+            (30_001_479_255, "after 30s"),
+            (1_590_000_000, "after 1.5s"),
+            (501_387_401, "after 501ms"),
+        ] {
+            let elapsed = Duration::from_nanos(nanos);
+            let error = Error::from_outcome(Outcome::TimedOut { elapsed }, None).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("no answer came in time: {words}")
+            );
+            assert_eq!(error.elapsed(), Some(elapsed));
+        }
+    }
+
+    #[test]
+    fn a_loss_is_said_once() {
+        let reason = CloseReason::Transport("end of file".into()).to_string();
+        let lost = Outcome::Lost {
+            reason,
+            sent: Sent::Maybe,
+        };
+        let error = Error::from_outcome(lost, None).unwrap_err();
+        assert_eq!(error.to_string(), "the transport was lost: end of file");
+        assert_eq!(error.may_have_run(), Some(true));
+    }
+
+    #[test]
+    fn what_was_answered_may_have_run() {
+        let invalid = Outcome::Invalid("neither result nor error".to_owned());
+        for outcome in [invalid, Outcome::TooLarge { size: 7 }] {
+            let error = Error::from_outcome(outcome, None).unwrap_err();
+            assert_eq!(error.may_have_run(), Some(true), "{error}");
+        }
     }
 }

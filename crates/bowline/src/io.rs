@@ -11,7 +11,9 @@ use bowline_proto::{Instant, Transmit};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
-use crate::transport::{Peer, Stream};
+#[cfg(feature = "client")]
+use crate::transport::Peer;
+use crate::transport::Stream;
 
 /// Bytes that are read at once: few while there is little to read, since thousands of
 /// clients may be idle, and up to the largest while a server has much to say.
@@ -58,6 +60,7 @@ impl Io {
     }
 
     /// Who knows why the stream ended.
+    #[cfg(feature = "client")]
     pub(crate) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
         self.stream.peer.take()
     }
@@ -122,6 +125,7 @@ impl Io {
     }
 
     /// Gives back what is only kept to be used again.
+    #[cfg(feature = "client")]
     pub(crate) fn shrink(&mut self) {
         if self.small.is_empty() {
             self.small = BytesMut::new();

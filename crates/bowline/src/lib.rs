@@ -1,7 +1,8 @@
-//! A Model Context Protocol client that holds under any load.
+//! A Model Context Protocol client and server that hold under any load.
 //!
 //! [`Client`] is a handle that stays valid: its server may crash, hang, flood, restart as
-//! another version or answer twice, and every call still ends exactly once.
+//! another version or answer twice, and every call still ends exactly once. [`server`] is a typed
+//! server in ten lines, for all revisions at once.
 //!
 //! ```
 //! use bowline::transport::memory;
@@ -12,11 +13,22 @@
 //! let (transport, _server) = memory::pair();
 //! let config = Config::new(Implementation::new("example", "1.0"));
 //! let client = Client::connect(transport, config).await?;
-//! let tools = client.call("tools/list", ()).await?;
-//! println!("{}", tools.as_str());
+//! for tool in client.tools().list_all().await? {
+//!     println!("{}", tool.name);
+//! }
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! - `client` (default): the [`client`] and the [`registry`] of many.
+//! - `server` (default): the typed [`server`].
+//! - `validate` (default): JSON Schemas are checked, with bounded work and without ever fetching
+//!   anything. A server checks arguments that decoding alone doesn't (a range, a tool without a
+//!   type), and results whose schema is not the one of their type; a client checks structured
+//!   results of tools that it has listed. Schemas that can't be checked within the limits are
+//!   refused. Without it, what decoding accepts is accepted, and there are fewer dependencies.
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -32,6 +44,8 @@ mod clock;
 mod error;
 mod io;
 mod panics;
+#[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
+mod schema;
 
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transition};
 pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
@@ -40,3 +54,8 @@ pub use bowline_types as types;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientConfig};
 pub use error::{Error, ErrorKind, Recovery};
+
+/// The examples of the README, so that they compile.
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,9 +1,11 @@
 //! A client and real child processes: they are started, answer, die, and leave nothing behind.
 #![cfg(target_os = "linux")]
 
+#[path = "support/example.rs"]
+mod support;
+
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -11,32 +13,17 @@ use bowline::transport::ChildProcess;
 use bowline::types::common::Implementation;
 use bowline::{Backoff, Client, Config, Error, ErrorKind, LinkConfig, State};
 
+use support::example;
+
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 /// What a stop may take, 100 ms, and what a busy machine adds.
 const SOON: Duration = Duration::from_millis(700);
 
-/// The echo server. Cargo builds it if it has to and says where it is: which targets a test
-/// run builds depends on how it was started.
 fn echo_server() -> &'static PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--offline", "--message-format=json"])
-            .args(["--example", "echo_server", "--manifest-path", manifest])
-            .stderr(Stdio::inherit())
-            .output()
-            .expect("cargo runs");
-        assert!(built.status.success());
-        let messages = String::from_utf8(built.stdout).expect("JSON");
-        let path = messages.lines().find_map(|message| {
-            let (_, path) = message.split_once(r#""executable":""#)?;
-            path.split('"').next()
-        });
-        path.expect("it is a program").into()
-    })
+    PATH.get_or_init(|| example("echo_server"))
 }
 
 fn echo() -> ChildProcess {
@@ -164,6 +151,35 @@ async fn who_dies_before_it_answers_is_told_of() {
             assert!(causes.contains("words"), "{causes}");
         }
     }
+}
+
+/// A client that leaves a server half a second for the handshake.
+fn hasty() -> Config {
+    let mut config = config();
+    config.handshake_timeout(Duration::from_millis(500));
+    config
+}
+
+#[tokio::test]
+async fn a_child_may_take_its_time_to_start() {
+    // As long as its handshake may take twice.
+    let slow = r#"sleep 1; exec "$0""#;
+    let client = Client::connect(shell(slow), hasty()).await;
+    let client = client.expect("it starts");
+    assert_eq!(client.history().len(), 2, "at the first attempt");
+    call(&client, "x").await.expect("an answer");
+    client.stop().await;
+
+    // Unless it is said how long.
+    let mut config = hasty();
+    config.startup_timeout(Some(Duration::from_millis(100)));
+    let mut link = LinkConfig::new(config);
+    let mut backoff = Backoff::default();
+    backoff.max_attempts(Some(1));
+    link.backoff(backoff);
+    let refused = Client::connect(shell(slow), link).await;
+    let refused = refused.expect_err("it is too slow").to_string();
+    assert!(refused.contains("no handshake in time"), "{refused}");
 }
 
 // proves: F-CP-08, CN-23

@@ -1,13 +1,22 @@
 //! A client and a scripted server within one process.
 
+#[path = "client/asked.rs"]
+mod asked;
 #[path = "client/calls.rs"]
 mod calls;
+#[cfg(feature = "validate")]
+#[path = "client/checking.rs"]
+mod checking;
 #[path = "client/connecting.rs"]
 mod connecting;
 #[path = "client/endings.rs"]
 mod endings;
 #[path = "client/faults.rs"]
 mod faults;
+#[path = "client/fitting.rs"]
+mod fitting;
+#[path = "client/lists.rs"]
+mod lists;
 #[path = "client/load.rs"]
 mod load;
 #[path = "client/locks.rs"]
@@ -26,3 +35,9 @@ mod stopping;
 mod support;
 #[path = "client/survival.rs"]
 mod survival;
+#[path = "client/tasks.rs"]
+mod tasks;
+#[path = "client/visiting.rs"]
+mod visiting;
+#[path = "client/watching.rs"]
+mod watching;

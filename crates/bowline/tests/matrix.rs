@@ -5,12 +5,14 @@ mod matrix {
     mod asking;
     mod basics;
     mod changes;
+    mod handles;
     mod resources;
     mod running;
     mod schema;
     mod server;
     mod table;
     mod tap;
+    mod tasks;
     mod tools;
     mod world;
 }

@@ -1,10 +1,30 @@
 //! Our client and our server against each other.
 
+#[path = "support/example.rs"]
+mod programs;
+
 mod server {
     mod asking;
     mod basics;
+    mod blocking;
+    mod caching;
+    mod changes;
+    #[cfg(feature = "validate")]
+    mod checking;
+    mod completing;
     mod faults;
     mod handlers;
+    mod lines;
     mod listening;
+    mod logs;
+    mod metas;
+    mod pages;
+    mod principals;
+    mod proxy;
+    mod raw;
+    mod rounds;
+    mod subscriptions;
     mod support;
+    mod tasks;
+    mod weight;
 }

@@ -5,15 +5,17 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use bowline_proto::Payload;
 use bowline_proto::link::CallKey;
+use bowline_proto::{Instant, Payload};
 use bowline_types::Wire;
 use bowline_types::progress::ProgressParams;
 
 use super::call::OnProgress;
+use super::features::Stopper;
 use super::shared::{PROGRESS, Shared};
+use super::visiting::Again;
 use crate::error::{Error, ErrorKind};
 
 /// The answer to a call, when it is there. Dropping it cancels the call: the server is told
@@ -22,6 +24,13 @@ pub struct Answer(State);
 
 enum State {
     Pending(Pending),
+    /// It was refused until pages are visited, and is made again.
+    Visiting {
+        method: Cow<'static, str>,
+        visiting: Pin<Box<dyn Future<Output = Result<Payload, Error>> + Send>>,
+        cancel: CancelHandle,
+        is_done: bool,
+    },
     Refused(Option<Error>),
 }
 
@@ -37,8 +46,27 @@ impl Answer {
             key,
             method,
             on_progress,
-            is_done: false,
+            end: End::NotYet,
+            was_asked: false,
+            came: None,
+            again: None,
         }))
+    }
+
+    /// Made again when it is refused until pages are visited.
+    pub(super) fn again(mut self, again: Option<Box<Again>>) -> Self {
+        if let State::Pending(pending) = &mut self.0 {
+            pending.again = again;
+        }
+        self
+    }
+
+    /// Who is told of its progress.
+    pub(super) fn take_on_progress(&mut self) -> Option<OnProgress> {
+        match &mut self.0 {
+            State::Pending(pending) => pending.on_progress.take(),
+            State::Visiting { .. } | State::Refused(_) => None,
+        }
     }
 
     pub(super) fn refused(error: Error) -> Self {
@@ -63,21 +91,40 @@ impl Answer {
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         match &mut self.0 {
             State::Pending(pending) => poll_fn(|cx| pending.poll_progress(cx)).await,
-            State::Refused(_) => None,
+            State::Visiting { .. } | State::Refused(_) => None,
+        }
+    }
+
+    /// Whether the server wanted something of the user before it answered.
+    pub(super) fn was_asked(&self) -> bool {
+        match &self.0 {
+            State::Pending(pending) => pending.was_asked,
+            State::Visiting { .. } => true,
+            State::Refused(_) => false,
+        }
+    }
+
+    /// When the answer came, once it was taken.
+    pub(super) fn came(&self) -> Option<Instant> {
+        match &self.0 {
+            State::Pending(pending) => pending.came,
+            State::Visiting { .. } | State::Refused(_) => None,
+        }
+    }
+
+    /// Tells the progress of the task that the call has become, to the one who asked for it.
+    pub(super) fn tell_task(&mut self, cx: &mut Context<'_>) {
+        if let State::Pending(pending) = &mut self.0 {
+            pending.tell_task(cx);
         }
     }
 
     /// A handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.0 {
-            State::Pending(pending) => CancelHandle {
-                shared: Arc::downgrade(&pending.shared),
-                key: Some(pending.key),
-            },
-            State::Refused(_) => CancelHandle {
-                shared: Weak::new(),
-                key: None,
-            },
+            State::Pending(pending) => pending.cancel_handle(),
+            State::Visiting { cancel, .. } => cancel.clone(),
+            State::Refused(_) => CancelHandle::of_nothing(),
         }
     }
 }
@@ -86,8 +133,23 @@ impl Future for Answer {
     type Output = Result<Payload, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let State::Pending(pending) = &mut self.0 {
+            let ended = ready!(pending.poll(cx));
+            match pending.visiting(ended) {
+                Ok(visiting) => self.0 = visiting,
+                Err(ended) => return Poll::Ready(ended),
+            }
+        }
         match &mut self.0 {
-            State::Pending(pending) => pending.poll(cx),
+            State::Pending(_) => Poll::Pending,
+            State::Visiting {
+                visiting, is_done, ..
+            } if !*is_done => {
+                let ended = ready!(visiting.as_mut().poll(cx));
+                *is_done = true;
+                Poll::Ready(ended)
+            }
+            State::Visiting { .. } => Poll::Ready(Err(ended())),
             State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or_else(ended))),
         }
     }
@@ -103,6 +165,7 @@ impl fmt::Debug for Answer {
         let mut debug = f.debug_struct("Answer");
         match &self.0 {
             State::Pending(pending) => debug.field("method", &pending.method),
+            State::Visiting { method, .. } => debug.field("method", method),
             State::Refused(error) => debug.field("refused", error),
         };
         debug.finish_non_exhaustive()
@@ -114,9 +177,29 @@ impl fmt::Debug for Answer {
 pub struct CancelHandle {
     shared: Weak<Shared>,
     key: Option<CallKey>,
+    /// The task that the call becomes, perhaps.
+    task: Option<Arc<Stopper>>,
+    /// The pages that are visited before the call is made again, perhaps.
+    visit: Option<Arc<Stopper>>,
 }
 
 impl CancelHandle {
+    /// Of a call that was not made.
+    pub(super) fn of_nothing() -> Self {
+        Self {
+            shared: Weak::new(),
+            key: None,
+            task: None,
+            visit: None,
+        }
+    }
+
+    /// Cancels the task as well that the call becomes.
+    pub(super) fn of_task(mut self, task: Arc<Stopper>) -> Self {
+        self.task = Some(task);
+        self
+    }
+
     /// Gives up the call: whoever awaits it gets an error of kind
     /// [`Cancelled`](crate::ErrorKind::Cancelled), and the server is told why. Whether it had
     /// not ended.
@@ -124,8 +207,20 @@ impl CancelHandle {
         let (Some(shared), Some(key)) = (self.shared.upgrade(), self.key) else {
             return false;
         };
-        shared.with(|core, now| core.link.cancel(now, key, reason))
+        let is_cancelled = shared.with(|core, now| core.link.cancel(now, key, reason));
+        // A call that has ended may have become a task, or be about to be made again.
+        let later = self.visit.iter().chain(&self.task);
+        is_cancelled || later.fold(false, |stopped, it| it.stop() | stopped)
     }
+}
+
+/// Whether a call has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    NotYet,
+    /// With a task, whose progress is still told.
+    InTask,
+    Done,
 }
 
 /// A call that was made.
@@ -134,7 +229,12 @@ struct Pending {
     key: CallKey,
     method: Cow<'static, str>,
     on_progress: Option<OnProgress>,
-    is_done: bool,
+    end: End,
+    /// The server wanted input before it answered.
+    was_asked: bool,
+    /// When the answer came.
+    came: Option<Instant>,
+    again: Option<Box<Again>>,
 }
 
 impl Pending {
@@ -168,16 +268,87 @@ impl Pending {
             return Poll::Pending;
         };
         let (ending, failure) = (slot.ending.take(), slot.failure.take());
-        let slot = core.slots.remove(self.key);
+        self.came = slot.came;
+        self.was_asked = slot.input.is_some();
+        let slot = match self.on_progress.is_some() && core.link.is_reporting(self.key) {
+            true => {
+                self.end = End::InTask;
+                None
+            }
+            false => {
+                self.end = End::Done;
+                core.link.forget_progress(self.key);
+                core.slots.remove(self.key)
+            }
+        };
         drop(core);
         drop(slot);
-        self.is_done = true;
         let ended = match (failure, Error::from_outcome(outcome, ending)) {
             (Some(failure), Err(_)) => Err(failure),
             (_, ended) => ended,
         };
         let method = &mut self.method;
         Poll::Ready(ended.map_err(|error| error.in_operation(std::mem::take(method))))
+    }
+
+    /// What is done about an answer that wants pages to be visited first. Any other is as it
+    /// was.
+    fn visiting(&mut self, ended: Result<Payload, Error>) -> Result<State, Result<Payload, Error>> {
+        let refused = match ended {
+            Err(error) if !error.url_elicitations().is_empty() => error,
+            ended => return Err(ended),
+        };
+        let cancel = self.cancel_handle();
+        let Some(again) = self.again.take() else {
+            return Err(Err(refused));
+        };
+        let method = refused.operation().unwrap_or_default().to_owned();
+        let method: Cow<'static, str> = method.into();
+        let shared = Arc::clone(&self.shared);
+        let on_progress = self.on_progress.take();
+        let visiting = again.visit(shared, method.clone(), refused, on_progress);
+        Ok(State::Visiting {
+            method,
+            visiting: Box::pin(visiting),
+            cancel,
+            is_done: false,
+        })
+    }
+
+    fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle {
+            shared: Arc::downgrade(&self.shared),
+            key: Some(self.key),
+            task: None,
+            visit: self.again.as_ref().map(|again| again.stopper()),
+        }
+    }
+
+    /// Tells the progress of the task that the call has become, as much as waits. Wakes when
+    /// there is more.
+    fn tell_task(&mut self, cx: &mut Context<'_>) {
+        let Some(callback) = self
+            .on_progress
+            .as_mut()
+            .filter(|_| self.end == End::InTask)
+        else {
+            return;
+        };
+        for _ in 0..PROGRESS {
+            let mut core = self.shared.lock();
+            let Some(slot) = core.slots.get_mut(self.key) else {
+                return;
+            };
+            let Some(report) = slot.progress.pop_front() else {
+                let before = slot.wait(cx);
+                drop(core);
+                drop(before);
+                return;
+            };
+            drop(core);
+            told(report).into_iter().for_each(&mut *callback);
+        }
+        cx.waker().wake_by_ref();
     }
 
     fn poll_progress(&mut self, cx: &mut Context<'_>) -> Poll<Option<ProgressParams>> {
@@ -207,13 +378,19 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        let slot = self.shared.with(|core, now| {
-            core.link.cancel(now, self.key, "no longer wanted");
-            core.slots.remove(self.key)
-        });
+        let slot = match self.end {
+            End::Done => return,
+            End::InTask => {
+                let mut core = self.shared.lock();
+                core.link.forget_progress(self.key);
+                core.slots.remove(self.key)
+            }
+            End::NotYet => self.shared.with(|core, now| {
+                core.link.cancel(now, self.key, "no longer wanted");
+                core.link.forget_progress(self.key);
+                core.slots.remove(self.key)
+            }),
+        };
         // Without the lock: its waker may be the last one of a task with other calls.
         drop(slot);
     }

@@ -4,16 +4,20 @@ use std::borrow::Cow;
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bowline_proto::CallRequest;
-use bowline_proto::link::LinkCall;
+use bowline_proto::link::{CallKey, LinkCall, Terms};
 use bowline_types::meta::RequestMeta;
 use bowline_types::progress::ProgressParams;
+use bytes::Bytes;
 
 use super::answer::Answer;
+use super::fitting::{Fitting, Words};
 use super::params::Params;
 use super::shared::{Shared, Slot};
+use super::visiting::Again;
 use crate::error::Error;
 
 pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
@@ -44,6 +48,11 @@ pub struct Call<'c> {
     retry: Retry,
     wants_progress: bool,
     on_progress: Option<OnProgress>,
+    is_guarded: bool,
+    tool: Option<Box<str>>,
+    is_raw: bool,
+    /// How to say it, where that depends on who is spoken to.
+    words: Option<Words>,
 }
 
 /// Which calls are made again when their connection is lost. Those that are wait for the
@@ -74,6 +83,10 @@ impl<'c> Call<'c> {
             retry: Retry::Never,
             wants_progress: false,
             on_progress: None,
+            is_guarded: false,
+            tool: None,
+            is_raw: false,
+            words: None,
         }
     }
 
@@ -125,6 +138,66 @@ impl<'c> Call<'c> {
         self
     }
 
+    /// Hands out any result as it is: in 2026-07-28 also one that asks for input, which is not
+    /// given then, and one of a type that is not known here. It is for a proxy, whose own
+    /// client goes on.
+    pub fn raw(mut self) -> Self {
+        self.is_raw = true;
+        self
+    }
+
+    /// Refuses to call what the server has not declared.
+    pub(super) fn guarded(mut self) -> Self {
+        self.is_guarded = true;
+        self
+    }
+
+    /// The tool that it calls: what a server declares stateful keeps its order.
+    pub(super) fn of_tool(mut self, name: impl Into<Box<str>>) -> Self {
+        self.tool = Some(name.into());
+        self
+    }
+
+    /// Says its parameters when it is made, in place of those that it has.
+    pub(super) fn set_words(
+        &mut self,
+        words: impl Fn(&Terms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
+    ) {
+        self.words = Some(Box::new(words));
+    }
+
+    /// Whether it waits for a connection, or is made again in another one.
+    pub(super) fn may_wait(&self) -> bool {
+        self.wait_for_ready || self.retry != Retry::Never
+    }
+
+    pub(super) fn shared(&self) -> &'c Arc<Shared> {
+        self.shared
+    }
+
+    /// Whether something was added to `_meta`.
+    pub(super) fn has_meta(&self) -> bool {
+        self.meta.is_some()
+    }
+
+    /// Other parameters, in place of those that it has.
+    pub(super) fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
+    /// How long it may take without an answer, and altogether.
+    pub(super) fn patience(&self) -> (Duration, Duration) {
+        let usual = &self.shared.call_timeouts;
+        (
+            self.timeout.unwrap_or(usual.idle),
+            self.max_total.unwrap_or(usual.total),
+        )
+    }
+
+    pub(super) fn method(&self) -> &str {
+        &self.method
+    }
+
     /// Makes the call now. Its answer can be awaited later.
     pub fn send(self) -> Answer {
         self.into_future()
@@ -133,23 +206,23 @@ impl<'c> Call<'c> {
     fn make(self) -> Result<Answer, Error> {
         let shared = Arc::clone(self.shared);
         let method = self.method.clone();
+        let is_guarded = self.is_guarded;
+        let (_, total) = self.patience();
         let (call, on_progress) = self.prepare()?;
-        let made = shared.with(|core, now| {
-            core.check_revision(&method)?;
-            let key = core.link.call(now, call);
-            let key = key.map_err(|error| Error::from_link(error, |at| shared.until(at)))?;
-            core.slots.insert(key, Slot::default());
-            Ok(key)
-        });
-        made.map(|key| Answer::pending(shared, key, method, on_progress))
+        let again = Again::of(&shared, &call, is_guarded, total);
+        let key = place(&shared, &method, call, is_guarded)?;
+        Ok(Answer::pending(shared, key, method, on_progress).again(again))
     }
 
-    fn prepare(self) -> Result<(LinkCall, Option<OnProgress>), Error> {
-        let params = self.params.check()?;
-        let mut request = CallRequest::new(self.method, params.members);
-        if let Some(meta) = self.meta.or(params.meta) {
-            request = request.meta(meta);
-        }
+    fn prepare(mut self) -> Result<(LinkCall, Option<OnProgress>), Error> {
+        let params = std::mem::replace(&mut self.params, Params::from(())).check()?;
+        let meta = self.meta.take().or(params.meta);
+        let has_level = self.shared.has_log_level.load(Ordering::Relaxed);
+        let fitting = match self.may_wait() || self.words.is_some() {
+            true => Some(self.fitting(meta.clone(), has_level)),
+            false => None,
+        };
+        let mut request = CallRequest::new(std::mem::take(&mut self.method), params.members);
         if self.timeout.is_some() || self.max_total.is_some() {
             let mut timeouts = self.shared.call_timeouts;
             timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
@@ -159,15 +232,64 @@ impl<'c> Call<'c> {
         if self.wants_progress {
             request = request.wants_progress();
         }
+        let meta = match has_level {
+            true => self.shared.lock().with_log_level(meta),
+            false => meta,
+        };
+        if let Some(meta) = meta {
+            request = request.meta(meta);
+        }
         let mut call = LinkCall::new(request);
-        if self.wait_for_ready || self.retry != Retry::Never {
+        if self.may_wait() {
             call = call.wait_for_ready();
         }
         if self.retry == Retry::Idempotent {
             call = call.idempotent();
         }
+        if let Some(tool) = self.tool {
+            call = call.tool(tool);
+        }
+        if self.is_raw {
+            call = call.raw();
+        }
+        if let Some(fitting) = fitting {
+            call = call.fitted_by(Arc::new(fitting));
+        }
         Ok((call, self.on_progress))
     }
+
+    /// What it has to be in the session in which it is made.
+    fn fitting(&mut self, meta: Option<RequestMeta>, has_level: bool) -> Fitting {
+        Fitting {
+            method: self.method.clone(),
+            is_guarded: self.is_guarded,
+            meta,
+            level: match has_level {
+                true => self.shared.lock().log_level.clone(),
+                false => None,
+            },
+            words: self.words.take(),
+        }
+    }
+}
+
+/// Hands a call to the link.
+pub(super) fn place(
+    shared: &Shared,
+    method: &str,
+    call: LinkCall,
+    is_guarded: bool,
+) -> Result<CallKey, Error> {
+    shared.with(|core, now| {
+        core.check_revision(method)?;
+        if is_guarded {
+            core.check_capability(method)?;
+        }
+        let key = core.link.call(now, call);
+        let key = key.map_err(|error| Error::from_link(error, |at| shared.until(at)))?;
+        core.slots.insert(key, Slot::default());
+        Ok(key)
+    })
 }
 
 impl IntoFuture for Call<'_> {

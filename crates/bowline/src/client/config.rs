@@ -9,8 +9,13 @@ use bowline_types::ErrorObject;
 use bowline_types::common::Implementation;
 use bowline_types::method::Request;
 
+use super::asked::Elicitations;
+use super::cache::CachePolicy;
+#[cfg(feature = "validate")]
+use super::outputs::OutputPolicy;
 use super::requests::{Handlers, Reply, ServerRequest};
 use super::router::Router;
+use super::watchers::ChangeLimits;
 
 /// The configuration of a client: who it is, how it connects, and who answers the server.
 ///
@@ -24,15 +29,12 @@ use super::router::Router;
 /// use std::time::Duration;
 /// use bowline::client::ClientConfig;
 /// use bowline::types::common::Implementation;
-/// use bowline::types::method::requests;
-/// use bowline::types::roots::{ListRootsResult, Root};
+/// use bowline::types::roots::Root;
 ///
 /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
 /// config.connect_timeout(Some(Duration::from_secs(5)));
 /// config.connection().limits().max_pending(100);
-/// config.answer::<requests::ListRoots, _, _>(|_| async {
-///     Ok(ListRootsResult::new([Root::new("file:///tmp")]))
-/// });
+/// config.roots([Root::new("file:///tmp")]);
 /// config.router().on("notifications/message", |note| async move {
 ///     println!("{}", note.params().map_or("", |params| params.as_str()));
 /// });
@@ -43,6 +45,11 @@ pub struct ClientConfig {
     pub(super) connect_timeout: Option<Duration>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
+    pub(super) elicitations: Elicitations,
+    pub(super) cache: CachePolicy,
+    pub(super) changes: ChangeLimits,
+    #[cfg(feature = "validate")]
+    pub(super) outputs: OutputPolicy,
 }
 
 impl ClientConfig {
@@ -75,13 +82,36 @@ impl ClientConfig {
         self
     }
 
+    /// What is kept of lists and contents. Default: as servers of 2026-07-28 say.
+    pub fn cache(&mut self, policy: CachePolicy) -> &mut Self {
+        self.cache = policy;
+        self
+    }
+
+    /// Limits what waits for each [`Subscription`](super::Subscription): changes, and bytes of
+    /// their URIs. Default 1,000 and 1 MiB. Of more it is only said that anything may have
+    /// changed ([`Change::Unknown`](super::Change::Unknown)).
+    pub fn max_changes(&mut self, changes: usize, bytes: usize) -> &mut Self {
+        self.changes = ChangeLimits { changes, bytes };
+        self
+    }
+
+    /// Which results of tools are checked: see [`Tools::call`](super::features::Tools::call).
+    /// Default: those of tools that were listed, and have an output schema.
+    #[cfg(feature = "validate")]
+    pub fn outputs(&mut self, policy: OutputPolicy) -> &mut Self {
+        self.outputs = policy;
+        self
+    }
+
     /// Who wants which notifications. What is added here misses none.
     pub fn router(&self) -> &Router {
         &self.router
     }
 
     /// Answers a request of the server, of the protocol. What the client can do has to be
-    /// declared as well: see [`Config::capabilities`].
+    /// declared as well: see [`Config::capabilities`], and [`sampling`](Self::sampling),
+    /// [`elicitation`](Self::elicitation) and [`roots`](Self::roots), which do both.
     pub fn answer<R, F, Fut>(&mut self, handler: F) -> &mut Self
     where
         R: Request,
@@ -114,7 +144,12 @@ impl Clone for ClientConfig {
             link: self.link.clone(),
             connect_timeout: self.connect_timeout,
             router: self.router.copy(),
-            handlers: self.handlers.clone(),
+            handlers: self.handlers.copy(),
+            elicitations: self.elicitations.clone(),
+            cache: self.cache,
+            changes: self.changes,
+            #[cfg(feature = "validate")]
+            outputs: self.outputs,
         }
     }
 }
@@ -138,6 +173,11 @@ impl From<LinkConfig> for ClientConfig {
             connect_timeout: Some(Duration::from_secs(30)),
             router: Router::default(),
             handlers: Handlers::default(),
+            elicitations: Elicitations::default(),
+            cache: CachePolicy::new(),
+            changes: ChangeLimits::default(),
+            #[cfg(feature = "validate")]
+            outputs: OutputPolicy::new(),
         }
     }
 }

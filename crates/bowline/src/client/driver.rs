@@ -158,7 +158,7 @@ impl<T: Transport> Driver<T> {
             closed.extend(self.act(action, &mut core, now));
             *has_worked = true;
         }
-        core.take_events(&mut self.dispatch);
+        core.take_events(now, &mut self.dispatch);
         if let Some((_, io)) = &mut self.hands.io {
             while io.has_room()
                 && let Some(transmit) = core.link.poll_transmit()
@@ -244,11 +244,28 @@ impl<T: Transport> Driver<T> {
         self.wake();
         for told in self.dispatch.events.drain(..) {
             match told {
-                Told::Notification(method, params) => self.shared.router.dispatch(method, params),
+                Told::Notification(method, params) => {
+                    // Before anybody reads again because of it.
+                    self.shared.cache.notify(&method, params.as_ref());
+                    self.shared.outputs.notify(&method);
+                    self.shared.watchers.notify(&method, params.as_ref());
+                    self.shared.router.dispatch(method, params);
+                }
+                Told::Watch(key, event) => {
+                    if !self.shared.watchers.tell(key, event) {
+                        self.shared
+                            .with(|core, now| core.link.unsubscribe(now, key));
+                    }
+                }
+                Told::Ready => self.shared.with(Core::tell_log_level),
                 Told::Request(key, request) => Running::start(&self.shared, key, request),
                 Told::Cancelled(key) => self.shared.running.stop(key),
                 Told::Input(call, result) => input::give(&self.shared, call, result),
-                Told::Gone => self.shared.running.stop_all(),
+                Told::Gone => {
+                    self.shared.cache.clear();
+                    self.shared.outputs.clear();
+                    self.shared.running.stop_all();
+                }
             }
         }
     }
@@ -296,10 +313,18 @@ impl<T> Drop for Driver<T> {
             let mut core = self.shared.lock();
             core.link.stop(now);
             core.link.handle_crash(now);
-            core.take_events(&mut dispatch);
+            core.take_events(now, &mut dispatch);
         }
         self.shared.running.stop_all();
         self.shared.state.send_replace(State::Closed);
+        let ours = self.dispatch.events.drain(..);
+        for told in ours.chain(dispatch.events) {
+            // Subscriptions are waited for as calls are; the rest would need a runtime.
+            if let Told::Watch(key, event) = told {
+                // As with wakers: those of others must not keep the rest asleep.
+                let _ = caught(|| self.shared.watchers.tell(key, event));
+            }
+        }
         let ours = self.dispatch.wakers.drain(..);
         dispatch.wakers.into_iter().chain(ours).for_each(wake);
     }

@@ -11,7 +11,6 @@ use bowline_types::{Json, JsonObject, JsonRef, Revision};
 
 use super::requests::ServerRequest;
 use super::shared::Shared;
-use crate::error::{Error, ErrorKind};
 
 /// Answers what the server asks about a call. Must be called within a runtime.
 pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
@@ -19,24 +18,27 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
     let handlers = shared.handlers.clone();
     let revision = shared.lock().link.revision().unwrap_or(Revision::LATEST);
     let task = tokio::spawn(async move {
-        let mut responses = JsonObject::new();
+        let mut responses = Vec::new();
         let mut failure = None;
         for (key, method, params) in questions(&result) {
-            let asked = ServerRequest::new(method.clone(), params, revision);
-            match handlers.answer(asked).await {
-                Ok(reply) => responses.insert(&key, json_of(&reply)),
+            let asked = ServerRequest::new(method, params, revision);
+            match handlers.answer_or_end(asked).await {
+                Ok(reply) => responses.push((key, json_of(&reply))),
                 Err(error) => {
-                    let words = format!("the server asks for {method}: {error}");
-                    failure = Some(Error::new(ErrorKind::CapabilityNotSupported, words));
+                    failure = Some(error);
                     break;
                 }
             }
+            // A handler need not wait for anything, and whoever gives the call up ends this
+            // task here.
+            tokio::task::yield_now().await;
         }
         let Some(shared) = weak.upgrade() else {
             return;
         };
         shared.with(|core, now| match failure {
             None => {
+                let responses: JsonObject = responses.into_iter().collect();
                 // It may have ended meanwhile.
                 let _ = core.link.give_input(now, call, &Payload::from(responses));
             }
@@ -54,7 +56,7 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
 }
 
 /// The questions, with their keys.
-fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
+pub(super) fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
     let asked = JsonRef::parse(result.as_str()).ok();
     let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
     let members = asked.and_then(JsonRef::members).into_iter().flatten();

@@ -5,25 +5,33 @@
 //! notifications.
 
 mod answer;
+mod asked;
+mod cache;
 mod call;
 mod config;
 mod driver;
+pub mod features;
+mod fitting;
 mod hands;
 mod input;
+mod outputs;
 mod params;
 mod requests;
 mod router;
 mod shared;
 mod states;
+mod subscription;
+mod visiting;
+mod watchers;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use bowline_proto::link::{Cause, State, Stop, Transition};
 use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
-use bowline_types::Revision;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
+use bowline_types::{Revision, Wire};
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind};
@@ -32,12 +40,16 @@ use driver::Driver;
 use shared::{Shared, Slot};
 
 pub use answer::{Answer, CancelHandle};
+pub use cache::CachePolicy;
 pub use call::{Call, Retry};
 pub use config::ClientConfig;
+#[cfg(feature = "validate")]
+pub use outputs::OutputPolicy;
 pub use params::Params;
 pub use requests::{Reply, ServerRequest};
 pub use router::{HandlerId, Router, ServerNotification};
 pub use states::StateChanges;
+pub use subscription::{Change, Subscribing, Subscription};
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
 ///
@@ -97,7 +109,12 @@ impl Client {
     ///
     /// Outside a tokio runtime with time and I/O.
     pub fn start(transport: impl Transport, config: impl Into<ClientConfig>) -> Self {
-        let shared = Arc::new(Shared::new(config.into()));
+        let mut config = config.into();
+        let connection = config.connection();
+        if connection.usual_startup_timeout().is_none() {
+            connection.startup_timeout(transport.startup_timeout());
+        }
+        let shared = Arc::new(Shared::new(config));
         tokio::spawn(Driver::new(Arc::clone(&shared), transport));
         Self {
             _stop: Arc::new(StopOnDrop(Arc::clone(&shared))),
@@ -181,12 +198,20 @@ impl Client {
     }
 
     /// Calls a method. The answer is the result as it came.
+    ///
+    /// A method that the protocol has is refused when the revision that is spoken lacks it.
+    /// Nothing else is checked: servers exist that declare less than they have.
     pub fn call(
         &self,
         method: impl Into<Cow<'static, str>>,
         params: impl Into<Params>,
     ) -> Call<'_> {
         Call::new(&self.shared, method.into(), params.into())
+    }
+
+    /// Says a value in the words of the revision that is spoken.
+    fn encode<T: Wire>(&self, value: &T) -> Params {
+        Params::encode(value, self.revision().unwrap_or(Revision::LATEST))
     }
 
     /// Asks for a sign of life. In the stateless era, which has no `ping`, the server is
@@ -256,6 +281,7 @@ impl Client {
         let last = core.link.history().last();
         let (kind, words) = match last.map(|transition| &transition.cause) {
             None | Some(Cause::Stopped | Cause::Drained) => (ErrorKind::Shutdown, String::new()),
+            Some(Cause::AttemptsExhausted) => (ErrorKind::Transport, core.exhausted()),
             Some(cause) => (kind_of(cause), cause.to_string()),
         };
         let error = Error::new(kind, words).after(core.ending.clone());

@@ -67,6 +67,16 @@ impl Params {
         }
     }
 
+    /// The members of a value without `_meta`, in the words of a revision, or why it has none.
+    pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
+        match Self::encode(value, revision).0 {
+            Ok(checked) => Ok(checked.members),
+            Err(Unfit::Wrong(words) | Unfit::Unsayable(words)) => {
+                Err(format!("the parameters: {words}"))
+            }
+        }
+    }
+
     /// What can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
         self.0.map_err(|unfit| {
@@ -76,6 +86,14 @@ impl Params {
             };
             Error::new(kind, format!("the parameters: {words}"))
         })
+    }
+
+    /// The members of a JSON object, none of which is `_meta`.
+    pub(super) fn of_members(members: Bytes) -> Self {
+        Self(Ok(Checked {
+            members,
+            ..Checked::default()
+        }))
     }
 
     /// The text of a valid JSON value.
@@ -96,11 +114,7 @@ impl Params {
         {
             return Self::without_meta(object, bytes.slice_ref(inner));
         }
-        let members = bytes.slice_ref(inner);
-        Self(Ok(Checked {
-            members,
-            ..Checked::default()
-        }))
+        Self::of_members(bytes.slice_ref(inner))
     }
 
     fn without_meta(mut object: JsonObject, with_meta: Bytes) -> Self {

@@ -12,11 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::link::CallKey;
 use bowline_proto::{Payload, RequestKey};
-use bowline_types::method::Request;
+use bowline_types::method::{Request, requests};
 use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
 
+use super::asked::{self, RootList};
 use super::shared::Shared;
+use super::visiting::Visits;
+use crate::error::{Error, ErrorKind};
 use crate::panics::{CatchPanic, caught};
 
 /// What a handler answers.
@@ -25,6 +28,7 @@ pub type Reply = Result<Payload, ErrorObject>;
 type Answering = Pin<Box<dyn Future<Output = Reply> + Send>>;
 type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
 
+const USER_REJECTED: i64 = -1;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
@@ -64,7 +68,11 @@ impl ServerRequest {
 
 /// Handlers of requests, by method.
 #[derive(Clone, Default)]
-pub(super) struct Handlers(BTreeMap<Box<str>, Arc<Handler>>);
+pub(super) struct Handlers {
+    by_method: BTreeMap<Box<str>, Arc<Handler>>,
+    roots: Option<RootList>,
+    pub(super) visits: Visits,
+}
 
 impl Handlers {
     pub(super) fn add<F, Fut>(&mut self, method: Box<str>, handler: F)
@@ -73,7 +81,7 @@ impl Handlers {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         let handler = move |request| -> Answering { Box::pin(handler(request)) };
-        self.0.insert(method, Arc::new(handler));
+        self.by_method.insert(method, Arc::new(handler));
     }
 
     pub(super) fn add_typed<R, F, Fut>(&mut self, handler: F)
@@ -97,16 +105,45 @@ impl Handlers {
                 }
             }
         };
-        self.0.insert(R::METHOD.as_str().into(), Arc::new(handler));
+        let method = R::METHOD.as_str().into();
+        self.by_method.insert(method, Arc::new(handler));
+    }
+
+    /// Answers with these roots when the server asks for them.
+    pub(super) fn set_roots(&mut self, roots: RootList) {
+        self.roots = Some(roots.clone());
+        self.add_typed::<requests::ListRoots, _, _>(move |_| {
+            std::future::ready(Ok(roots.result()))
+        });
+    }
+
+    pub(super) fn roots(&self) -> Option<&RootList> {
+        self.roots.as_ref()
+    }
+
+    /// The same handlers for another client, whose roots are its own.
+    pub(super) fn copy(&self) -> Self {
+        let mut copy = self.clone();
+        if let Some(roots) = &self.roots {
+            copy.set_roots(roots.copy());
+        }
+        copy
+    }
+
+    /// The answer to what a server asks during a call, or how the call ends without one.
+    pub(super) async fn answer_or_end(&self, request: ServerRequest) -> Result<Payload, Error> {
+        let method = request.method.clone();
+        let has_handler = self.by_method.contains_key(&method);
+        let answered = self.answer(request).await;
+        answered.map_err(|error| unanswered(&method, error, has_handler))
     }
 
     /// The answer to a request, whatever its handler does.
     pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = Reply> + use<> {
-        let handler = self.0.get(&*request.method).cloned();
+        let handler = self.by_method.get(&*request.method).cloned();
         async move {
             let Some(handler) = handler else {
-                let words = format!("no handler for {}", request.method);
-                return Err(ErrorObject::new(METHOD_NOT_FOUND, words));
+                return Err(unhandled(&request.method));
             };
             let method = request.method.clone();
             let answered = match caught(|| handler(request)) {
@@ -124,8 +161,41 @@ impl Handlers {
 
 impl fmt::Debug for Handlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.by_method.keys()).finish()
     }
+}
+
+/// What is said to a request that nobody handles.
+fn unhandled(method: &str) -> ErrorObject {
+    match method {
+        // FT-4: as if the user had refused (client/sampling, error handling).
+        "sampling/createMessage" => ErrorObject::new(USER_REJECTED, "sampling is not offered here"),
+        _ => ErrorObject::new(METHOD_NOT_FOUND, format!("no handler for {method}")),
+    }
+}
+
+/// How a call ends when this side has no answer to what its server asks (2026-07-28,
+/// basic/patterns/mrtr): there is nobody to be told the error but the caller.
+fn unanswered(method: &str, error: ErrorObject, has_handler: bool) -> Error {
+    let (kind, words) = match error.code {
+        _ if !has_handler || asked::is_undeclared(&error) => (
+            ErrorKind::CapabilityNotSupported,
+            format!("the server asks for {method}: {error}"),
+        ),
+        USER_REJECTED => (
+            ErrorKind::Cancelled,
+            format!("this side refused {method}, which the server asked for: {error}"),
+        ),
+        INVALID_PARAMS => (
+            ErrorKind::Protocol,
+            format!("this side can't answer {method}, as the server asks for it: {error}"),
+        ),
+        _ => (
+            ErrorKind::Handler,
+            format!("the server asks for {method}: {error}"),
+        ),
+    };
+    Error::new(kind, words).of_handler(error)
 }
 
 fn said<T: Wire>(result: T, revision: Revision) -> Reply {

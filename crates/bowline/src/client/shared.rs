@@ -5,22 +5,33 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{CallKey, Link, LinkEvent, State, Stop};
-use bowline_proto::{
-    Agreement, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts, Transmit,
-    TransmitKind,
+use bowline_proto::link::{
+    CallKey, Cause, Link, LinkCall, LinkEvent, State, Stop, SubscriptionKey,
 };
-use bowline_types::{Method, Revision};
+use bowline_proto::{
+    Agreement, CallRequest, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts,
+    Transmit, TransmitKind,
+};
+use bowline_types::logging::{LoggingLevel, SetLevelParams};
+use bowline_types::meta::RequestMeta;
+use bowline_types::{Era, Method, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::cache::Cache;
 use super::config::ClientConfig;
+use super::features::{check_capability, check_revision};
+use super::fitting::with_log_level;
+use super::outputs::Outputs;
+use super::params::Params;
 use super::requests::{Handlers, Running, ServerRequest};
 use super::router::Router;
+use super::watchers::{ChangeLimits, Watchers, Watching};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Ending;
@@ -36,7 +47,13 @@ pub(crate) struct Shared {
     pub(super) router: Router,
     pub(super) handlers: Handlers,
     pub(super) running: Running,
+    pub(super) watchers: Watchers,
+    pub(super) change_limits: ChangeLimits,
+    pub(super) cache: Cache,
+    pub(super) outputs: Outputs,
     pub(super) call_timeouts: Timeouts,
+    /// Whether there is a level of log messages: calls need not look otherwise.
+    pub(super) has_log_level: AtomicBool,
     pub(super) clock: Clock,
 }
 
@@ -46,6 +63,8 @@ pub(super) struct Core {
     pub(super) link: Link,
     pub(super) slots: Rising<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
+    /// The level of log messages that the user wants.
+    pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<Ending>>,
     /// What is still to be sent after a stop: notifications and answers.
@@ -58,6 +77,8 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
+    /// When it came.
+    pub(super) came: Option<Instant>,
     /// How the stream ended with which it was lost.
     pub(super) ending: Option<Arc<Ending>>,
     /// Why it was given up by us, where that says more than the outcome.
@@ -91,6 +112,10 @@ pub(super) enum Told {
     Request(RequestKey, ServerRequest),
     Cancelled(RequestKey),
     Input(CallKey, Payload),
+    /// There is a session.
+    Ready,
+    /// Something happened to a subscription.
+    Watch(SubscriptionKey, Watching),
     /// The connection is gone, and with it all requests of the server.
     Gone,
 }
@@ -107,6 +132,7 @@ impl Shared {
             link,
             slots: Rising::new(),
             agreement: None,
+            log_level: None,
             ending: None,
             parting: Vec::new(),
             driver: None,
@@ -117,7 +143,15 @@ impl Shared {
             router: config.router,
             handlers: config.handlers,
             running: Running::default(),
+            watchers: Watchers::default(),
+            change_limits: config.changes,
+            cache: Cache::new(config.cache),
+            #[cfg(feature = "validate")]
+            outputs: Outputs::new(config.outputs),
+            #[cfg(not(feature = "validate"))]
+            outputs: Outputs,
             call_timeouts,
+            has_log_level: AtomicBool::new(false),
             clock: Clock::start(),
         }
     }
@@ -164,19 +198,58 @@ fn chance() -> u64 {
 }
 
 impl Core {
-    /// Refuses a message of the protocol that clients send in other revisions than the one
-    /// that is spoken (PV-5). What the protocol doesn't have is the user's own.
+    /// Refuses what the revision that is spoken doesn't have.
     pub(super) fn check_revision(&self, method: &str) -> Result<(), Error> {
-        let (Some(revision), Ok(known)) = (self.link.revision(), method.parse::<Method>()) else {
-            return Ok(());
+        let checked = match self.link.revision() {
+            Some(revision) => check_revision(method, revision),
+            None => Ok(()),
         };
-        let in_revisions = known.from_client();
-        if in_revisions.is_empty() || in_revisions.contains(revision) {
-            return Ok(());
+        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+    }
+
+    /// Refuses a call of what the server has not declared. Without a session that is not known:
+    /// then it is looked at when the call is made.
+    pub(super) fn check_capability(&self, method: &str) -> Result<(), Error> {
+        let checked = match (&self.agreement, self.link.revision()) {
+            (Some(agreement), Some(_)) => check_capability(method, agreement),
+            (_, _) => Ok(()),
+        };
+        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+    }
+
+    /// What a call's `_meta` says, with the level of log messages where calls say it.
+    pub(super) fn with_log_level(&self, meta: Option<RequestMeta>) -> Option<RequestMeta> {
+        let era = self.link.revision().map(Revision::era);
+        with_log_level(meta, self.log_level.as_ref(), era)
+    }
+
+    /// Tells a new session which log messages are wanted.
+    pub(super) fn tell_log_level(&mut self, now: Instant) {
+        let (Some(level), Some(agreement)) = (&self.log_level, &self.agreement) else {
+            return;
+        };
+        let revision = agreement.revision;
+        let has_log = agreement.capabilities.logging.is_some();
+        if revision.era() == Era::Stateless || !has_log {
+            return;
         }
-        let has: Vec<_> = in_revisions.iter().map(Revision::as_str).collect();
-        let words = format!("{revision} is spoken, and it is in {}", has.join(", "));
-        Err(Error::new(ErrorKind::CapabilityNotSupported, words))
+        let params = Params::encode(&SetLevelParams::new(level.clone()), revision);
+        if let Ok(params) = params.check() {
+            let request = CallRequest::new(Method::SetLevel.as_str(), params.members);
+            // Nobody waits for its answer.
+            if let Err(error) = self.link.call(now, LinkCall::new(request)) {
+                tracing::debug!(%error, "the server is not told the level of its log");
+            }
+        }
+    }
+
+    /// That no more attempts are made, and how the last one failed.
+    pub(super) fn exhausted(&self) -> String {
+        let failures = self.link.history().filter(|it| it.to == State::Backoff);
+        match failures.last() {
+            Some(last) => format!("attempts exhausted; the last one: {}", last.cause),
+            None => Cause::AttemptsExhausted.to_string(),
+        }
     }
 
     /// Stops the link. What was said before, and needs no answer, is still sent.
@@ -210,7 +283,7 @@ impl Core {
     }
 
     /// Takes what the link has to tell, for somebody to do without the lock.
-    pub(super) fn take_events(&mut self, dispatch: &mut Dispatch) {
+    pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Ended { call, outcome } => {
@@ -219,6 +292,7 @@ impl Core {
                             slot.ending.clone_from(&self.ending);
                         }
                         slot.outcome = Some(outcome);
+                        slot.came = Some(now);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
@@ -234,7 +308,10 @@ impl Core {
                     }
                     dispatch.state = Some(transition.to);
                 }
-                LinkEvent::Ready { agreement, .. } => self.agreement = Some(Arc::from(agreement)),
+                LinkEvent::Ready { agreement, .. } => {
+                    self.agreement = Some(agreement);
+                    dispatch.events.push(Told::Ready);
+                }
                 LinkEvent::Notification { method, params } => {
                     dispatch.events.push(Told::Notification(method, params));
                 }
@@ -253,6 +330,24 @@ impl Core {
                 LinkEvent::InputRequired { call, result, .. } => {
                     dispatch.events.push(Told::Input(call, result));
                 }
+                LinkEvent::SubscriptionOpened {
+                    subscription,
+                    honoured,
+                } => dispatch
+                    .events
+                    .push(Told::Watch(subscription, Watching::Open(honoured))),
+                LinkEvent::SubscriptionGap {
+                    subscription,
+                    honoured,
+                } => dispatch
+                    .events
+                    .push(Told::Watch(subscription, Watching::Gap(honoured))),
+                LinkEvent::SubscriptionEnded {
+                    subscription,
+                    outcome,
+                } => dispatch
+                    .events
+                    .push(Told::Watch(subscription, Watching::Ended(outcome))),
                 other => tracing::debug!(?other, "an event that nobody waits for"),
             }
         }

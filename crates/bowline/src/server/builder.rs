@@ -1,32 +1,37 @@
-//! Setting a server up, and running it.
+//! Setting a server up: what it has, and what is made of it.
 
-use std::future::Future;
+mod settings;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::server::SessionConfig;
-use bowline_proto::{CloseReason, Limits, Payload};
+use bowline_proto::{Limits, Payload, Timeouts};
+use bowline_types::Revisions;
 use bowline_types::common::Implementation;
-use bowline_types::{ErrorObject, JsonObject, Method, Revisions};
-use tokio::sync::watch;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
-use super::core::{Capabilities, OnNotification, ServerCore, result_meta};
+use super::caching::Caching;
+use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
-use super::extract::{HandlerFn, States};
+use super::extract::{HandlerArguments, HandlerFn, States};
 use super::handler::{Handler, HandlerService};
 use super::layer::{RequestService, wrap};
+use super::life::Life;
 use super::output::IntoToolResult;
-use super::prompt::{Completer, IntoCompletion, IntoPrompt, PromptDef, prompt};
+use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::registry::Registry;
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
+use super::running::Running;
 use super::seal::RoundSeal;
 use super::service::{Request, Service};
-use super::session::{Driver, Shared};
+use super::single_use::{UsedInProcess, UsedStates};
+use super::tasks::{TaskConfig, TaskStore};
+use super::threads::SHARE;
 use super::tool::{ToolDef, tool};
 use crate::error::{Error, ErrorKind};
-use crate::transport::{Stream, Transport};
+use crate::transport::Transport;
 
 /// A server: what it has, and how it serves it. See the [module](crate::server).
 pub struct Server {
@@ -37,17 +42,26 @@ pub struct Server {
     states: States,
     limits: Limits,
     handshake_timeout: Duration,
+    frame_timeout: Duration,
     handler_timeout: Option<Duration>,
+    question_timeout: Option<Duration>,
     shutdown_deadline: Option<Duration>,
     max_sessions: usize,
+    max_blocking: usize,
     page_size: usize,
+    list_caching: Caching,
     has_logging: bool,
     seal_key: Option<[u8; 32]>,
     seal_lifetime: Duration,
+    has_single_use: bool,
+    max_used_rounds: usize,
+    tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
     /// Who serves requests instead of the registry, and what it can do.
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
+    /// What was added twice, in words.
+    twice: Option<String>,
 }
 
 /// Makes whoever serves requests, when everything else is said.
@@ -69,16 +83,24 @@ impl Server {
             states: States::default(),
             limits: Limits::server(),
             handshake_timeout: Duration::from_secs(30),
+            frame_timeout: Duration::from_secs(60),
             handler_timeout: None,
+            question_timeout: None,
             shutdown_deadline: None,
             max_sessions: 10_000,
+            max_blocking: SHARE,
             page_size: 100,
+            list_caching: Caching::default(),
             has_logging: true,
             seal_key: None,
             seal_lifetime: Duration::from_secs(600),
+            has_single_use: false,
+            max_used_rounds: 100_000,
+            tasks: TaskConfig::new(),
             on_notification: None,
             handler: None,
             layers: Vec::new(),
+            twice: None,
         }
     }
 
@@ -95,13 +117,13 @@ impl Server {
     }
 
     /// A server whose requests a [`Handler`] answers. What is registered as well is not
-    /// served.
+    /// served; the [registry](Self::registry) tells clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,
         version: impl Into<String>,
         handler: H,
     ) -> Self {
-        let mut server = Self::new(name, version).without_logging();
+        let mut server = Self::new(name, version);
         let handler = Arc::new(handler);
         server.handler = Some(Box::new(move |server| {
             let service = HandlerService {
@@ -109,21 +131,28 @@ impl Server {
                 revisions: server.revisions,
                 instructions: server.instructions.clone(),
                 meta: result_meta(&server.info),
+                full_meta: discover_meta(&server.info),
             };
             let capabilities: Capabilities = Box::new(move || handler.capabilities());
-            (Service(Arc::new(service)), capabilities)
+            (Service(Arc::new(Arc::new(service))), capabilities)
         }));
         server
     }
 
-    /// Puts a tower layer around the server: it sees every request that a handler would, and
-    /// may answer, refuse, delay or change it. The last one that is added is the outermost.
+    /// Puts a tower layer around the server: it sees every request but `initialize` and `ping`,
+    /// which are the connection's own, and may answer, refuse, delay or change it. The last
+    /// one that is added is the outermost.
+    ///
+    /// `subscriptions/listen` is done for a layer when the subscription is open.
+    ///
+    /// The error of a layer is an [`ErrorObject`](bowline_types::ErrorObject), which the client
+    /// gets, or any other one, as the layers of tower have: then it is logged, and the client
+    /// learns that its request was not served.
     ///
     /// ```
     /// use bowline::server::{Request, Server};
-    /// use bowline::types::ErrorObject;
     ///
-    /// // tower::util::MapRequestLayer, tower::limit::ConcurrencyLimitLayer, or your own.
+    /// // tower::util::MapRequestLayer, tower::timeout::TimeoutLayer, or your own.
     /// # #[derive(Clone)] struct Identity;
     /// # impl<S> tower_layer::Layer<S> for Identity { type Service = S; fn layer(&self, inner: S) -> S { inner } }
     /// let server = Server::new("layered", "1.0.0").layer(Identity);
@@ -132,8 +161,9 @@ impl Server {
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<RequestService> + Send + 'static,
-        L::Service:
-            TowerService<Request, Response = Payload, Error = ErrorObject> + Clone + Send + 'static,
+        L::Service: TowerService<Request, Response = Payload> + Clone + Send + 'static,
+        <L::Service as TowerService<Request>>::Error:
+            Into<Box<dyn std::error::Error + Send + Sync>>,
         <L::Service as TowerService<Request>>::Future: Send + 'static,
     {
         self.layers
@@ -150,7 +180,7 @@ impl Server {
         handler: H,
     ) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoToolResult + Send,
     {
@@ -159,7 +189,10 @@ impl Server {
 
     /// Adds a tool with all that can be said of it.
     #[must_use]
-    pub fn add_tool(self, tool: ToolDef) -> Self {
+    pub fn add_tool(mut self, tool: ToolDef) -> Self {
+        let name = &tool.tool.name;
+        let is_known = self.registry.contents().tools.get(name).is_some();
+        self.note_twice(is_known, "tool", name);
         self.registry.add_tool(tool);
         self
     }
@@ -168,7 +201,7 @@ impl Server {
     #[must_use]
     pub fn resource<A, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoResource + Send,
     {
@@ -177,7 +210,10 @@ impl Server {
 
     /// Adds a resource with all that can be said of it.
     #[must_use]
-    pub fn add_resource(self, resource: ResourceDef) -> Self {
+    pub fn add_resource(mut self, resource: ResourceDef) -> Self {
+        let uri = &resource.resource.uri;
+        let is_known = self.registry.contents().resources.get(uri).is_some();
+        self.note_twice(is_known, "resource", uri);
         self.registry.add_resource(resource);
         self
     }
@@ -186,7 +222,7 @@ impl Server {
     #[must_use]
     pub fn template<A, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoResource + Send,
     {
@@ -195,10 +231,11 @@ impl Server {
 
     /// Adds resources whose URIs follow a template, with all that can be said of them.
     #[must_use]
-    pub fn add_template(self, template: TemplateDef) -> Self {
-        let pattern = template.template.uri_template.clone();
-        self.registry
-            .change(|contents| contents.templates.insert(&pattern, template));
+    pub fn add_template(mut self, template: TemplateDef) -> Self {
+        let uri = &template.template.uri_template;
+        let is_known = self.registry.contents().templates.get(uri).is_some();
+        self.note_twice(is_known, "template", uri);
+        self.registry.add_template(template);
         self
     }
 
@@ -211,7 +248,7 @@ impl Server {
         handler: H,
     ) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoPrompt + Send,
     {
@@ -220,9 +257,20 @@ impl Server {
 
     /// Adds a prompt with all that can be said of it.
     #[must_use]
-    pub fn add_prompt(self, prompt: PromptDef) -> Self {
+    pub fn add_prompt(mut self, prompt: PromptDef) -> Self {
+        let name = &prompt.prompt.name;
+        let is_known = self.registry.contents().prompts.get(name).is_some();
+        self.note_twice(is_known, "prompt", name);
         self.registry.add_prompt(prompt);
         self
+    }
+
+    /// The second of two would silently replace the first.
+    fn note_twice(&mut self, is_known: bool, kind: &str, name: &str) {
+        if is_known {
+            let words = format!("{kind} {name}: there are two of this name");
+            self.twice.get_or_insert(words);
+        }
     }
 
     /// Completes an argument of a prompt, or a variable of a template: `of` is the name of
@@ -245,13 +293,11 @@ impl Server {
         handler: H,
     ) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoCompletion + Send,
     {
-        let (key, completer) = ((of.into(), argument.into()), Completer::new(handler));
-        self.registry
-            .change(|contents| contents.completers.insert(key, completer));
+        self.registry.add_completion(of, argument, handler);
         self
     }
 
@@ -259,109 +305,6 @@ impl Server {
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
-        self
-    }
-
-    /// How to use the server, for the model.
-    #[must_use]
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Offers tools although there are none yet: they are added while it runs.
-    #[must_use]
-    pub fn with_tools(self) -> Self {
-        self.registry
-            .change(|contents| contents.may_have.tools = true);
-        self
-    }
-
-    /// Offers resources although there are none yet.
-    #[must_use]
-    pub fn with_resources(self) -> Self {
-        self.registry
-            .change(|contents| contents.may_have.resources = true);
-        self
-    }
-
-    /// Offers prompts although there are none yet.
-    #[must_use]
-    pub fn with_prompts(self) -> Self {
-        self.registry
-            .change(|contents| contents.may_have.prompts = true);
-        self
-    }
-
-    /// Sends no log messages, and offers none.
-    #[must_use]
-    pub fn without_logging(mut self) -> Self {
-        self.has_logging = false;
-        self
-    }
-
-    /// The revisions that are served. Default: all.
-    #[must_use]
-    pub fn revisions(mut self, revisions: Revisions) -> Self {
-        self.revisions = revisions;
-        self
-    }
-
-    /// What may grow with one client, and how far.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// How many clients a [listener](Running::listen) serves at once. Default 10,000.
-    #[must_use]
-    pub fn max_sessions(mut self, sessions: usize) -> Self {
-        self.max_sessions = sessions.max(1);
-        self
-    }
-
-    /// How many things a list has in one answer. Default 100.
-    #[must_use]
-    pub fn page_size(mut self, size: usize) -> Self {
-        self.page_size = size.max(1);
-        self
-    }
-
-    /// How long a handler may take; then the client gets an error, and the handler is
-    /// dropped. Default: as long as it likes, since a client has a timeout of its own.
-    #[must_use]
-    pub fn handler_timeout(mut self, timeout: Option<Duration>) -> Self {
-        self.handler_timeout = timeout;
-        self
-    }
-
-    /// How long requests that are being served may take when the server ends, or its client
-    /// is gone. Default 5 s.
-    #[must_use]
-    pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
-        self.shutdown_deadline = Some(deadline);
-        self
-    }
-
-    /// The key that seals what a client keeps between two rounds of input, and how long it is
-    /// good. Default: drawn when the server starts, 10 min. Nodes that serve the same clients
-    /// need the same key.
-    #[must_use]
-    pub fn round_key(mut self, key: [u8; 32], lifetime: Duration) -> Self {
-        self.seal_key = Some(key);
-        self.seal_lifetime = lifetime;
-        self
-    }
-
-    /// Hears notifications of clients, such as that their roots have changed. It is run by
-    /// the connection, and has to be quick.
-    #[must_use]
-    pub fn on_notification(
-        mut self,
-        handler: impl Fn(Method, Option<&Payload>) + Send + Sync + 'static,
-    ) -> Self {
-        self.on_notification = Some(Box::new(handler));
         self
     }
 
@@ -377,42 +320,58 @@ impl Server {
     /// When something was registered that can't be served: an error that names it.
     pub fn build(mut self) -> Result<Running, Error> {
         let wrong = |words: String| Error::new(ErrorKind::Config, words).in_operation("serve");
-        if let Some(problem) = self.registry.contents().problem(&self.states) {
+        let problem = self.registry.contents().problem(&self.states);
+        if let Some(problem) = self.twice.take().or(problem) {
             return Err(wrong(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
         let seal = seal.map_err(|error| wrong(format!("no randomness: {error}")))?;
+        let used = self.has_single_use.then(|| self.used_states());
         let config = self.session_config();
+        let tasks = Arc::new(TaskStore::new(self.tasks.clone()));
         let (mut service, capabilities) = match self.handler.take() {
             Some(handler) => handler(&self),
-            None => self.registered(),
+            None => self.registered(&tasks),
         };
         for layer in self.layers {
             service = layer(service);
         }
-        Ok(Running(Arc::new(ServerCore {
+        let has_logging = capabilities().logging.is_some();
+        Ok(Running::new(ServerCore {
             service,
             states: self.states,
             seal,
-            has_logging: self.has_logging,
+            used,
+            has_logging,
             meta: result_meta(&self.info),
             logger: Some(self.info.name),
             shutdown_deadline: self.shutdown_deadline,
             config,
+            handshake_timeout: self.handshake_timeout,
+            frame_timeout: self.frame_timeout,
             capabilities,
             max_sessions: self.max_sessions,
-            is_ending: watch::Sender::new(false),
+            max_blocking: self.max_blocking,
             on_notification: self.on_notification,
-            sessions: self.registry.sessions,
-        })))
+            life: Life::new(self.registry.sessions.clone()),
+            registry: self.registry,
+            tasks,
+        }))
+    }
+
+    fn used_states(&self) -> Box<dyn UsedStates> {
+        Box::new(UsedInProcess::new(self.max_used_rounds))
     }
 
     fn session_config(&self) -> SessionConfig {
         let mut config = SessionConfig::new(self.info.clone());
         config.revisions(self.revisions);
-        // On a stream the client owns the process or the connection.
-        config.handshake_timeout(self.handshake_timeout, true);
         config.handler_timeout(self.handler_timeout);
+        if let Some(timeout) = self.question_timeout {
+            config.ask_timeouts(Timeouts::new(timeout, timeout));
+        }
+        // Layers see them too.
+        config.hand_on_all(true);
         if let Some(instructions) = &self.instructions {
             config.instructions(instructions.clone());
         }
@@ -421,24 +380,21 @@ impl Server {
     }
 
     /// Whoever serves what is registered, and what that can do.
-    fn registered(&self) -> (Service, Capabilities) {
-        let dispatch = Dispatch {
+    fn registered(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
+        let dispatch = Arc::new(Dispatch {
             registry: self.registry.clone(),
             revisions: self.revisions,
             has_logging: self.has_logging,
             instructions: self.instructions.clone(),
             page_size: self.page_size,
+            caching: self.list_caching,
             meta: result_meta(&self.info),
-        };
-        let (registry, has_logging) = (self.registry.clone(), self.has_logging);
-        let capabilities: Capabilities = Box::new(move || {
-            let mut capabilities = registry.contents().capabilities();
-            if has_logging {
-                capabilities.logging = Some(JsonObject::new());
-            }
-            capabilities
+            full_meta: discover_meta(&self.info),
+            tasks: Arc::clone(tasks),
         });
-        (Service(Arc::new(dispatch)), capabilities)
+        let same = Arc::clone(&dispatch);
+        let capabilities: Capabilities = Box::new(move || same.capabilities());
+        (Service(dispatch), capabilities)
     }
 
     /// Serves one client, until it is gone.
@@ -460,69 +416,5 @@ impl std::fmt::Debug for Server {
             .field("info", &self.info)
             .field("registry", &self.registry)
             .finish_non_exhaustive()
-    }
-}
-
-/// A server that is ready to serve any number of clients. Clones are the same one.
-#[derive(Clone, Debug)]
-pub struct Running(Arc<ServerCore>);
-
-impl Running {
-    /// Serves one client on a transport, until it is gone: see [`Server::serve`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Server::serve`]. Cancel safe.
-    pub async fn serve(&self, mut transport: impl Transport) -> Result<(), Error> {
-        let stream = transport.open().await.map_err(|error| {
-            Error::new(ErrorKind::Transport, error.reason).in_operation("serve")
-        })?;
-        self.serve_stream(stream).await
-    }
-
-    /// Serves one client on a stream that is open, until it is gone.
-    ///
-    /// # Errors
-    ///
-    /// When the client breaks the protocol beyond what is borne. Cancel safe.
-    pub fn serve_stream(
-        &self,
-        stream: Stream,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let driver: Driver = Shared::new(Arc::clone(&self.0)).serve(stream);
-        async move {
-            match driver.await {
-                CloseReason::Local | CloseReason::Transport(_) => Ok(()),
-                reason => {
-                    Err(Error::new(ErrorKind::Protocol, reason.to_string()).in_operation("serve"))
-                }
-            }
-        }
-    }
-
-    pub(super) fn ending(&self) -> watch::Receiver<bool> {
-        self.0.is_ending.subscribe()
-    }
-
-    pub(super) fn max_sessions(&self) -> usize {
-        self.0.max_sessions
-    }
-
-    /// Ends all sessions: nobody is accepted, nothing new is begun, what is being served is finished, or
-    /// cancelled when that takes longer than the
-    /// [deadline](Server::shutdown_deadline). Who [serves](Self::serve) returns then.
-    pub fn shut_down(&self) {
-        self.0.is_ending.send_replace(true);
-        for session in self.0.sessions.all() {
-            session.shut_down();
-        }
-    }
-
-    /// Ends all sessions now.
-    pub fn close(&self) {
-        self.0.is_ending.send_replace(true);
-        for session in self.0.sessions.all() {
-            session.close();
-        }
     }
 }

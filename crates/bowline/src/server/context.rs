@@ -1,8 +1,8 @@
 //! What a handler can learn and do while it serves a request.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{Payload, RequestKey};
@@ -10,14 +10,17 @@ use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::json::Reader;
 use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
-use bowline_types::meta::{RequestMeta, TraceParent, keys};
+use bowline_types::meta::{NotificationMeta, RequestMeta, TraceParent, keys};
 use bowline_types::progress::ProgressParams;
-use bowline_types::{Json, Method, Number, ProgressToken, RequestId, Revision, Wire};
+use bowline_types::tasks::RelatedTask;
+use bowline_types::{Era, Json, Method, Number, ProgressToken, RequestId, Revision, Wire};
 use tokio::sync::Notify;
 
 use super::extract::States;
 use super::input::Asking;
-use super::session::Shared;
+use super::registry::Registry;
+use super::session::{Core, Shared};
+use super::tasks::Entry;
 use crate::error::{Error, ErrorKind};
 
 /// What a handler can learn and do while it serves a request. Clones are the same one.
@@ -36,9 +39,33 @@ pub(super) struct Inner {
     /// What a request of the stateless era says of its client.
     pub(super) stateless: Option<Box<RequestContext>>,
     pub(super) asking: Asking,
+    /// The task that it has become. The task has the context.
+    pub(super) task: OnceLock<Weak<Entry>>,
     extensions: Mutex<States>,
     is_cancelled: AtomicBool,
     cancelled: Notify,
+    /// Who keeps the place of the request: whoever runs its handler, and a thread of it.
+    holders: AtomicUsize,
+}
+
+/// A part in the place of a request.
+pub(super) struct Place(Context);
+
+/// Tells whether the place of a request is held. It holds nothing itself.
+#[derive(Debug)]
+pub(super) struct Holding(Weak<Inner>);
+
+impl Holding {
+    pub(super) fn is_held(&self) -> bool {
+        let inner = self.0.upgrade();
+        inner.is_some_and(|inner| inner.holders.load(Ordering::Acquire) > 0)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
 }
 
 impl Context {
@@ -58,9 +85,11 @@ impl Context {
             params,
             stateless,
             asking: Asking::default(),
+            task: OnceLock::new(),
             extensions: Mutex::default(),
             is_cancelled: AtomicBool::new(false),
             cancelled: Notify::new(),
+            holders: AtomicUsize::new(1),
         }))
     }
 
@@ -70,6 +99,16 @@ impl Context {
 
     pub(super) fn states(&self) -> &States {
         &self.0.session.server.states
+    }
+
+    /// The task that the request has become.
+    pub(super) fn task(&self) -> Option<Arc<Entry>> {
+        self.0.task.get()?.upgrade()
+    }
+
+    /// Whether the request has become a task, which goes on after it is answered.
+    pub fn is_task(&self) -> bool {
+        self.0.task.get().is_some()
     }
 
     /// The number of the request in the log.
@@ -145,6 +184,11 @@ impl Context {
         extensions.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the server has, to be changed, and to tell clients of changes.
+    pub fn registry(&self) -> &Registry {
+        &self.0.session.server.registry
+    }
+
     /// Whether nobody wants the answer any more.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
@@ -168,21 +212,48 @@ impl Context {
         self.0.cancelled.notify_waiters();
     }
 
+    /// Keeps the place of the request until this is dropped, whatever becomes of its
+    /// handler: a thread goes on until it returns, and the limit is one of what runs.
+    pub(super) fn hold(&self) -> Place {
+        self.0.holders.fetch_add(1, Ordering::Relaxed);
+        Place(self.clone())
+    }
+
+    /// What tells whether somebody still [holds](Self::hold) the place.
+    pub(super) fn holding(&self) -> Holding {
+        Holding(Arc::downgrade(&self.0))
+    }
+
+    /// Whoever leaves last, and has not answered, frees the place.
+    pub(super) fn leave(&self) {
+        if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let release = |core: &mut Core, now| core.session.release(now, self.0.key);
+            self.0.session.with(release);
+        }
+    }
+
     /// Reports progress, where the client has asked for it: how far it is, how far it goes,
     /// and what is being done. Whether it was sent: it is not where nobody asked, when the
     /// request is answered or cancelled, and while the client doesn't read.
+    ///
+    /// Who looks at a [task](Self::is_task) finds the message in its status; with the extension
+    /// of 2026-07-28 that is the only way.
     pub fn progress(
         &self,
         progress: impl Into<Number>,
         total: Option<Number>,
         message: Option<&str>,
     ) -> bool {
-        let Some(token) = self.progress_token() else {
+        if let (Some(task), Some(message)) = (self.task(), message) {
+            task.set_message(message);
+        }
+        let Some(token) = self.progress_token().filter(|_| self.may_tell()) else {
             return false;
         };
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(str::to_owned);
+        params.meta = self.related();
         self.notify(Method::Progress, &params).is_ok()
     }
 
@@ -202,12 +273,13 @@ impl Context {
         }
         let mut params = LoggingMessageParams::new(level, data);
         params.logger = self.0.session.server.logger.clone();
+        params.meta = self.related();
         self.notify(Method::LoggingMessage, &params).is_ok()
     }
 
     /// Whether a log message of this level would be sent.
     pub fn wants_log(&self, level: &LoggingLevel) -> bool {
-        if !self.0.session.server.has_logging {
+        if !self.0.session.server.has_logging || !self.may_tell() {
             return false;
         }
         match &self.0.stateless {
@@ -219,6 +291,18 @@ impl Context {
         }
     }
 
+    /// Whether notifications are sent: none for a task of the extension (TX-16).
+    fn may_tell(&self) -> bool {
+        !self.is_task() || self.revision().era() == Era::Handshake
+    }
+
+    /// What notifications of a task say of it (TK-11).
+    fn related(&self) -> Option<NotificationMeta> {
+        let task = self.task()?;
+        let related = RelatedTask::new(task.id());
+        Some(NotificationMeta::new().with(keys::RELATED_TASK, related))
+    }
+
     /// Sends a notification that belongs to this request.
     pub(super) fn notify<T: Wire>(&self, method: Method, params: &T) -> Result<(), Error> {
         let encoded = Payload::encode(params, self.revision());
@@ -227,10 +311,10 @@ impl Context {
         })?;
         let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
+        // The request of a task is answered, and the token goes on (LC-127).
+        let about = (!self.is_task()).then_some(self.0.key);
         self.0.session.with(|core, _| {
-            let sent = core
-                .session
-                .notify(Some(self.0.key), method.as_str(), members);
+            let sent = core.session.notify(about, method.as_str(), members);
             sent.map_err(|error| {
                 Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
             })

@@ -1,21 +1,23 @@
 //! What all sessions of a server share.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::Payload;
-use bowline_proto::server::{Change, SessionConfig};
+use bowline_proto::server::SessionConfig;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::meta::{ResultMeta, keys};
 use bowline_types::{Method, Revision, Wire};
 
-use tokio::sync::watch;
-
 use super::extract::States;
+use super::life::Life;
+use super::principal::Principal;
+use super::registry::Registry;
 use super::seal::RoundSeal;
 use super::service::Service;
-use super::session::Shared;
+use super::single_use::UsedStates;
+use super::tasks::TaskStore;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 
@@ -27,18 +29,42 @@ pub(super) struct ServerCore {
     pub(super) service: Service,
     pub(super) states: States,
     pub(super) seal: RoundSeal,
+    /// Which states were used, where each is good for one use.
+    pub(super) used: Option<Box<dyn UsedStates>>,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
     /// What results of the stateless era say of the server, as a member.
     pub(super) meta: Arc<str>,
     pub(super) shutdown_deadline: Option<Duration>,
     pub(super) config: SessionConfig,
+    pub(super) handshake_timeout: Duration,
+    pub(super) frame_timeout: Duration,
     pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
     pub(super) max_sessions: usize,
-    /// Nobody is accepted any more.
-    pub(super) is_ending: watch::Sender<bool>,
-    pub(super) sessions: Sessions,
+    pub(super) max_blocking: usize,
+    pub(super) life: Life,
+    pub(super) registry: Registry,
+    pub(super) tasks: Arc<TaskStore>,
+}
+
+/// Where a client comes from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// A stream that is served by itself, such as stdio: the client owns it. Whose it is, if
+    /// that is known.
+    Stream(Option<Principal>),
+    /// A listener, which has a place for so many.
+    Listener,
+}
+
+impl Origin {
+    pub(super) fn principal(self) -> Option<Principal> {
+        match self {
+            Self::Stream(principal) => principal,
+            Self::Listener => None,
+        }
+    }
 }
 
 impl ServerCore {
@@ -47,14 +73,16 @@ impl ServerCore {
     }
 
     /// The configuration of a session that begins now.
-    pub(super) fn session_config(&self) -> SessionConfig {
+    pub(super) fn session_config(&self, origin: &Origin) -> SessionConfig {
         let mut config = self.config.clone();
+        match origin {
+            Origin::Stream(_) => config.handshake_timeout(self.handshake_timeout, true),
+            Origin::Listener => config
+                .handshake_timeout(self.handshake_timeout, false)
+                .frame_timeout(Some(self.frame_timeout)),
+        };
         config.capabilities(self.capabilities());
         config
-    }
-
-    pub(super) fn join(&self, session: &Arc<Shared>) {
-        self.sessions.join(session);
     }
 
     /// A client has notified us.
@@ -78,31 +106,6 @@ impl std::fmt::Debug for ServerCore {
     }
 }
 
-/// The sessions that there are. Clones are the same ones.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sessions(Arc<Mutex<Vec<Weak<Shared>>>>);
-
-impl Sessions {
-    fn join(&self, session: &Arc<Shared>) {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.retain(|session| session.strong_count() > 0);
-        sessions.push(Arc::downgrade(session));
-    }
-
-    /// All that have not ended.
-    pub(super) fn all(&self) -> Vec<Arc<Shared>> {
-        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    /// Something has changed that clients may want to know.
-    pub(super) fn changed(&self, change: Change<'_>) {
-        for session in self.all() {
-            session.with(|core, _| core.changes.note(change));
-        }
-    }
-}
-
 /// What is to be added to a result so that it has the server's name (LC-49): the member
 /// `ours`, or nothing where a handler has a `_meta` of its own, into which the name goes.
 pub(super) fn named<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) -> &'m str {
@@ -122,9 +125,17 @@ pub(super) fn named<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) ->
 /// How a member `_meta` begins.
 const META: &str = "\"_meta\":";
 
-/// What each result of the stateless era says of the server (LC-49), as a member that is
-/// encoded once for all. It is empty when it can't be said.
+/// What each result of the stateless era says of the server (LC-49): who it is, without
+/// what may be long, such as icons. That is told to who [discovers](discover_meta) it.
 pub(super) fn result_meta(info: &Implementation) -> Arc<str> {
+    let mut short = Implementation::new(&*info.name, &*info.version);
+    short.title.clone_from(&info.title);
+    discover_meta(&short)
+}
+
+/// What the server says of itself, as a member that is encoded once for all. It is empty when
+/// it can't be said.
+pub(super) fn discover_meta(info: &Implementation) -> Arc<str> {
     let meta = ResultMeta::new().with(keys::SERVER_INFO, info.clone());
     match Payload::encode(&meta, Revision::LATEST) {
         Ok(meta) => format!("{META}{}", meta.as_str()).into(),

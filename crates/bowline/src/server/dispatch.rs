@@ -1,7 +1,11 @@
 //! Serves requests from a registry.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bowline_types::capabilities::{
+    ServerCapabilities, ServerTaskRequests, ServerTasksCapability, ToolTaskRequests,
+};
 use bowline_types::completion::{CompleteParams, CompleteResult, Reference};
 use bowline_types::lifecycle::DiscoverResult;
 use bowline_types::pagination::PaginatedParams;
@@ -9,15 +13,21 @@ use bowline_types::prompts::{GetPromptParams, ListPromptsResult};
 use bowline_types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
 };
+use bowline_types::tasks::EXTENSION;
 use bowline_types::tools::ListToolsResult;
 use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
+use tokio::time::timeout;
 
+use super::caching::{Cacheable, Caching};
 use super::core::named;
 use super::registry::{Contents, Registry};
 use super::resource::{not_found, settle};
-use super::service::{INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with};
+use super::service::{
+    INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with, served_by_session,
+};
 use super::table::Table;
-use super::tool::{name_and_arguments, no_such_tool};
+use super::tasks::{TaskStore, Way, created, run};
+use super::tool::{CallText, Called, ToolDef, no_such_tool};
 use crate::transport::BoxFuture;
 
 /// Serves what is registered.
@@ -28,8 +38,13 @@ pub(super) struct Dispatch {
     pub(super) has_logging: bool,
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
+    /// Of lists, and of what the server says of itself.
+    pub(super) caching: Caching,
     /// What each result of the stateless era says of the server, as an encoded member.
     pub(super) meta: Arc<str>,
+    /// The same for who discovers it, with all that there is to say.
+    pub(super) full_meta: Arc<str>,
+    pub(super) tasks: Arc<TaskStore>,
 }
 
 impl Serve for Dispatch {
@@ -40,41 +55,72 @@ impl Serve for Dispatch {
             Method::ReadResource => self.read_resource(&contents, request),
             Method::GetPrompt => self.get_prompt(&contents, request),
             Method::Complete => self.complete(&contents, request),
+            Method::GetTask
+            | Method::GetTaskPayload
+            | Method::ListTasks
+            | Method::CancelTask
+            | Method::UpdateTask
+                if contents.has_task_tools() =>
+            {
+                let meta = self.meta_for(&request).to_owned();
+                self.tasks.serve(request, &meta, self.page_size)
+            }
             _ => Box::pin(std::future::ready(self.look(&contents, &request))),
         }
     }
 }
 
 impl Dispatch {
+    /// What the server can do, but for extensions.
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let contents = self.registry.contents();
+        let mut capabilities = contents.capabilities();
+        if self.has_logging {
+            capabilities.logging = Some(JsonObject::new());
+        }
+        if contents.has_task_tools() {
+            let calls = ToolTaskRequests::new().call(JsonObject::new());
+            let mut tasks = ServerTasksCapability::new()
+                .cancel(JsonObject::new())
+                .requests(ServerTaskRequests::new().tools(calls));
+            tasks.list = self.tasks.is_listed().then(JsonObject::new);
+            capabilities.tasks = Some(tasks);
+        }
+        capabilities
+    }
+
     /// What needs no handler.
     fn look(&self, contents: &Contents, request: &Request) -> Reply {
+        if let Some(reply) = served_by_session(request) {
+            return reply;
+        }
         match request.method {
             Method::Discover => self.discover(request),
             Method::ListTools if contents.has_tools() => {
                 let (page, next) = self.page(&contents.tools, request)?;
                 let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
-                let mut result = ListToolsResult::new(tools);
+                let mut result = ListToolsResult::new(tools).cached(self.caching);
                 result.next_cursor = next;
                 say_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResources if contents.has_resources() => {
                 let (page, next) = self.page(&contents.resources, request)?;
                 let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
-                let mut result = ListResourcesResult::new(resources);
+                let mut result = ListResourcesResult::new(resources).cached(self.caching);
                 result.next_cursor = next;
                 say_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResourceTemplates if contents.has_resources() => {
                 let (page, next) = self.page(&contents.templates, request)?;
                 let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
-                let mut result = ListResourceTemplatesResult::new(templates);
+                let mut result = ListResourceTemplatesResult::new(templates).cached(self.caching);
                 result.next_cursor = next;
                 say_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListPrompts if contents.has_prompts() => {
                 let (page, next) = self.page(&contents.prompts, request)?;
                 let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
-                let mut result = ListPromptsResult::new(prompts);
+                let mut result = ListPromptsResult::new(prompts).cached(self.caching);
                 result.next_cursor = next;
                 say_with(&request.context, &result, self.meta_for(request))
             }
@@ -84,13 +130,14 @@ impl Dispatch {
 
     fn discover(&self, request: &Request) -> Reply {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
-        let mut capabilities = self.registry.contents().capabilities();
-        if self.has_logging {
-            capabilities.logging = Some(JsonObject::new());
+        let mut capabilities = self.capabilities();
+        if capabilities.tasks.is_some() {
+            // TX-19: each generation is declared where it is spoken.
+            capabilities.add_extension(EXTENSION);
         }
-        let mut result = DiscoverResult::new(versions, capabilities);
+        let mut result = DiscoverResult::new(versions, capabilities).cached(self.caching);
         result.instructions.clone_from(&self.instructions);
-        say_with(&request.context, &result, self.meta_for(request))
+        say_with(&request.context, &result, &self.full_meta)
     }
 
     fn page<'t, T>(
@@ -99,9 +146,9 @@ impl Dispatch {
         request: &Request,
     ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
         let params: PaginatedParams = request.decode()?;
-        let page = table.page(params.cursor.as_deref(), self.page_size);
+        let page = table.page(request.method, params.cursor.as_deref(), self.page_size);
         // PG-5.
-        page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of ours"))
+        page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list"))
     }
 
     /// What a result says of the server.
@@ -119,20 +166,35 @@ impl Dispatch {
     }
 
     fn call_tool(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
-        let called = name_and_arguments(request.params()).and_then(|(name, arguments)| {
-            if !contents.has_tools() {
-                return Err(method_not_found(request.method));
-            }
-            let tool = contents
-                .tools
-                .get(&name)
-                .ok_or_else(|| no_such_tool(&name))?;
-            Ok(tool.call(arguments, &request.context))
-        });
         let meta = self.later_meta(&request);
+        let offered = offered(contents.has_tools(), &request);
+        let call = offered.and_then(|()| CallText::read(request.params()));
+        let called = call.and_then(|call| {
+            let tool = contents.tools.get(&call.name);
+            let tool = tool.ok_or_else(|| no_such_tool(&call.name))?;
+            let way = match (tool.tasks, call.task) {
+                (None, None) => Way::Plain,
+                (rule, asked) => {
+                    let offers = || contents.has_task_tools();
+                    Way::of(rule, asked, offers, &request.context)?
+                }
+            };
+            match way {
+                Way::Plain => Ok(Ok(tool.call(call.arguments, &request.context))),
+                Way::After(after) => {
+                    let called = tool.call(call.arguments, &request.context);
+                    Ok(Err(self.call_patiently(called, &request, after)))
+                }
+                Way::Task(ttl) => {
+                    let begun = self.begin_task(tool, call.arguments, &request, ttl);
+                    Ok(Err(Box::pin(std::future::ready(begun))))
+                }
+            }
+        });
         match called {
             Err(error) => Box::pin(std::future::ready(Err(error))),
-            Ok(called) => Box::pin(async move {
+            Ok(Err(replying)) => replying,
+            Ok(Ok(called)) => Box::pin(async move {
                 let mut result = called.await?;
                 let meta = named(&mut result.meta, meta.as_deref());
                 say_with(&request.context, &result, meta)
@@ -140,10 +202,57 @@ impl Dispatch {
         }
     }
 
+    /// Calls a tool as a task.
+    fn begin_task(
+        &self,
+        tool: &Arc<ToolDef>,
+        arguments: &str,
+        request: &Request,
+        ttl: Option<i64>,
+    ) -> Reply {
+        let context = &request.context;
+        let entry = self.tasks.begin(context, ttl)?;
+        context.become_task(&entry);
+        let reply = created(&entry, context, self.meta_for(request));
+        let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
+        let (caller, context) = (context.clone(), context.clone());
+        // Where a panic is the task's own affair.
+        let called = Box::pin(async move { tool.call(&arguments, &caller).await });
+        run(&self.tasks, entry, context, called);
+        reply
+    }
+
+    /// Answers with the result if it is there soon, and with a task otherwise.
+    fn call_patiently(
+        &self,
+        mut called: Called,
+        request: &Request,
+        after: Duration,
+    ) -> BoxFuture<'static, Reply> {
+        let meta = self.later_meta(request);
+        let (context, tasks) = (request.context.clone(), Arc::clone(&self.tasks));
+        Box::pin(async move {
+            let mut result = match timeout(after, &mut called).await {
+                Ok(result) => result?,
+                Err(_) => match tasks.begin_late(&context) {
+                    Some(entry) => {
+                        let reply = created(&entry, &context, meta.as_deref().unwrap_or_default());
+                        run(&tasks, entry, context, called);
+                        return reply;
+                    }
+                    None => called.await?,
+                },
+            };
+            let meta = named(&mut result.meta, meta.as_deref());
+            say_with(&context, &result, meta)
+        })
+    }
+
     fn read_resource(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
         let revision = request.context.revision();
-        let params: Result<ReadResourceParams, _> = request.decode();
-        let read = params.and_then(|params| {
+        let offered = offered(contents.has_resources(), &request);
+        let read = offered.and_then(|()| {
+            let params: ReadResourceParams = request.decode()?;
             let uri = params.uri;
             let read = match contents.resources.get(&uri) {
                 Some(resource) => Some(resource.read(&uri, &request.context)),
@@ -167,17 +276,15 @@ impl Dispatch {
     }
 
     fn get_prompt(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
-        let params: Result<GetPromptParams, _> = request.decode();
-        let got = params.and_then(|params| {
+        let offered = offered(contents.has_prompts(), &request);
+        let got = offered.and_then(|()| {
+            let params: GetPromptParams = request.decode()?;
             let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
                 let name: String = params.name.chars().take(128).collect();
                 ErrorObject::new(INVALID_PARAMS, format!("there is no prompt {name:?}"))
             })?;
             let arguments = params.arguments.unwrap_or_default();
-            let arguments: JsonObject = arguments
-                .iter()
-                .map(|(name, value)| (name, Json::from(value.as_str())))
-                .collect();
+            let arguments: Vec<_> = arguments.into_iter().collect();
             Ok((Arc::clone(prompt), prompt.get(&arguments, &request.context)))
         });
         let meta = self.later_meta(&request);
@@ -208,6 +315,14 @@ impl Dispatch {
                 )
             }),
         }
+    }
+}
+
+/// Refuses a method that the server doesn't offer, whatever its parameters are.
+fn offered(is_offered: bool, request: &Request) -> Result<(), ErrorObject> {
+    match is_offered {
+        true => Ok(()),
+        false => Err(method_not_found(request.method)),
     }
 }
 

@@ -5,7 +5,9 @@
 //! type.
 
 use std::any::{Any, TypeId, type_name};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,7 +17,9 @@ use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::de::DeserializeOwned;
 
+use super::checks::Checks;
 use super::context::Context;
+use super::texts::{self, Texts};
 
 /// An argument of a handler: see [`HandlerFn`].
 #[diagnostic::on_unimplemented(
@@ -38,11 +42,31 @@ pub trait Extract: Sized + Send + 'static {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Input<'a> {
-    /// The arguments, as JSON.
-    pub(super) arguments: &'a str,
+    pub(super) arguments: Arguments<'a>,
     pub(super) context: &'a Context,
     /// The resource that is read.
     pub(super) uri: Option<&'a str>,
+    /// What arguments have to be besides decodable.
+    pub(super) checks: Option<&'a Checks>,
+}
+
+impl Input<'_> {
+    /// Checks arguments that could be decoded: decoding has the better words.
+    fn check(&self) -> Result<(), Rejection> {
+        match (self.checks, self.arguments) {
+            (Some(checks), Arguments::Json(text)) => checks.arguments(text),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arguments<'a> {
+    /// An object, as JSON.
+    Json(&'a str),
+    /// Texts, whatever the handler takes them for.
+    Texts(Texts<'a>),
 }
 
 /// Why a handler can't be run.
@@ -56,6 +80,12 @@ pub enum Rejection {
     Server(ErrorObject),
 }
 
+impl From<ErrorObject> for Rejection {
+    fn from(error: ErrorObject) -> Self {
+        Self::Server(error)
+    }
+}
+
 /// What a handler needs.
 #[doc(hidden)]
 #[derive(Debug, Default)]
@@ -67,9 +97,16 @@ pub struct Needs {
 }
 
 /// Typed arguments.
+// What is missing is told in our own words: they say what to derive.
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
-        serde_json::from_str(input.arguments).map_err(|_| wrong::<T>(input.arguments))
+        match input.arguments {
+            Arguments::Json(text) => serde_json::from_str(text).map_err(|_| wrong::<T>(text)),
+            Arguments::Texts(texts) => {
+                T::deserialize(texts::Reader(texts)).map_err(|_| wrong_texts::<T>(texts))
+            }
+        }
     }
 
     fn declare(needs: &mut Needs) {
@@ -82,7 +119,18 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
 #[cold]
 fn wrong<T: DeserializeOwned>(arguments: &str) -> Rejection {
     let mut reader = serde_json::Deserializer::from_str(arguments);
-    let read: Result<T, _> = serde_path_to_error::deserialize(&mut reader);
+    told(serde_path_to_error::deserialize::<_, T>(&mut reader))
+}
+
+/// The same for texts.
+#[cold]
+fn wrong_texts<T: DeserializeOwned>(texts: Texts<'_>) -> Rejection {
+    told(serde_path_to_error::deserialize::<_, T>(texts::Reader(
+        texts,
+    )))
+}
+
+fn told<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
     Rejection::Arguments(match read {
         Ok(_) => "they are not one JSON object".to_owned(),
         Err(error) => {
@@ -91,11 +139,25 @@ fn wrong<T: DeserializeOwned>(arguments: &str) -> Rejection {
             // The place in the text is of no use to whoever made it from an object.
             let words = words.rsplit_once(" at line ").map_or(&*words, |(it, _)| it);
             match path.as_str() {
-                "." => words.to_owned(),
-                path => format!("{path}: {words}"),
+                "." => shortened(words).into_owned(),
+                path => format!("{}: {}", shortened(path), shortened(words)),
             }
         }
     })
+}
+
+/// How much of the words of an error is told.
+const SHOWN: usize = 512;
+
+/// Words without their middle, where they are long: they have in them what a client sent, and
+/// at the end what is expected instead.
+fn shortened(words: &str) -> Cow<'_, str> {
+    if words.len() <= SHOWN {
+        return words.into();
+    }
+    let begin = &words[..words.floor_char_boundary(SHOWN / 2)];
+    let end = &words[words.ceil_char_boundary(words.len() - SHOWN / 4)..];
+    format!("{begin} … {end}").into()
 }
 
 impl Extract for Context {
@@ -208,42 +270,80 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
     /// What it returns.
     type Output;
 
-    /// Runs it.
+    /// Calls it.
+    #[doc(hidden)]
+    fn call(
+        &self,
+        arguments: Arguments,
+    ) -> impl Future<Output = Self::Output> + Send + use<Self, Arguments>;
+
+    /// Runs it with what a call brings.
     #[doc(hidden)]
     fn run(
         &self,
         input: &Input<'_>,
-    ) -> Result<impl Future<Output = Self::Output> + Send + use<Self, Arguments>, Rejection>;
+    ) -> Result<impl Future<Output = Self::Output> + Send + use<Self, Arguments>, Rejection>
+    where
+        Arguments: HandlerArguments,
+    {
+        let arguments = Arguments::extract(input)?;
+        input.check()?;
+        Ok(self.call(arguments))
+    }
 
     /// Tells what it needs.
     #[doc(hidden)]
-    fn needs() -> Needs;
+    fn needs() -> Needs
+    where
+        Arguments: HandlerArguments,
+    {
+        let mut needs = Needs::default();
+        Arguments::declare(&mut needs);
+        needs
+    }
+}
+
+/// The arguments of a [handler](HandlerFn), all of them: up to six, each of which is
+/// [something to ask for](Extract).
+// What a handler is says nothing of this: otherwise the compiler could not tell which argument
+// is wrong, only that there is no handler.
+pub trait HandlerArguments: Sized + 'static {
+    /// Takes them from a call.
+    #[doc(hidden)]
+    fn extract(input: &Input<'_>) -> Result<Self, Rejection>;
+
+    /// Tells what they need, before there is a call.
+    #[doc(hidden)]
+    fn declare(needs: &mut Needs);
 }
 
 macro_rules! handlers {
     ($($argument:ident),*) => {
+        impl<$($argument: Extract),*> HandlerArguments for ($($argument,)*) {
+            #[allow(unused_variables, clippy::unused_unit, reason = "a handler may need nothing")]
+            fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+                Ok(($($argument::extract(input)?,)*))
+            }
+
+            #[allow(unused_variables, reason = "as above")]
+            fn declare(needs: &mut Needs) {
+                $($argument::declare(needs);)*
+            }
+        }
+
         impl<F, Fut, $($argument),*> HandlerFn<($($argument,)*)> for F
         where
             F: Fn($($argument),*) -> Fut + Clone + Send + Sync + 'static,
             Fut: Future + Send + 'static,
-            $($argument: Extract,)*
         {
             type Output = Fut::Output;
 
-            #[allow(unused_variables, reason = "one without arguments has no use for input")]
-            fn run(
+            #[allow(non_snake_case, reason = "each value has the name of its type")]
+            fn call(
                 &self,
-                input: &Input<'_>,
-            ) -> Result<impl Future<Output = Self::Output> + Send + use<F, Fut, $($argument),*>, Rejection>
-            {
-                Ok(self($($argument::extract(input)?),*))
-            }
-
-            fn needs() -> Needs {
-                #[allow(unused_mut, reason = "as above")]
-                let mut needs = Needs::default();
-                $($argument::declare(&mut needs);)*
-                needs
+                ($($argument,)*): ($($argument,)*),
+            ) -> impl Future<Output = Self::Output> + Send + use<F, Fut, $($argument),*> {
+                self($($argument),*)
             }
         }
     };
@@ -256,6 +356,26 @@ handlers!(A, B, C);
 handlers!(A, B, C, D);
 handlers!(A, B, C, D, E);
 handlers!(A, B, C, D, E, G);
+
+/// The schema of a handler's arguments, as a client gets it. A tool is only ever called with
+/// an object, so what may be one and something else (an enum, any value) is one here.
+pub(super) fn arguments_schema(mut schema: schemars::Schema) -> Option<JsonObject> {
+    let may_be_object = match schema.get("type") {
+        None => schema.as_bool() != Some(false),
+        Some(serde_json::Value::Array(types)) => types.iter().any(|it| it == "object"),
+        Some(_) => false,
+    };
+    if may_be_object {
+        // First, where a reader looks for it.
+        let mut object = serde_json::Map::new();
+        object.insert("type".to_owned(), "object".into());
+        let rest = schema.ensure_object();
+        rest.remove("type");
+        object.append(rest);
+        schema = object.into();
+    }
+    schema_text(schema)
+}
 
 /// The schema of a handler's arguments or of its result, as a client gets it.
 pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {

@@ -1,11 +1,14 @@
 //! A server with full control: for proxies, and for lists that come from elsewhere.
 
 use std::future::{Future, ready};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use bowline_proto::Payload;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::completion::{CompleteParams, CompleteResult};
 use bowline_types::lifecycle::DiscoverResult;
+use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::pagination::PaginatedParams;
 use bowline_types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
 use bowline_types::resources::{
@@ -16,6 +19,7 @@ use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
 use super::core::named;
+use super::following::settle;
 use super::service::{Reply, Request, Serve, method_not_found, say_with};
 use crate::transport::BoxFuture;
 
@@ -50,11 +54,56 @@ use crate::transport::BoxFuture;
 ///
 /// let server = Server::with_handler("echo", "1.0.0", Echo);
 /// ```
+///
+/// Nobody checks arguments against the schemas that it lists: they are its own affair.
+///
+/// One whose lists change declares that in its capabilities (`list_changed`, and `subscribe`
+/// for resources), and tells it with the server's [`Registry`](super::Registry), which
+/// [`Server::registry`](super::Server::registry) and [`Context::registry`] have:
+/// [`tools_changed`](super::Registry::tools_changed),
+/// [`resource_updated`](super::Registry::resource_updated) and so on.
 pub trait Handler: Send + Sync + 'static {
     /// What the server can do. It is asked once for each client, and for each
     /// `server/discover`.
     fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::new()
+    }
+
+    /// Every request, before it goes to one of the methods below. `Break` answers it with
+    /// whatever was said elsewhere, word for word, and `Continue` hands it on; the default does
+    /// that. A result in place of another one, such as questions of 2026-07-28
+    /// (`input_required`) or a task, can be passed through so.
+    ///
+    /// Let `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen` and
+    /// `logging/setLevel` continue, unless the server tells its clients of nothing: there are
+    /// methods for them below.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use bowline::Client;
+    /// use bowline::server::{Handler, Reply, Request};
+    /// use bowline::types::{ErrorObject, Method};
+    ///
+    /// struct Proxy { upstream: Client }
+    ///
+    /// impl Handler for Proxy {
+    ///     async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+    ///         if request.method() != Method::CallTool {
+    ///             return ControlFlow::Continue(request);
+    ///         }
+    ///         let answer = self.upstream.call("tools/call", request.params()).raw().await;
+    ///         ControlFlow::Break(answer.map_err(|error| match error.server_error() {
+    ///             Some(error) => error.clone(),
+    ///             None => ErrorObject::new(-32603, "the server behind this one is gone"),
+    ///         }))
+    ///     }
+    /// }
+    /// ```
+    fn request(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = ControlFlow<Reply, Request>> + Send {
+        ready(ControlFlow::Continue(request))
     }
 
     /// `tools/list`.
@@ -129,6 +178,42 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
+    /// A client wants to be told when a resource changes: by `resources/subscribe`, or by
+    /// `subscriptions/listen` of 2026-07-28, for each of its resources. The default agrees.
+    /// Tell it with [`Registry::resource_updated`](super::Registry::resource_updated).
+    ///
+    /// An error refuses it: that is the answer to `resources/subscribe`, and leaves the resource
+    /// out of what is honoured of `subscriptions/listen`. It is not asked again for a resource
+    /// that the client has subscribed to already.
+    fn subscribed(
+        &self,
+        uri: &str,
+        context: &Context,
+    ) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (uri, context);
+        ready(Ok(()))
+    }
+
+    /// A client is not to be told any more: once for each time that
+    /// [`subscribed`](Self::subscribed) has agreed. It has unsubscribed, its request has ended,
+    /// or it is gone. `context` is that of the request that began it.
+    ///
+    /// It is run by the connection, and has to be quick.
+    fn unsubscribed(&self, uri: &str, context: &Context) {
+        let _ = (uri, context);
+    }
+
+    /// `logging/setLevel` (until 2025-11-25): the client wants log messages of this level and
+    /// above. An error refuses it; the default agrees.
+    fn set_level(
+        &self,
+        level: LoggingLevel,
+        context: &Context,
+    ) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (level, context);
+        ready(Ok(()))
+    }
+
     /// Everything else that a client may ask.
     fn other(&self, request: Request) -> impl Future<Output = Reply> + Send {
         ready(Err(method_not_found(request.method())))
@@ -148,54 +233,75 @@ pub(super) struct HandlerService<H> {
     pub(super) revisions: Revisions,
     pub(super) instructions: Option<String>,
     pub(super) meta: Arc<str>,
+    /// The same for who discovers it, with all that there is to say.
+    pub(super) full_meta: Arc<str>,
 }
 
 /// Decodes the parameters, runs a method of the handler, says its result with the server's
 /// name in it.
 macro_rules! answered {
     ($service:ident, $request:ident, $method:ident) => {{
-        let handler = Arc::clone(&$service.handler);
+        let params = $request.decode()?;
+        $request.context.begin_rounds()?;
+        let answered = $service.handler.$method(params, $request.context.clone());
+        let mut result = answered.await?;
         let meta = $service.meta_for(&$request.context);
-        Box::pin(async move {
-            let params = $request.decode()?;
-            let mut result = handler.$method(params, $request.context.clone()).await?;
-            let meta = named(&mut result.meta, meta.as_deref());
-            say_with(&$request.context, &result, meta)
-        })
+        let meta = named(&mut result.meta, meta.as_deref());
+        say_with(&$request.context, &result, meta)
     }};
 }
 
-impl<H: Handler> Serve for HandlerService<H> {
+impl<H: Handler> Serve for Arc<HandlerService<H>> {
     fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
-        match request.method {
-            Method::Discover => Box::pin(ready(self.discover(&request))),
-            Method::ListTools => answered!(self, request, list_tools),
-            Method::CallTool => answered!(self, request, call_tool),
-            Method::ListResources => answered!(self, request, list_resources),
-            Method::ListResourceTemplates => answered!(self, request, list_resource_templates),
-            Method::ReadResource => answered!(self, request, read_resource),
-            Method::ListPrompts => answered!(self, request, list_prompts),
-            Method::GetPrompt => answered!(self, request, get_prompt),
-            Method::Complete => answered!(self, request, complete),
-            _ => {
-                let handler = Arc::clone(&self.handler);
-                Box::pin(async move { handler.other(request).await })
+        let service = Self::clone(self);
+        Box::pin(async move {
+            match service.handler.request(request).await {
+                ControlFlow::Break(reply) => reply,
+                ControlFlow::Continue(request) => service.dispatch(request).await,
             }
-        }
+        })
     }
 }
 
 impl<H: Handler> HandlerService<H> {
+    async fn dispatch(self: Arc<Self>, request: Request) -> Reply {
+        let settled = match request.method {
+            Method::Discover => return self.discover(&request),
+            Method::ListTools => return answered!(self, request, list_tools),
+            Method::CallTool => return answered!(self, request, call_tool),
+            Method::ListResources => return answered!(self, request, list_resources),
+            Method::ListResourceTemplates => {
+                return answered!(self, request, list_resource_templates);
+            }
+            Method::ReadResource => return answered!(self, request, read_resource),
+            Method::ListPrompts => return answered!(self, request, list_prompts),
+            Method::GetPrompt => return answered!(self, request, get_prompt),
+            Method::Complete => return answered!(self, request, complete),
+            Method::Subscribe => self.subscribe(&request).await,
+            Method::Unsubscribe => self.unsubscribe(&request),
+            // The result is sent when it ends.
+            Method::Listen => self.listen(&request).await,
+            Method::SetLevel => self.set_level(&request).await,
+            _ => return self.handler.other(request).await,
+        };
+        settled.map(|()| Payload::EMPTY)
+    }
+
+    async fn set_level(&self, request: &Request) -> Result<(), ErrorObject> {
+        if self.handler.capabilities().logging.is_none() {
+            return Err(method_not_found(request.method));
+        }
+        let params: SetLevelParams = request.decode()?;
+        let context = &request.context;
+        self.handler.set_level(params.level, context).await?;
+        settle(request)
+    }
+
     fn discover(&self, request: &Request) -> Reply {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut result = DiscoverResult::new(versions, self.handler.capabilities());
         result.instructions.clone_from(&self.instructions);
-        let meta = self.meta_for(&request.context);
-        say_with(
-            &request.context,
-            &result,
-            meta.as_deref().unwrap_or_default(),
-        )
+        say_with(&request.context, &result, &self.full_meta)
     }
 
     fn meta_for(&self, context: &Context) -> Option<Arc<str>> {

@@ -6,12 +6,12 @@
 //! again from the top, and this time the answers are there. Handlers are written the same
 //! way for both.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Waker};
 
-use bowline_proto::server::{Binding, Refusal, Round, Rounds};
+use bowline_proto::server::{Binding, Refusal, Round, Rounds, StateMark};
 use bowline_proto::{CallRequest, Payload};
 use bowline_types::capabilities::{
     ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
@@ -21,21 +21,37 @@ use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::method::{Request, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
-use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, RequestId, Revision, Wire};
+use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, Method, RequestId, Revision, Wire};
 
 use super::context::Context;
+use super::principal::Principal;
 use super::seal::RoundSeal;
-use super::service::{Reply, say_with};
+use super::service::{INTERNAL_ERROR, Reply, say_with};
+use super::tasks::Entry;
 use crate::error::{Error, ErrorKind};
 
 /// What a request has asked and been answered, in the stateless era.
 #[derive(Debug, Default)]
-pub(super) struct Asking(Mutex<Option<State>>);
+pub(super) struct Asking(Mutex<State>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
-    rounds: Rounds,
+    /// `None` where nothing can be asked, and when the request has ended with its questions.
+    rounds: Option<Rounds>,
     has_asked: bool,
+    /// The state that came with the request is used, by this request.
+    is_claimed: bool,
+    /// What was done since this request came. Rounds know what was done before.
+    done: BTreeSet<String>,
+    /// Who runs the handler: a question may come from a task that it began.
+    runners: [Option<Waker>; 2],
+}
+
+/// Somebody who runs a handler, and ends it when it asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Runner {
+    Task,
+    Thread,
 }
 
 impl Context {
@@ -71,7 +87,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As for [`sample`](Self::sample). A person who declines is no error.
+    /// As for [`sample`](Self::sample). A person who declines is no error; a form that was
+    /// accepted but isn't filled in as it asks is one of kind
+    /// [`InvalidResponse`](ErrorKind::InvalidResponse) that names the field. Fields that were
+    /// left out have their defaults.
     pub async fn elicit(
         &self,
         key: &str,
@@ -94,18 +113,46 @@ impl Context {
             let needed = ClientCapabilities::new().elicitation(needed);
             return Err(self.not_declared("elicitation", needed));
         }
-        if let ElicitParams::Url(page) = &mut params
-            && page.elicitation_id.is_none()
-            && self.revision() == Revision::V2025_11_25
-        {
-            // EL-14: this revision alone demands one.
-            page.elicitation_id = Some(RoundSeal::nonce().map_err(|error| {
-                Error::new(ErrorKind::State, format!("no randomness: {error}"))
-            })?);
-        }
+        let page = self.announce_page(&mut params)?;
         let question = InputRequest::from(params.clone());
-        let answer = self.ask::<requests::Elicit>(key, &params, question);
-        answer.await?.read(InputResponse::elicitation)
+        let answer = self.ask::<requests::Elicit>(key, &params, question).await;
+        let answer = answer.and_then(|answer| answer.read(InputResponse::elicitation));
+        if let Some(page) = page
+            && !answer.as_ref().is_ok_and(ElicitResult::is_accepted)
+        {
+            // Nobody has opened it.
+            self.inner().session.forget_page(&page);
+        }
+        checked(&params, answer?)
+    }
+
+    /// Gives a page an id where it needs one, and remembers it until somebody is done with it.
+    fn announce_page(&self, params: &mut ElicitParams) -> Result<Option<String>, Error> {
+        let ElicitParams::Url(page) = params else {
+            return Ok(None);
+        };
+        // EL-14, EL-17: this revision alone has ids.
+        if self.revision() != Revision::V2025_11_25 {
+            return Ok(None);
+        }
+        let id = match &page.elicitation_id {
+            Some(id) => id.clone(),
+            None => self.unique_id()?,
+        };
+        page.elicitation_id = Some(id.clone());
+        self.inner().session.open_page(&id);
+        Ok(Some(id))
+    }
+
+    /// A text that nobody else has and nobody can guess, for instance for a page: see
+    /// [`Registry::elicitation_done`](super::Registry::elicitation_done).
+    ///
+    /// # Errors
+    ///
+    /// When the system has no randomness.
+    pub fn unique_id(&self) -> Result<String, Error> {
+        RoundSeal::nonce()
+            .map_err(|error| Error::new(ErrorKind::State, format!("no randomness: {error}")))
     }
 
     /// Asks the client which folders it works in: see [`sample`](Self::sample).
@@ -124,14 +171,28 @@ impl Context {
         answer.await?.read(InputResponse::roots)
     }
 
-    /// Whether something with an effect is still to be done for this request: `true` once,
-    /// however often the handler runs. Ask right before doing it.
+    /// Whether something with an effect is still to be done for this request: `true` the first
+    /// time that it is asked of a key, in all runs of the handler. Ask right before doing it.
+    ///
+    /// In the handshake era a handler runs once. In the stateless era, where it runs again with
+    /// each round of answers, what was done is kept by the client between two rounds, sealed: it
+    /// can't change that, but it can bring the same state twice, and then the round is run twice,
+    /// with what it does. With
+    /// [`Server::single_use_rounds`](super::Server::single_use_rounds) each state is taken once
+    /// by this process, so that `true` is said at most once from the first request to the last
+    /// answer. That is not at least once: when a round is lost after it has begun, the client has
+    /// to begin anew. A request that begins anew is another one, with or without that switch.
+    ///
+    /// `false` also for what goes on by itself after the request has ended with a question: nobody
+    /// would remember it, and the next run is asked the same.
     pub fn once(&self, key: &str) -> bool {
-        match &mut *self.asking() {
-            Some(state) => state.rounds.once(key),
-            // The handler runs once.
-            None => true,
-        }
+        let asking = &mut *self.asking();
+        let is_first = match &mut asking.rounds {
+            Some(rounds) => rounds.once(key),
+            None => !asking.has_asked,
+        };
+        // A layer may run the handler again, from the same state.
+        is_first && asking.done.insert(key.to_owned())
     }
 
     async fn ask<R: Request>(
@@ -141,26 +202,41 @@ impl Context {
         question: InputRequest,
     ) -> Result<Answer, Error> {
         match self.revision().era() {
-            Era::Handshake => self.ask_now::<R>(params).await.map(Answer::Payload),
-            Era::Stateless => self.ask_later(key, question).await,
+            Era::Handshake => {
+                let answer = self.ask_now::<R>(params, question).await;
+                answer.map(Answer::Payload)
+            }
+            Era::Stateless => match self.ask_later(key, question).await {
+                Later::Answer(answer) => answer,
+                // The request is answered, and the handler goes on: it is asked elsewhere.
+                Later::Task(task, question) => Ok(Answer::Input(task.ask(key, *question).await)),
+            },
         }
     }
 
     /// Asks, and waits for the answer.
-    async fn ask_now<R: Request>(&self, params: &R::Params) -> Result<Payload, Error> {
+    async fn ask_now<R: Request>(
+        &self,
+        params: &R::Params,
+        question: InputRequest,
+    ) -> Result<Payload, Error> {
         let method = R::METHOD.as_str();
         let params = Payload::encode(params, self.revision());
         let params = params.map_err(|error| {
             let words = error.to_string();
             Error::new(ErrorKind::CapabilityNotSupported, words).in_operation(method)
         })?;
-        let bytes = params.into_bytes();
-        let members = bytes.slice(1..bytes.len() - 1);
-        let inner = self.inner();
-        let asked = inner
-            .session
-            .ask(Some(inner.key), CallRequest::new(method, members));
-        asked.await.map_err(|error| {
+        let asked = match self.task() {
+            Some(task) => task.ask_client(self, method, params, question).await,
+            None => {
+                let bytes = params.into_bytes();
+                let members = bytes.slice(1..bytes.len() - 1);
+                let inner = self.inner();
+                let request = CallRequest::new(method, members);
+                inner.session.ask(Some(inner.key), request).await
+            }
+        };
+        asked.map_err(|error| {
             let words = error.to_string();
             error
                 .in_operation(method)
@@ -170,43 +246,58 @@ impl Context {
 
     /// Looks for the answer among those that came with the request. Without one the request
     /// ends with the question, so that nothing after it runs.
-    fn ask_later(
-        &self,
-        key: &str,
-        question: InputRequest,
-    ) -> impl Future<Output = Result<Answer, Error>> + use<> {
-        let mut asking = self.asking();
-        let answer = match &mut *asking {
-            Some(state) => match state.rounds.answer(key) {
-                Some(answer) => Some(Ok(Answer::Input(answer))),
-                None => {
-                    state.rounds.ask(key, question);
-                    state.has_asked = true;
-                    None
-                }
-            },
-            None => Some(Err(Error::new(
-                ErrorKind::State,
-                "nothing can be asked while this request is served",
-            ))),
+    async fn ask_later(&self, key: &str, question: InputRequest) -> Later {
+        let failed = |words| Later::Answer(Err(Error::new(ErrorKind::State, words)));
+        let runners = {
+            let mut asking = self.asking();
+            let Some(rounds) = &mut asking.rounds else {
+                return failed("nothing can be asked while this request is served");
+            };
+            match (rounds.answer(key), self.task()) {
+                (Some(answer), _) => return Later::Answer(Ok(Answer::Input(answer))),
+                (None, Some(task)) => return Later::Task(task, Box::new(question)),
+                (None, None) => {}
+            }
+            rounds.ask(key, question);
+            asking.has_asked = true;
+            std::mem::take(&mut asking.runners)
         };
-        drop(asking);
-        let mut answer = answer;
-        poll_fn(move |_| match answer.take() {
-            Some(answer) => Poll::Ready(answer),
-            // Whoever runs the handler drops it.
-            None => Poll::Pending,
-        })
+        for runner in runners.into_iter().flatten() {
+            runner.wake();
+        }
+        // Whoever runs the handler drops it here. What it began by itself may go on.
+        self.cancelled().await;
+        failed("the request has ended with this question")
     }
 
-    fn asking(&self) -> MutexGuard<'_, Option<State>> {
+    fn asking(&self) -> MutexGuard<'_, State> {
         let asking = self.inner().asking.0.lock();
         asking.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the handler waits for an answer with which the request has to come again.
-    pub(super) fn has_asked(&self) -> bool {
-        self.asking().as_ref().is_some_and(|state| state.has_asked)
+    /// Whoever runs it is woken when it does.
+    pub(super) fn has_asked(&self, runner: Runner, cx: &TaskContext<'_>) -> bool {
+        let mut asking = self.asking();
+        if asking.rounds.is_some() && !asking.has_asked {
+            let waker = match runner {
+                Runner::Task => &mut asking.runners[0],
+                Runner::Thread => &mut asking.runners[1],
+            };
+            *waker = Some(cx.waker().clone());
+        }
+        asking.has_asked
+    }
+
+    /// Makes the request a task, unless it waits for an answer with which it has to come again
+    /// (TX-18). Whether it is one now.
+    pub(super) fn become_task(&self, task: &Arc<Entry>) -> bool {
+        // Whoever asks at this moment does so before or after.
+        let asking = self.asking();
+        if asking.has_asked {
+            return false;
+        }
+        self.inner().task.set(Arc::downgrade(task)).is_ok()
     }
 
     /// The error for a client that can't be asked (LC-48).
@@ -225,7 +316,8 @@ impl Context {
         Error::new(ErrorKind::CapabilityNotSupported, words).caused_by(cause)
     }
 
-    /// Opens what came with the request, where its method may ask (MR-2).
+    /// Opens what came with the request, where its method may ask (MR-2). That is done right
+    /// before the handler runs, when all layers have said who asks.
     pub(super) fn begin_rounds(&self) -> Result<(), ErrorObject> {
         use bowline_types::Method::{CallTool, GetPrompt, ReadResource};
         let inner = self.inner();
@@ -238,14 +330,28 @@ impl Context {
             false => Rounds::new(),
             true => {
                 let seal = &inner.session.server.seal;
-                let rounds = Rounds::open(params, seal, &self.binding()?, seal.now());
-                rounds.map_err(|error| error.to_error())?
+                let now = seal.now();
+                let rounds = Rounds::open(params, seal, &self.binding()?, now);
+                let rounds = rounds.map_err(|error| error.to_error())?;
+                self.claim(rounds.brought(), now)?;
+                rounds
             }
         };
-        *self.asking() = Some(State {
-            rounds,
-            has_asked: false,
-        });
+        self.asking().rounds = Some(rounds);
+        Ok(())
+    }
+
+    /// Uses the state that came, where each is good for one use (MR-13). A layer may serve one
+    /// request twice: that is no second use.
+    fn claim(&self, brought: Option<&StateMark>, now: u64) -> Result<(), ErrorObject> {
+        let (Some(used), Some(mark)) = (&self.inner().session.server.used, brought) else {
+            return Ok(());
+        };
+        let mut asking = self.asking();
+        if !asking.is_claimed {
+            used.claim(mark, now).granted()?;
+            asking.is_claimed = true;
+        }
         Ok(())
     }
 
@@ -253,28 +359,65 @@ impl Context {
     fn binding(&self) -> Result<Binding, ErrorObject> {
         let inner = self.inner();
         let params = inner.params.as_ref().map_or("{}", Payload::as_str);
-        let binding = Binding::new("", inner.method.as_str(), params);
+        let principal = self.principal();
+        let principal = principal.as_ref().map_or("", Principal::id);
+        let binding = Binding::new(principal, inner.method.as_str(), params);
         binding.map_err(|error| error.to_error())
     }
 
     /// What the request ends with when the handler waits for an answer.
-    pub(super) fn questions(&self) -> Option<Reply> {
-        let mut asking = self.asking();
-        if !asking.as_ref().is_some_and(|state| state.has_asked) {
+    pub(super) fn questions(&self, cx: &TaskContext<'_>) -> Option<Reply> {
+        if !self.has_asked(Runner::Task, cx) {
             return None;
         }
-        let state = asking.take()?;
-        drop(asking);
+        let rounds = self.asking().rounds.take()?;
         let binding = match self.binding() {
             Ok(binding) => binding,
             Err(error) => return Some(Err(error)),
         };
         let seal = &self.inner().session.server.seal;
-        match state.rounds.finish(seal, &binding, seal.expiry()) {
+        let mark = match RoundSeal::nonce() {
+            Ok(nonce) => StateMark::new(nonce, seal.expiry()),
+            Err(error) => {
+                tracing::error!(%error, "no randomness for the state of a round");
+                let words = "nothing can be asked now";
+                return Some(Err(ErrorObject::new(INTERNAL_ERROR, words)));
+            }
+        };
+        match rounds.finish(seal, &binding, mark) {
             Round::Ask(result) => Some(say_with(self, &*result, &self.inner().session.server.meta)),
             _ => None,
         }
     }
+}
+
+/// The answer, with a form filled in as it asks. EL-10: a client should have checked it, and
+/// one that hasn't is not believed. EL-8: a client that left out what has a default means the
+/// default.
+fn checked(asked: &ElicitParams, mut answer: ElicitResult) -> Result<ElicitResult, Error> {
+    let ElicitParams::Form(form) = asked else {
+        return Ok(answer);
+    };
+    if !answer.is_accepted() {
+        return Ok(answer);
+    }
+    let content = answer.content.take().unwrap_or_default();
+    let filled = form.requested_schema.fill(content);
+    filled
+        .map(|content| answer.content(content))
+        .map_err(|error| {
+            let words = format!("the form is not filled in as it should be: {error}");
+            Error::new(ErrorKind::InvalidResponse, words.clone())
+                .in_operation(Method::Elicit.as_str())
+                .caused_by(Unanswered::Told(words))
+        })
+}
+
+/// What comes of a question in the stateless era.
+enum Later {
+    Answer(Result<Answer, Error>),
+    /// It is asked through a task.
+    Task(Arc<Entry>, Box<InputRequest>),
 }
 
 /// An answer of the client.

@@ -11,8 +11,9 @@ use bowline_types::tools::CallToolResult;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
+use super::checks::Checks;
 use super::context::Context;
-use super::service::{Reply, Request, Serve, Service};
+use super::service::{INTERNAL_ERROR, Reply, Request, Serve, Service};
 use super::tool::{Run, rejected};
 use crate::transport::BoxFuture;
 
@@ -40,25 +41,49 @@ struct Layered<S>(Mutex<S>);
 
 impl<S> Serve for Layered<S>
 where
-    S: TowerService<Request, Response = Payload, Error = ErrorObject> + Clone + Send + 'static,
+    S: TowerService<Request, Response = Payload> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
     S::Future: Send + 'static,
 {
     fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut service = service.clone();
-        Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(request).await
-        })
+        let service = service.clone();
+        Box::pin(through(service, request.context.request_number(), request))
     }
+}
+
+/// An error of a layer: an [`ErrorObject`], which the client gets, or another one, which is
+/// logged.
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Sends a request through a service that is used for it alone.
+async fn through<S, R>(mut service: S, number: u64, request: R) -> Result<S::Response, ErrorObject>
+where
+    S: TowerService<R>,
+    S::Error: Into<BoxError>,
+{
+    let refused = |error: S::Error| {
+        let error = error.into().downcast::<ErrorObject>();
+        error.map_or_else(
+            |error| {
+                tracing::error!(%error, request = number, "a layer failed");
+                ErrorObject::new(INTERNAL_ERROR, "the request was not served")
+            },
+            |error| *error,
+        )
+    };
+    poll_fn(|cx| service.poll_ready(cx))
+        .await
+        .map_err(refused)?;
+    service.call(request).await.map_err(refused)
 }
 
 /// Puts a layer around whoever serves requests.
 pub(super) fn wrap<L>(service: Service, layer: &L) -> Service
 where
     L: Layer<RequestService>,
-    L::Service:
-        TowerService<Request, Response = Payload, Error = ErrorObject> + Clone + Send + 'static,
+    L::Service: TowerService<Request, Response = Payload> + Clone + Send + 'static,
+    <L::Service as TowerService<Request>>::Error: Into<BoxError>,
     <L::Service as TowerService<Request>>::Future: Send + 'static,
 {
     let layered = layer.layer(RequestService(service));
@@ -73,6 +98,7 @@ pub struct ToolCall {
     pub arguments: String,
     /// Where it comes from.
     pub context: Context,
+    checks: Checks,
 }
 
 /// What a layer around a tool wraps: the tool, as a tower service.
@@ -89,7 +115,7 @@ impl TowerService<ToolCall> for ToolService {
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        match (self.0)(&call.arguments, &call.context) {
+        match (self.0)(&call.arguments, &call.context, &call.checks) {
             Ok(called) => called,
             Err(rejection) => {
                 let rejected = rejected(rejection, call.context.revision());
@@ -109,23 +135,19 @@ impl fmt::Debug for ToolService {
 pub(super) fn wrap_tool<L>(run: Arc<Run>, layer: &L) -> Arc<Run>
 where
     L: Layer<ToolService>,
-    L::Service: TowerService<ToolCall, Response = CallToolResult, Error = ErrorObject>
-        + Clone
-        + Send
-        + 'static,
+    L::Service: TowerService<ToolCall, Response = CallToolResult> + Clone + Send + 'static,
+    <L::Service as TowerService<ToolCall>>::Error: Into<BoxError>,
     <L::Service as TowerService<ToolCall>>::Future: Send + 'static,
 {
     let layered = Mutex::new(layer.layer(ToolService(run)));
-    Arc::new(move |arguments, context| {
+    Arc::new(move |arguments, context, checks| {
         let service = layered.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut service = service.clone();
+        let service = service.clone();
         let call = ToolCall {
             arguments: arguments.to_owned(),
             context: context.clone(),
+            checks: checks.clone(),
         };
-        Ok(Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(call).await
-        }))
+        Ok(Box::pin(through(service, context.request_number(), call)))
     })
 }

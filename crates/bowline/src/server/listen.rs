@@ -12,7 +12,7 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::builder::Running;
+use super::running::Running;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 
@@ -28,7 +28,10 @@ pub trait Listener: Send + 'static {
 impl Listener for TcpListener {
     async fn accept(&mut self) -> io::Result<Stream> {
         let (stream, _) = Self::accept(self).await?;
-        stream.set_nodelay(true)?;
+        if let Err(error) = stream.set_nodelay(true) {
+            // It is slower at worst, or gone already: that is no reason to end the listener.
+            tracing::debug!(%error, "a socket keeps small messages back");
+        }
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
@@ -46,7 +49,8 @@ impl Listener for UnixListener {
 impl Running {
     /// Serves every client that a listener accepts, until the server is
     /// [shut down](Self::shut_down). Beyond the
-    /// [limit](super::Server::max_sessions) clients wait to be accepted.
+    /// [limit](super::Server::max_sessions) clients wait to be accepted. One that says nothing
+    /// for [long](super::Server::handshake_timeout) loses its place.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -76,7 +80,7 @@ impl Running {
                 Next::Other => {}
                 Next::Client(Ok(stream)) => {
                     pause = PAUSES.0;
-                    sessions.spawn(self.serve_stream(stream));
+                    sessions.spawn(self.serve_accepted(stream));
                 }
                 Next::Client(Err(error)) if is_passing(&error) => {
                     tracing::warn!(%error, "nobody can be accepted now");

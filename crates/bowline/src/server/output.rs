@@ -1,6 +1,8 @@
 //! What a tool returns.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 
 use bowline_types::content::{
@@ -13,6 +15,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::input::Unanswered;
+use super::service::INTERNAL_ERROR;
 
 /// Something that a tool may return.
 ///
@@ -23,7 +26,8 @@ use super::input::Unanswered;
     message = "`{Self}` can't be the result of a tool",
     label = "not something that a tool can return",
     note = "wrap a type of your own in `Json(…)`: it needs `#[derive(serde::Serialize, schemars::JsonSchema)]`",
-    note = "errors go into `Result<_, ToolError>`; content, text and numbers can be returned as they are"
+    note = "content, text and numbers can be returned as they are; an `Option` needs `.ok_or(\"why\")`",
+    note = "errors go into `Result<_, ToolError>`"
 )]
 pub trait IntoToolResult {
     /// What the client gets.
@@ -32,6 +36,16 @@ pub trait IntoToolResult {
     ///
     /// When it can't be said: then the call is answered with an error.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
+
+    /// The same for a request of this number, which goes to the log with what is not told.
+    #[doc(hidden)]
+    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject>
+    where
+        Self: Sized,
+    {
+        let _ = request;
+        self.into_tool_result()
+    }
 
     /// The schema of the structured content, where the type has one.
     fn output_schema() -> Option<schemars::Schema> {
@@ -61,11 +75,11 @@ pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
-        let value = JsonText::from_serialize(&self.0).map_err(|error| {
-            tracing::error!(%error, "a result can't be serialized");
-            ErrorObject::new(-32603, "the result can't be serialized")
-        })?;
-        Ok(CallToolResult::structured(value))
+        structured(&self.0, None)
+    }
+
+    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject> {
+        structured(&self.0, Some(request))
     }
 
     fn output_schema() -> Option<schemars::Schema> {
@@ -75,9 +89,21 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
+fn structured<T: Serialize>(
+    value: &T,
+    request: Option<u64>,
+) -> Result<CallToolResult, ErrorObject> {
+    let value = JsonText::from_serialize(value).map_err(|error| {
+        tracing::error!(%error, request, "a result can't be serialized");
+        ErrorObject::new(INTERNAL_ERROR, "the result can't be serialized")
+    })?;
+    Ok(CallToolResult::structured(value))
+}
+
 /// A failure of a tool that the model should see.
 ///
-/// Its [words](Self::new) go to the client. An error that comes in through `?` is the
+/// Its [words](Self::new) go to the client, and so does a text (`String`, `&'static str`) that
+/// comes in through `?`: it is nothing but words. Any other error, `anyhow::Error` too, is the
 /// server's own business: it goes to the log, and the client learns that the tool failed.
 /// Only why a [question](super::Context::elicit) has no answer is told.
 ///
@@ -88,14 +114,17 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 ///     if path.contains("..") {
 ///         return Err(ToolError::new("the path must not leave the folder"));
 ///     }
-///     Ok(std::fs::metadata(path)?.len())
+///     let name = path.strip_prefix("/data/").ok_or("the path must begin with /data/")?;
+///     Ok(std::fs::metadata(name)?.len())
 /// }
 /// ```
+///
+/// A handler may also return a `Result` with such an error itself.
 pub struct ToolError(Inner);
 
 enum Inner {
     Told(Box<CallToolResult>),
-    Hidden(Box<dyn std::error::Error + Send + Sync>),
+    Hidden(Box<dyn Error + Send + Sync>),
     Protocol(ErrorObject),
 }
 
@@ -118,25 +147,64 @@ impl ToolError {
         Self(Inner::Protocol(error))
     }
 
-    pub(super) fn into_result(self) -> Result<CallToolResult, ErrorObject> {
+    /// What the client gets. What it doesn't get is logged, with the number of its request
+    /// (ER-4).
+    pub(super) fn into_result(self, request: Option<u64>) -> Result<CallToolResult, ErrorObject> {
         match self.0 {
             Inner::Told(result) => Ok(*result),
             Inner::Protocol(error) => Err(error),
             Inner::Hidden(error) => {
-                tracing::error!(%error, "a tool failed");
+                tracing::error!(error = %Causes(&*error), request, "a handler failed");
                 Ok(CallToolResult::error("the tool failed"))
             }
         }
     }
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
+impl ToolError {
+    /// The same for what has no result that a model sees, such as a resource: its words become
+    /// those of an error of the protocol.
+    pub(super) fn into_error(self, request: Option<u64>) -> ErrorObject {
+        match self.into_result(request) {
+            Ok(result) => {
+                let words = result.content.first().and_then(|block| block.as_text());
+                ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it failed"))
+            }
+            Err(error) => error,
+        }
+    }
+}
+
+/// An error and what caused it, in one line.
+struct Causes<'a>(&'a (dyn Error + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
+        let any: &dyn Any = &error;
+        if let Some(words) = any.downcast_ref::<String>() {
+            return Self::new(words);
+        }
+        if let Some(words) = any.downcast_ref::<&'static str>() {
+            return Self::new(*words);
+        }
+        let error: Box<dyn Error + Send + Sync> = error.into();
         // Why a question has no answer is the client's own affair.
         match error.source().and_then(|cause| cause.downcast_ref()) {
             Some(Unanswered::Told(words)) => Self::new(words),
             Some(Unanswered::Refused(error)) => Self::protocol((**error).clone()),
-            None => Self(Inner::Hidden(Box::new(error))),
+            None => Self(Inner::Hidden(error)),
         }
     }
 }
@@ -151,11 +219,37 @@ impl fmt::Debug for ToolError {
     }
 }
 
-impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+/// An error that a handler may return: a [`ToolError`], or what can become one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the error of a handler",
+    label = "not an error that a handler can return",
+    note = "implement `std::error::Error` for it: then it is logged, and the client learns that the tool failed",
+    note = "for words that the model should see return `ToolError::new(\"…\")`, a `String` or a `&'static str`"
+)]
+pub trait IntoToolError {
+    /// What the client gets.
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        self.into()
+    }
+}
+
+impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         match self {
             Ok(value) => value.into_tool_result(),
-            Err(error) => error.into().into_result(),
+            Err(error) => error.into_tool_error().into_result(None),
+        }
+    }
+
+    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject> {
+        match self {
+            Ok(value) => value.into_tool_result_of(request),
+            Err(error) => error.into_tool_error().into_result(Some(request)),
         }
     }
 

@@ -3,22 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bowline_types::ErrorObject;
 use bowline_types::common::{Icon, Role};
 use bowline_types::completion::Completion;
 use bowline_types::content::ContentBlock;
+use bowline_types::meta::Meta;
 use bowline_types::prompts::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
-use bowline_types::{ErrorObject, JsonObject};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::context::Context;
-use super::extract::{HandlerFn, Input, Needs, Rejection};
-use super::output::ToolError;
-use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::output::IntoToolError;
+use super::service::INVALID_PARAMS;
+use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
 
 pub(super) type Got = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
-type Run = dyn Fn(&str, &Context) -> Result<Got, Rejection> + Send + Sync;
+type Run = dyn Fn(Texts<'_>, &Context) -> Result<Got, Rejection> + Send + Sync;
 
 /// Something that a prompt may be: a text (which the user says), messages, or a `Result` of
 /// these.
@@ -35,6 +37,16 @@ pub trait IntoPrompt {
     ///
     /// When it can't be made.
     fn into_prompt(self) -> Result<GetPromptResult, ErrorObject>;
+
+    /// The same for a request of this number, which goes to the log with what is not told.
+    #[doc(hidden)]
+    fn into_prompt_of(self, request: u64) -> Result<GetPromptResult, ErrorObject>
+    where
+        Self: Sized,
+    {
+        let _ = request;
+        self.into_prompt()
+    }
 }
 
 impl IntoPrompt for GetPromptResult {
@@ -67,18 +79,15 @@ impl IntoPrompt for &'static str {
     }
 }
 
-impl<T: IntoPrompt, E: Into<ToolError>> IntoPrompt for Result<T, E> {
+impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<GetPromptResult, ErrorObject> {
-        match self {
-            Ok(prompt) => prompt.into_prompt(),
-            Err(error) => Err(match error.into().into_result() {
-                Ok(result) => {
-                    let words = result.content.first().and_then(|block| block.as_text());
-                    ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it can't be made"))
-                }
-                Err(error) => error,
-            }),
-        }
+        self.map_err(|error| error.into_tool_error().into_error(None))?
+            .into_prompt()
+    }
+
+    fn into_prompt_of(self, request: u64) -> Result<GetPromptResult, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
+            .into_prompt_of(request)
     }
 }
 
@@ -87,11 +96,13 @@ impl<T: IntoPrompt, E: Into<ToolError>> IntoPrompt for Result<T, E> {
 pub struct PromptDef {
     pub(super) prompt: Prompt,
     pub(super) needs: Arc<Needs>,
+    pub(super) problem: Option<String>,
     run: Arc<Run>,
 }
 
 /// A prompt with a handler. Its arguments are those of the handler's type: texts, all of
-/// them, as the protocol has it.
+/// them, as the protocol has it. A number, a truth value or an enum of names is read from its
+/// text.
 ///
 /// ```
 /// use bowline::server::{Server, prompt};
@@ -112,24 +123,31 @@ pub struct PromptDef {
 /// ```
 pub fn prompt<A, H>(name: impl Into<String>, handler: H) -> PromptDef
 where
-    A: 'static,
+    A: HandlerArguments,
     H: HandlerFn<A>,
     H::Output: IntoPrompt + Send,
 {
     let mut needs = H::needs();
     let mut prompt = Prompt::new(name);
-    prompt.arguments = needs.schema.take().map(|schema| arguments_of(&schema));
-    let run = move |arguments: &str, context: &Context| -> Result<Got, Rejection> {
+    let schema = needs.schema.take();
+    let of = format_args!("prompt {}", prompt.name);
+    let problem = schema.as_ref().and_then(|it| texts::problem(it, of));
+    prompt.arguments = schema.as_ref().map(arguments_of);
+    let run = move |arguments: Texts<'_>, context: &Context| -> Result<Got, Rejection> {
+        context.begin_rounds()?;
         let got = handler.run(&Input {
-            arguments,
+            arguments: Arguments::Texts(arguments),
             context,
             uri: None,
+            checks: None,
         })?;
-        Ok(Box::pin(async move { got.await.into_prompt() }))
+        let request = context.request_number();
+        Ok(Box::pin(async move { got.await.into_prompt_of(request) }))
     };
     PromptDef {
         prompt,
         needs: Arc::new(needs),
+        problem,
         run: Arc::new(run),
     }
 }
@@ -175,8 +193,15 @@ impl PromptDef {
         self
     }
 
-    pub(super) fn get(&self, arguments: &JsonObject, context: &Context) -> Got {
-        match (self.run)(arguments.as_str(), context) {
+    /// Additional data for clients.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.prompt.meta = Some(meta);
+        self
+    }
+
+    pub(super) fn get(&self, arguments: Texts<'_>, context: &Context) -> Got {
+        match (self.run)(arguments, context) {
             Ok(got) => got,
             Err(rejection) => {
                 let error = match rejection {
@@ -212,26 +237,53 @@ pub struct Partial {
     pub arguments: std::collections::BTreeMap<String, String>,
 }
 
-/// Suggestions: texts, the best first, or a whole [`Completion`].
+/// Suggestions: texts, the best first, a whole [`Completion`], or a `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a completion",
     label = "not suggestions",
-    note = "return a list of texts (`Vec<String>`, `Vec<&'static str>`) or `Completion`"
+    note = "return a list of texts (`Vec<String>`, `Vec<&'static str>`), `Completion`, or a `Result` with a \
+            `ToolError`"
 )]
 pub trait IntoCompletion {
     /// What the client gets.
-    fn into_completion(self) -> Completion;
+    ///
+    /// # Errors
+    ///
+    /// When it can't be made.
+    fn into_completion(self) -> Result<Completion, ErrorObject>;
+
+    /// The same for a request of this number, which goes to the log with what is not told.
+    #[doc(hidden)]
+    fn into_completion_of(self, request: u64) -> Result<Completion, ErrorObject>
+    where
+        Self: Sized,
+    {
+        let _ = request;
+        self.into_completion()
+    }
 }
 
 impl IntoCompletion for Completion {
-    fn into_completion(self) -> Completion {
-        self
+    fn into_completion(self) -> Result<Completion, ErrorObject> {
+        Ok(self)
     }
 }
 
 impl<T: Into<String>> IntoCompletion for Vec<T> {
-    fn into_completion(self) -> Completion {
-        Completion::ranked(self)
+    fn into_completion(self) -> Result<Completion, ErrorObject> {
+        Ok(Completion::ranked(self))
+    }
+}
+
+impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
+    fn into_completion(self) -> Result<Completion, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(None))?
+            .into_completion()
+    }
+
+    fn into_completion_of(self, request: u64) -> Result<Completion, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
+            .into_completion_of(request)
     }
 }
 
@@ -248,19 +300,21 @@ pub(super) struct Completer {
 impl Completer {
     pub(super) fn new<A, H>(handler: H) -> Self
     where
-        A: 'static,
+        A: HandlerArguments,
         H: HandlerFn<A>,
         H::Output: IntoCompletion + Send,
     {
         let run = move |arguments: &str, context: &Context| -> Result<Completed, Rejection> {
             let completed = handler.run(&Input {
-                arguments,
+                arguments: Arguments::Json(arguments),
                 context,
                 uri: None,
+                checks: None,
             })?;
-            Ok(Box::pin(
-                async move { Ok(completed.await.into_completion()) },
-            ))
+            let request = context.request_number();
+            Ok(Box::pin(async move {
+                completed.await.into_completion_of(request)
+            }))
         };
         Self {
             needs: Arc::new(H::needs()),

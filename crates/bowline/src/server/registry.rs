@@ -8,9 +8,9 @@ use bowline_types::capabilities::{
     PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
 
-use super::core::Sessions;
-use super::extract::{Needs, States};
-use super::prompt::{Completer, PromptDef};
+use super::extract::{HandlerArguments, HandlerFn, Needs, States};
+use super::life::Sessions;
+use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
 use super::table::Table;
 use super::tool::ToolDef;
@@ -60,11 +60,16 @@ impl Contents {
         let broken_tool = self.tools.iter().find_map(|it| it.problem.clone());
         let mut patterns = self.templates.iter();
         let broken_template = patterns.find_map(|it| it.pattern.as_ref().err().cloned());
+        let broken_prompt = self.prompts.iter().find_map(|it| it.problem.clone());
         let unknown = self.completers.keys().find_map(|(of, argument)| {
             let is_known = self.has_argument(of, argument);
             (!is_known).then(|| format!("{of}: it has no {argument:?} to complete"))
         });
-        missing.or(broken_tool).or(broken_template).or(unknown)
+        missing
+            .or(broken_tool)
+            .or(broken_template)
+            .or(broken_prompt)
+            .or(unknown)
     }
 
     /// Whether a prompt or a template has an argument, or may have it later.
@@ -84,6 +89,11 @@ impl Contents {
 
     pub(super) fn has_tools(&self) -> bool {
         self.may_have.tools || !self.tools.is_empty()
+    }
+
+    /// Whether a tool runs as a task.
+    pub(super) fn has_task_tools(&self) -> bool {
+        self.tools.iter().any(|tool| tool.tasks.is_some())
     }
 
     pub(super) fn has_resources(&self) -> bool {
@@ -133,6 +143,10 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// registry.add_tool(tool("new", || async { "something new" }));
 /// assert!(registry.remove_tool("new"));
 /// ```
+///
+/// A handler gets it with [`Context::registry`](super::Context::registry). What is added is
+/// served at once. An error of it that [`Server::build`](super::Server::build) would have
+/// found is logged.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     contents: Arc<RwLock<Arc<Contents>>>,
@@ -141,17 +155,20 @@ pub struct Registry {
 
 impl Registry {
     /// Adds a tool, in place of another one of its name.
-    pub fn add_tool(&self, tool: ToolDef) {
+    pub fn add_tool(&self, mut tool: ToolDef) {
+        tool.settle();
+        log_problem(tool.problem.as_deref());
         let name = tool.tool.name.clone();
-        self.change(|contents| contents.tools.insert(&name, tool));
-        self.sessions.changed(Change::Tools);
+        drop(self.change(|contents| contents.tools.insert(&name, tool)));
+        self.tools_changed();
     }
 
     /// Removes a tool. Whether it was there.
     pub fn remove_tool(&self, name: &str) -> bool {
-        let was_there = self.change(|contents| contents.tools.remove(name));
+        let removed = self.change(|contents| contents.tools.remove(name));
+        let was_there = removed.is_some();
         if was_there {
-            self.sessions.changed(Change::Tools);
+            self.tools_changed();
         }
         was_there
     }
@@ -159,33 +176,95 @@ impl Registry {
     /// Adds a resource, in place of another one of its URI.
     pub fn add_resource(&self, resource: ResourceDef) {
         let uri = resource.resource.uri.clone();
-        self.change(|contents| contents.resources.insert(&uri, resource));
-        self.sessions.changed(Change::Resources);
+        drop(self.change(|contents| contents.resources.insert(&uri, resource)));
+        self.resources_changed();
     }
 
     /// Removes a resource. Whether it was there.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        let was_there = self.change(|contents| contents.resources.remove(uri));
+        let removed = self.change(|contents| contents.resources.remove(uri));
+        let was_there = removed.is_some();
         if was_there {
-            self.sessions.changed(Change::Resources);
+            self.resources_changed();
+        }
+        was_there
+    }
+
+    /// Adds resources whose URIs follow a template, in place of others of the same template.
+    pub fn add_template(&self, template: TemplateDef) {
+        log_problem(template.pattern.as_ref().err().map(String::as_str));
+        let pattern = template.template.uri_template.clone();
+        drop(self.change(|contents| contents.templates.insert(&pattern, template)));
+        self.resources_changed();
+    }
+
+    /// Removes a template. Whether it was there.
+    pub fn remove_template(&self, uri_template: &str) -> bool {
+        let removed = self.change(|contents| contents.templates.remove(uri_template));
+        let was_there = removed.is_some();
+        if was_there {
+            self.resources_changed();
         }
         was_there
     }
 
     /// Adds a prompt, in place of another one of its name.
     pub fn add_prompt(&self, prompt: PromptDef) {
+        log_problem(prompt.problem.as_deref());
         let name = prompt.prompt.name.clone();
-        self.change(|contents| contents.prompts.insert(&name, prompt));
-        self.sessions.changed(Change::Prompts);
+        drop(self.change(|contents| contents.prompts.insert(&name, prompt)));
+        self.prompts_changed();
     }
 
     /// Removes a prompt. Whether it was there.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        let was_there = self.change(|contents| contents.prompts.remove(name));
+        let removed = self.change(|contents| contents.prompts.remove(name));
+        let was_there = removed.is_some();
         if was_there {
-            self.sessions.changed(Change::Prompts);
+            self.prompts_changed();
         }
         was_there
+    }
+
+    /// Completes an argument of a prompt, or a variable of a template, in place of who did so:
+    /// see [`Server::completion`](super::Server::completion). A client that has introduced
+    /// itself before there was any completion doesn't know of it.
+    pub fn add_completion<A, H>(
+        &self,
+        of: impl Into<String>,
+        argument: impl Into<String>,
+        handler: H,
+    ) where
+        A: HandlerArguments,
+        H: HandlerFn<A>,
+        H::Output: IntoCompletion + Send,
+    {
+        let (key, completer) = ((of.into(), argument.into()), Completer::new(handler));
+        drop(self.change(|contents| contents.completers.insert(key, completer)));
+    }
+
+    /// Completes an argument no longer. Whether somebody did.
+    pub fn remove_completion(&self, of: &str, argument: &str) -> bool {
+        let key = (of.to_owned(), argument.to_owned());
+        let removed = self.change(|contents| contents.completers.remove(&key));
+        removed.is_some()
+    }
+
+    /// The list of tools has changed, where a [`Handler`](super::Handler) has it: those who
+    /// want to know are told. What is changed here is told by itself.
+    pub fn tools_changed(&self) {
+        self.sessions.changed(Change::Tools);
+    }
+
+    /// The list of resources or of templates has changed: see
+    /// [`tools_changed`](Self::tools_changed).
+    pub fn resources_changed(&self) {
+        self.sessions.changed(Change::Resources);
+    }
+
+    /// The list of prompts has changed: see [`tools_changed`](Self::tools_changed).
+    pub fn prompts_changed(&self) {
+        self.sessions.changed(Change::Prompts);
     }
 
     /// What a resource contains has changed: those who watch it are told.
@@ -193,16 +272,91 @@ impl Registry {
         self.sessions.changed(Change::Resource(uri));
     }
 
+    /// A person is done with a page that a handler asked them to open: the client that has
+    /// shown it is told, and nobody else. `id` is that of the question
+    /// ([`ElicitUrlParams::elicitation_id`]; [`Context::unique_id`] draws one), which a page
+    /// usually has in its URL. The handler need not wait for it: accepting a page only means to
+    /// open it.
+    ///
+    /// Whether a client was told: only 2025-11-25 has that, and a client may be gone, or have
+    /// opened 256 others since. It is told once. Since 2026-07-28 clients ask again.
+    ///
+    /// [`ElicitUrlParams::elicitation_id`]: bowline_types::elicitation::ElicitUrlParams::elicitation_id
+    /// [`Context::unique_id`]: super::Context::unique_id
+    pub fn elicitation_done(&self, id: &str) -> bool {
+        self.sessions.page_done(id)
+    }
+
     pub(super) fn contents(&self) -> Arc<Contents> {
         let contents = self.contents.read();
         Arc::clone(&contents.unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Changes what is registered. What is replaced or removed has to be given back: a handler
+    /// may have captured something that uses the registry when it is dropped, which has to be
+    /// after the lock.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> T {
         let mut contents = self
             .contents
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut contents))
+    }
+}
+
+fn log_problem(problem: Option<&str>) {
+    if let Some(problem) = problem {
+        tracing::error!("{problem}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::server::{prompt, resource, tool};
+
+    /// Something that a handler has, and that cleans up behind it.
+    struct Cleans(Registry, mpsc::Sender<bool>);
+
+    impl Drop for Cleans {
+        fn drop(&mut self) {
+            let was_there = self.0.remove_resource("made:by-it");
+            self.1.send(was_there).expect("the test listens");
+        }
+    }
+
+    #[test]
+    fn what_a_handler_has_may_use_the_registry_when_it_is_dropped() {
+        let (sender, dropped) = mpsc::channel();
+        // On a thread of its own, so that a deadlock fails.
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            let registry = Registry::default();
+            let handler = || {
+                registry.add_resource(resource("made:by-it", "", || async { "" }));
+                let cleans = Arc::new(Cleans(registry.clone(), sender.clone()));
+                move || {
+                    let cleans = Arc::clone(&cleans);
+                    async move { cleans.0.contents().tools.iter().count().to_string() }
+                }
+            };
+            registry.add_tool(tool("it", handler()));
+            registry.add_tool(tool("it", handler()));
+            assert!(registry.remove_tool("it"));
+            registry.add_prompt(prompt("it", handler()));
+            registry.add_prompt(prompt("it", handler()));
+            assert!(registry.remove_prompt("it"));
+            registry.add_resource(resource("it:", "", handler()));
+            registry.add_resource(resource("it:", "", handler()));
+            assert!(registry.remove_resource("it:"));
+            done.send(()).expect("the test listens");
+        });
+        let waited = is_done.recv_timeout(Duration::from_secs(20));
+        waited.expect("nobody waits for a lock for ever");
+        assert_eq!(dropped.try_iter().count(), 6);
     }
 }

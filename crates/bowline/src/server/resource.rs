@@ -1,153 +1,35 @@
 //! Resources, and templates of them.
 
+mod contents;
+
 use std::fmt;
 use std::sync::Arc;
 
+use bowline_types::ErrorObject;
 use bowline_types::common::{Annotations, Icon};
-use bowline_types::resources::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
-use bowline_types::{ErrorObject, JsonObject, Revision};
+use bowline_types::meta::Meta;
+use bowline_types::resources::{ReadResourceResult, Resource, ResourceTemplate};
 
+pub use self::contents::IntoResource;
+pub(super) use self::contents::{not_found, settle};
+use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
-use super::extract::{Extract, HandlerFn, Input, Needs, Rejection};
-use super::output::ToolError;
-use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::service::INVALID_PARAMS;
 use super::template::UriTemplate;
+use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
 
 pub(super) type Read = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
-type Run = dyn Fn(&str, &str, &Context) -> Result<Read, Rejection> + Send + Sync;
+type Run = dyn Fn(Asked<'_>, &Context) -> Result<Read, Rejection> + Send + Sync;
 
-/// Something that a resource may contain: text, bytes, contents of its own, or a `Result` of
-/// these.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be what a resource contains",
-    label = "not something that a resource can contain",
-    note = "return text (`String`, `&'static str`), bytes (`Vec<u8>`), `ResourceContents`, a list of them, \
-            or a `Result` with a `ToolError`"
-)]
-pub trait IntoResource {
-    /// What the client gets.
-    ///
-    /// # Errors
-    ///
-    /// When it can't be read.
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject>;
-}
-
-impl IntoResource for ReadResourceResult {
-    fn into_resource(self, _: &str, _: Option<&str>) -> Result<Self, ErrorObject> {
-        Ok(self)
-    }
-}
-
-impl IntoResource for Vec<ResourceContents> {
-    fn into_resource(self, _: &str, _: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
-        Ok(ReadResourceResult::new(self))
-    }
-}
-
-impl IntoResource for ResourceContents {
-    fn into_resource(self, _: &str, _: Option<&str>) -> Result<ReadResourceResult, ErrorObject> {
-        Ok(ReadResourceResult::new([self]))
-    }
-}
-
-impl IntoResource for String {
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject> {
-        let mut contents = bowline_types::resources::TextResourceContents::new(uri, self);
-        contents.mime_type = Some(mime_type.unwrap_or("text/plain").to_owned());
-        Ok(ReadResourceResult::new([contents.into()]))
-    }
-}
-
-impl IntoResource for &'static str {
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject> {
-        self.to_owned().into_resource(uri, mime_type)
-    }
-}
-
-/// Bytes: the client gets them as base64.
-impl IntoResource for Vec<u8> {
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject> {
-        let blob = super::base64::encode(&self);
-        let mut contents = bowline_types::resources::BlobResourceContents::new(uri, blob);
-        contents.mime_type = Some(mime_type.unwrap_or("application/octet-stream").to_owned());
-        Ok(ReadResourceResult::new([contents.into()]))
-    }
-}
-
-/// Nothing: there is no such resource. For templates, which match more than there is.
-impl<T: IntoResource> IntoResource for Option<T> {
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject> {
-        match self {
-            Some(contents) => contents.into_resource(uri, mime_type),
-            // The code is that of the revision; whoever dispatches knows it.
-            None => Err(ErrorObject::new(NOT_FOUND, "")),
-        }
-    }
-}
-
-impl<T: IntoResource, E: Into<ToolError>> IntoResource for Result<T, E> {
-    fn into_resource(
-        self,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<ReadResourceResult, ErrorObject> {
-        match self {
-            Ok(contents) => contents.into_resource(uri, mime_type),
-            Err(error) => Err(match error.into().into_result() {
-                // A resource has no error that a model sees: its words become those of the
-                // protocol's.
-                Ok(result) => {
-                    let words = result.content.first().and_then(|block| block.as_text());
-                    ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it can't be read"))
-                }
-                Err(error) => error,
-            }),
-        }
-    }
-}
-
-/// Stands for "not found" until the revision is known.
-const NOT_FOUND: i64 = i64::MIN;
-
-/// The error for a resource that doesn't exist (RS-4).
-pub(super) fn not_found(uri: &str, revision: Revision) -> ErrorObject {
-    let code = match revision >= Revision::V2026_07_28 {
-        true => INVALID_PARAMS,
-        false => -32002,
-    };
-    let uri: String = uri.chars().take(2048).collect();
-    let data: JsonObject = [("uri", uri.as_str())].into_iter().collect();
-    ErrorObject::new(code, "there is no such resource").data(data)
-}
-
-/// Puts the revision's code in place.
-pub(super) fn settle(error: ErrorObject, uri: &str, revision: Revision) -> ErrorObject {
-    match error.code {
-        NOT_FOUND => not_found(uri, revision),
-        _ => error,
-    }
+/// What is read, and what is known of it before.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    uri: &'a str,
+    variables: Texts<'a>,
+    mime_type: Option<&'a str>,
+    caching: Caching,
 }
 
 /// The URI that is read, for a handler that asks for it.
@@ -166,6 +48,7 @@ impl Extract for Uri {
 #[derive(Clone)]
 pub struct ResourceDef {
     pub(super) resource: Resource,
+    caching: Caching,
     pub(super) needs: Arc<Needs>,
     run: Arc<Run>,
 }
@@ -182,12 +65,13 @@ pub struct ResourceDef {
 /// ```
 pub fn resource<A, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> ResourceDef
 where
-    A: 'static,
+    A: HandlerArguments,
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
     ResourceDef {
         resource: Resource::new(uri, name),
+        caching: Caching::default(),
         needs: Arc::new(H::needs()),
         run: runner(handler),
     }
@@ -195,20 +79,25 @@ where
 
 fn runner<A, H>(handler: H) -> Arc<Run>
 where
-    A: 'static,
+    A: HandlerArguments,
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
-    Arc::new(move |uri, arguments, context| {
+    Arc::new(move |asked, context| {
+        context.begin_rounds()?;
         let read = handler.run(&Input {
-            arguments,
+            arguments: Arguments::Texts(asked.variables),
             context,
-            uri: Some(uri),
+            uri: Some(asked.uri),
+            checks: None,
         })?;
-        let uri = uri.to_owned();
-        Ok(Box::pin(
-            async move { read.await.into_resource(&uri, None) },
-        ))
+        let (request, uri) = (context.request_number(), asked.uri.to_owned());
+        let (mime_type, caching) = (asked.mime_type.map(str::to_owned), asked.caching);
+        Ok(Box::pin(async move {
+            let read = read.await;
+            let result = read.into_resource_of(request, &uri, mime_type.as_deref())?;
+            Ok(result.cached(caching))
+        }))
     })
 }
 
@@ -227,7 +116,7 @@ impl ResourceDef {
         self
     }
 
-    /// Its media type.
+    /// Its media type, where the handler doesn't say.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.resource.mime_type = Some(mime_type.into());
@@ -255,11 +144,29 @@ impl ResourceDef {
         self
     }
 
+    /// How long clients may keep what it contains. Default: not at all. A handler that
+    /// returns a [`ReadResourceResult`] may say so itself.
+    #[must_use]
+    pub fn cache(mut self, caching: Caching) -> Self {
+        self.caching = caching;
+        self
+    }
+
+    /// Additional data for clients.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.resource.meta = Some(meta);
+        self
+    }
+
     pub(super) fn read(&self, uri: &str, context: &Context) -> Read {
-        started(
-            (self.run)(uri, "{}", context),
-            self.resource.mime_type.as_deref(),
-        )
+        let asked = Asked {
+            uri,
+            variables: &[],
+            mime_type: self.resource.mime_type.as_deref(),
+            caching: self.caching,
+        };
+        started((self.run)(asked, context))
     }
 }
 
@@ -272,15 +179,43 @@ impl fmt::Debug for ResourceDef {
 }
 
 /// Resources whose URIs follow a template (RFC 6570), and the handler that reads them.
+///
+/// A URI that is read is matched against the template, which gives the variables:
+///
+/// | expression | URI | variables |
+/// |---|---|---|
+/// | `{a}`, `{a,b}` | `1`, `1,2` | nothing that separates the parts of a URI, unless it is encoded |
+/// | `{+a}`, `{+a,b}` | `x/1`, `x/1,2` | anything; no comma where there are several |
+/// | `{#a}`, `{#a,b}` | `#x/1`, `#x/1,2` | the same |
+/// | `{.a,b}` | `.1.2` | as `{a}` |
+/// | `{/a,b}` | `/1/2` | as `{a}` |
+/// | `{;a,b}` | `;a=1;b=2` | as `{a}`, in this order |
+/// | `{?a,b}`, `{&a,b}` | `?a=1&b=2` | in any order, and each may be missing |
+/// | `{a:3}` | `abc` | at most 3 characters, with every operator |
+/// | `{/a*}` | `/1/2/3` | a list, as one text with its slashes: `1/2/3` |
+/// | `{a*}`, `{+a*}`, `{#a*}`, `{.a*}` | `1,2,3` | a list, as one text with its commas or dots |
+///
+/// Values are decoded (`%20`). All but those of a query have to be there, and not to be empty.
+/// Where there are several ways, each variable, from the first on, is as short as it can be.
+/// Names have letters, digits, `_`, dots between them, and `-`, which the RFC doesn't have.
+///
+/// What is refused when the server is built: variables side by side (`{a}{b}`), a list beside
+/// other names (`{/a*,b}`), names that are repeated (`{?a*}`, `{;a*}`), a variable that comes
+/// twice, anything but a fragment behind a query, and names with `%`.
+///
+/// A text that may contain slashes may also contain `..`: a handler that opens files has to
+/// look at it.
 #[derive(Clone)]
 pub struct TemplateDef {
     pub(super) template: ResourceTemplate,
+    caching: Caching,
     pub(super) needs: Arc<Needs>,
     pub(super) pattern: Result<UriTemplate, String>,
     run: Arc<Run>,
 }
 
-/// Resources whose URIs follow a template. The handler's arguments are its variables.
+/// Resources whose URIs follow a template. The handler's arguments are its variables: texts,
+/// or what can be read from one, such as a number. [`TemplateDef`] has what a template may be.
 ///
 /// ```
 /// use bowline::server::{Server, template};
@@ -301,17 +236,41 @@ pub fn template<A, H>(
     handler: H,
 ) -> TemplateDef
 where
-    A: 'static,
+    A: HandlerArguments,
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
     let template = ResourceTemplate::new(uri_template, name);
+    let mut needs = H::needs();
+    let schema = needs.schema.take();
+    let mut pattern = UriTemplate::parse(&template.uri_template);
+    if let (Ok(variables), Some(schema)) = (&pattern, &schema)
+        && let Some(problem) = problem_of(&template.uri_template, variables, schema)
+    {
+        pattern = Err(problem);
+    }
     TemplateDef {
-        pattern: UriTemplate::parse(&template.uri_template),
+        pattern,
         template,
-        needs: Arc::new(H::needs()),
+        caching: Caching::default(),
+        needs: Arc::new(needs),
         run: runner(handler),
     }
+}
+
+/// What keeps a handler from being run with the variables of a template.
+fn problem_of(
+    template: &str,
+    variables: &UriTemplate,
+    schema: &schemars::Schema,
+) -> Option<String> {
+    let required = schema.get("required").and_then(|it| it.as_array());
+    let mut required = required.into_iter().flatten().filter_map(|it| it.as_str());
+    let missing = required.find(|wanted| !variables.names().any(|name| name == *wanted));
+    let missing = missing.map(|missing| {
+        format!("template {template}: its handler needs {missing:?}, which is no variable of it")
+    });
+    missing.or_else(|| texts::problem(schema, format_args!("template {template}")))
 }
 
 impl TemplateDef {
@@ -329,7 +288,7 @@ impl TemplateDef {
         self
     }
 
-    /// Their media type, when all have the same.
+    /// Their media type, where the handler doesn't say.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.template.mime_type = Some(mime_type.into());
@@ -350,12 +309,30 @@ impl TemplateDef {
         self
     }
 
+    /// How long clients may keep what they contain, as [`ResourceDef::cache`].
+    #[must_use]
+    pub fn cache(mut self, caching: Caching) -> Self {
+        self.caching = caching;
+        self
+    }
+
+    /// Additional data for clients.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.template.meta = Some(meta);
+        self
+    }
+
     /// Reads a resource, if its URI follows the template.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Option<Read> {
         let variables = self.pattern.as_ref().ok()?.matches(uri)?;
-        let variables: JsonObject = variables.into_iter().collect();
-        let started_run = (self.run)(uri, variables.as_str(), context);
-        Some(started(started_run, self.template.mime_type.as_deref()))
+        let asked = Asked {
+            uri,
+            variables: &variables,
+            mime_type: self.template.mime_type.as_deref(),
+            caching: self.caching,
+        };
+        Some(started((self.run)(asked, context)))
     }
 }
 
@@ -367,33 +344,14 @@ impl fmt::Debug for TemplateDef {
     }
 }
 
-/// Runs a handler, and says what kind of thing came out where it didn't.
-fn started(run: Result<Read, Rejection>, mime_type: Option<&str>) -> Read {
-    let read = match run {
-        Ok(read) => read,
-        Err(rejection) => {
-            let error = match rejection {
-                Rejection::Server(error) => error,
-                Rejection::Arguments(words) => {
-                    ErrorObject::new(INVALID_PARAMS, format!("the URI is wrong: {words}"))
-                }
-            };
-            return Box::pin(std::future::ready(Err(error)));
+/// A handler that runs, or the reason why it doesn't.
+fn started(run: Result<Read, Rejection>) -> Read {
+    let error = match run {
+        Ok(read) => return read,
+        Err(Rejection::Server(error)) => error,
+        Err(Rejection::Arguments(words)) => {
+            ErrorObject::new(INVALID_PARAMS, format!("the URI is wrong: {words}"))
         }
     };
-    let Some(mime_type) = mime_type.map(str::to_owned) else {
-        return read;
-    };
-    Box::pin(async move {
-        let mut result = read.await?;
-        for contents in &mut result.contents {
-            let declared = match contents {
-                ResourceContents::Text(text) => &mut text.mime_type,
-                ResourceContents::Blob(blob) => &mut blob.mime_type,
-                _ => continue,
-            };
-            *declared = Some(mime_type.clone());
-        }
-        Ok(result)
-    })
+    Box::pin(std::future::ready(Err(error)))
 }

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use bowline_proto::Payload;
-use bowline_types::{ErrorObject, Method, Wire};
+use bowline_types::{ErrorObject, JsonObject, Method, Wire};
 
 use super::context::Context;
+use super::following::settle;
+use super::session::Core;
 use crate::transport::BoxFuture;
 
 /// What a request is answered with.
@@ -31,7 +33,14 @@ impl Request {
         self.params.as_ref().map_or("{}", Payload::as_str)
     }
 
-    /// Where it comes from, and what can be done for it.
+    /// Gives it other parameters, before it is served. What its [context](Self::context)
+    /// says, such as its `_meta`, stays as it came.
+    pub fn set_params(&mut self, params: impl Into<Payload>) {
+        self.params = Some(params.into());
+    }
+
+    /// Where it comes from, and what can be done for it. What a layer knows of it can be
+    /// [added](Context::insert_extension) there.
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -77,6 +86,29 @@ pub(super) const INTERNAL_ERROR: i64 = -32603;
 /// The answer to a method that a server doesn't have.
 pub(super) fn method_not_found(method: Method) -> ErrorObject {
     ErrorObject::new(METHOD_NOT_FOUND, format!("{method} is not offered here"))
+}
+
+/// The answer when there is no room now (MO-4).
+pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
+    let reason: JsonObject = [("reason", "busy")].into_iter().collect();
+    ErrorObject::new(INTERNAL_ERROR, words).data(reason)
+}
+
+/// Serves what is about the client's session, for a server that has nothing to say to it:
+/// `None` for other requests. It is done here, behind all layers, so that they see it (MO-2).
+pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
+    let settled = match request.method {
+        Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
+        // The result is sent when it ends.
+        Method::Listen => request.decode().and_then(|params| {
+            let inner = request.context.inner();
+            let capabilities = inner.session.server.capabilities();
+            let open = |core: &mut Core, _| core.listen(inner.key, params, &capabilities);
+            inner.session.with(open)
+        }),
+        _ => return None,
+    };
+    Some(settled.map(|()| Payload::EMPTY))
 }
 
 /// Somebody who serves requests.

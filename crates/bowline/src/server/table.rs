@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use bowline_types::Method;
+
 /// Things with names. Cloning it shares them.
 #[derive(Debug)]
 pub(super) struct Table<T> {
@@ -14,25 +16,26 @@ pub(super) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Adds one, in place of another one of its name. Whether there was none.
-    pub(super) fn insert(&mut self, name: &str, value: T) -> bool {
+    /// Adds one, in place of another one of its name, which is given back: whoever holds a
+    /// lock must not drop what is a user's.
+    pub(super) fn insert(&mut self, name: &str, value: T) -> Option<Arc<T>> {
         let value = Arc::new(value);
         if let Some((number, known)) = self.by_name.get_mut(name) {
-            known.clone_from(&value);
-            self.in_order.insert(*number, value);
-            return false;
+            self.in_order.insert(*number, Arc::clone(&value));
+            return Some(std::mem::replace(known, value));
         }
         self.next += 1;
         let entry = (self.next, Arc::clone(&value));
         self.by_name.insert(name.into(), entry);
         self.in_order.insert(self.next, value);
-        true
+        None
     }
 
-    /// Whether it was there.
-    pub(super) fn remove(&mut self, name: &str) -> bool {
-        let entry = self.by_name.remove(name);
-        entry.is_some_and(|(number, _)| self.in_order.remove(&number).is_some())
+    /// The one of a name, which is no longer there.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
+        let (number, value) = self.by_name.remove(name)?;
+        self.in_order.remove(&number);
+        Some(value)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Arc<T>> {
@@ -47,19 +50,22 @@ impl<T> Table<T> {
         self.in_order.is_empty()
     }
 
-    /// A page, and where the next one begins. `None` for a cursor that is none of ours.
+    /// A page, and where the next one begins. `None` for a cursor that is none of ours, or of
+    /// another list.
     ///
-    /// A cursor is the number of the last one that was told: what is added or removed
-    /// meanwhile neither repeats nor hides another one (PG-5).
+    /// A cursor is the list and the number of the last one that was told: what is added or
+    /// removed meanwhile neither repeats nor hides another one (PG-5).
     pub(super) fn page(
         &self,
+        list: Method,
         cursor: Option<&str>,
         size: usize,
     ) -> Option<(Vec<&Arc<T>>, Option<String>)> {
         let after = match cursor {
             None => 0,
             Some(cursor) => cursor
-                .strip_prefix(CURSOR)
+                .strip_prefix(list.as_str())
+                .and_then(|rest| rest.strip_prefix(AFTER))
                 .and_then(|digits| u64::from_str_radix(digits, 16).ok())
                 .filter(|after| (1..=self.next).contains(after))?,
         };
@@ -68,13 +74,13 @@ impl<T> Table<T> {
         let page: Vec<_> = rest.by_ref().take(size.max(1)).collect();
         let last = page.last().map(|(number, _)| **number);
         let next = last.filter(|_| rest.next().is_some());
-        let next = next.map(|number| format!("{CURSOR}{number:x}"));
+        let next = next.map(|number| format!("{list}{AFTER}{number:x}"));
         Some((page.into_iter().map(|(_, value)| value).collect(), next))
     }
 }
 
-/// How a cursor begins, so that a number that somebody made up is none.
-const CURSOR: &str = "after-";
+/// What is between the list and the number.
+const AFTER: &str = "-after-";
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
@@ -100,19 +106,21 @@ impl<T> Clone for Table<T> {
 mod tests {
     use super::*;
 
+    const TOOLS: Method = Method::ListTools;
+
     #[test]
     fn pages_are_complete_and_in_order_while_things_come_and_go() {
         let mut table = Table::default();
         for number in 0..7 {
-            assert!(table.insert(&format!("n{number}"), number));
+            assert!(table.insert(&format!("n{number}"), number).is_none());
         }
-        assert!(!table.insert("n3", 33), "it keeps its place");
+        assert!(table.insert("n3", 33).is_some(), "it keeps its place");
         assert_eq!(table.get("n3").map(|value| **value), Some(33));
-        assert!(!table.insert("n3", 3));
+        assert_eq!(table.insert("n3", 3).as_deref(), Some(&33));
         let mut seen = Vec::new();
         let mut cursor = None;
         loop {
-            let (page, next) = table.page(cursor.as_deref(), 2).expect("our cursor");
+            let (page, next) = table.page(TOOLS, cursor.as_deref(), 2).expect("our cursor");
             seen.extend(page.into_iter().map(|value| **value));
             let Some(next) = next else {
                 break;
@@ -126,11 +134,24 @@ mod tests {
         }
         assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 7]);
         for odd in [
-            "", "0", "after-", "after-0", "after-99", "after-x", "after--1",
+            "",
+            "0",
+            "3",
+            "tools/list",
+            "-after-3",
+            "tools/list-after-",
+            "tools/list-after-0",
+            "tools/list-after-99",
+            "tools/list-after-x",
+            "tools/list-after--1",
+            "prompts/list-after-3",
         ] {
-            assert!(table.page(Some(odd), 2).is_none(), "{odd}");
+            assert!(table.page(TOOLS, Some(odd), 2).is_none(), "{odd}");
         }
-        let (all, next) = table.page(None, 100).expect("no cursor");
+        let ours = "tools/list-after-3";
+        assert!(table.page(TOOLS, Some(ours), 2).is_some());
+        assert!(table.page(Method::ListPrompts, Some(ours), 2).is_none());
+        let (all, next) = table.page(TOOLS, None, 100).expect("no cursor");
         assert!(next.is_none() && all.len() == table.iter().count());
     }
 }

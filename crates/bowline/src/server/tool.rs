@@ -6,27 +6,37 @@ use std::future::{Future as _, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use bowline_types::common::Icon;
 use bowline_types::json::Reader;
 use bowline_types::meta::Meta;
-use bowline_types::tools::{CallToolResult, Tool, ToolAnnotations};
+use bowline_types::tools::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 use bowline_types::{ErrorObject, InputSchema, JsonObject, OutputSchema, Revision};
 
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
+use super::checks::Checks;
 use super::context::Context;
-use super::extract::{HandlerFn, Input, Needs, Rejection, schema_text};
+use super::extract::{
+    Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
+};
+use super::input::Runner;
 use super::layer::{ToolCall, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::session::GRACE;
+use super::tasks::TaskRule;
+use super::threads::Job;
+use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 
 pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
-pub(super) type Run = dyn Fn(&str, &Context) -> Result<Called, Rejection> + Send + Sync;
+pub(super) type Run = dyn Fn(&str, &Context, &Checks) -> Result<Called, Rejection> + Send + Sync;
 
 /// A tool: what clients see of it, and its handler.
 ///
@@ -53,6 +63,9 @@ pub struct ToolDef {
     pub(super) tool: Tool,
     pub(super) needs: Arc<Needs>,
     pub(super) problem: Option<String>,
+    /// How calls of it become tasks, where they do.
+    pub(super) tasks: Option<TaskRule>,
+    checks: Checks,
     run: Arc<Run>,
     is_blocking: bool,
 }
@@ -60,29 +73,36 @@ pub struct ToolDef {
 /// A tool with a handler: see [`ToolDef`].
 pub fn tool<A, H>(name: impl Into<String>, handler: H) -> ToolDef
 where
-    A: 'static,
+    A: HandlerArguments,
     H: HandlerFn<A>,
     H::Output: IntoToolResult + Send,
 {
     let name = name.into();
     let mut needs = H::needs();
+    let checks = Checks::of(needs.schema.as_ref());
     let (schema, problem) = input_schema(&name, &mut needs);
     let mut tool = Tool::new(name, schema);
     tool.output_schema = <H::Output as IntoToolResult>::output_schema()
         .and_then(schema_text)
         .map(OutputSchema::from);
-    let run = move |arguments: &str, context: &Context| -> Result<Called, Rejection> {
+    let run = move |arguments: &str, context: &Context, checks: &Checks| {
+        context.begin_rounds()?;
         let called = handler.run(&Input {
-            arguments,
+            arguments: Arguments::Json(arguments),
             context,
             uri: None,
+            checks: Some(checks),
         })?;
-        Ok(Box::pin(async move { called.await.into_tool_result() }))
+        let request = context.request_number();
+        let called: Called = Box::pin(async move { called.await.into_tool_result_of(request) });
+        Ok(called)
     };
     ToolDef {
         tool,
         needs: Arc::new(needs),
         problem,
+        tasks: None,
+        checks,
         run: Arc::new(run),
         is_blocking: false,
     }
@@ -96,11 +116,13 @@ fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) 
     let Some(schema) = needs.schema.take() else {
         return (InputSchema::no_arguments(), None);
     };
-    let schema = schema_text(schema).unwrap_or_default();
+    let schema = arguments_schema(schema).unwrap_or_default();
     match InputSchema::try_from(schema) {
         Ok(schema) => (schema, None),
-        Err(error) => {
-            let words = format!("tool {name}: the schema of its arguments: {error}");
+        Err(_) => {
+            let words = format!(
+                "tool {name}: its arguments are no object: make them the fields of a struct"
+            );
             (InputSchema::empty(), Some(words))
         }
     }
@@ -142,81 +164,167 @@ impl ToolDef {
         self
     }
 
-    /// The schema of its arguments, in place of the one of its handler's type.
+    /// The schema of its arguments, in place of the one of its handler's type. With the feature
+    /// `validate` they are checked against it before the handler runs; a schema that can't be
+    /// checked is an error of [`Server::build`](super::Server::build), and when it is added
+    /// later, calls are answered with an error.
     #[must_use]
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.tool.input_schema = schema;
+        self.checks.arguments_by_schema();
         self.problem = None;
         self
     }
 
-    /// The schema of its structured content.
+    /// The schema of its structured content. With the feature `validate` results are checked
+    /// against it: one that doesn't fit, or has no structured content, goes to the log, and the
+    /// client gets an error.
     #[must_use]
     pub fn output_schema(mut self, schema: OutputSchema) -> Self {
         self.tool.output_schema = Some(schema);
+        self.checks.result_by_schema();
         self
     }
 
     /// Runs its handler on a thread where it may block: for what computes for long or waits
     /// without `await`. Such a handler can't be stopped from outside; it should look at
-    /// [`Context::is_cancelled`] now and then.
+    /// [`Context::is_cancelled`] now and then. It keeps its place among the requests that
+    /// may be handled until it returns, but neither the server nor the process waits for it
+    /// to end. There are 512 such threads at most, and a client has
+    /// [some of them](super::Server::max_blocking); what comes then waits for one.
     #[must_use]
     pub fn blocking(mut self) -> Self {
         self.is_blocking = true;
         self
     }
 
-    /// Puts a tower layer around the tool: it sees every call of it. The last one that is
-    /// added is the outermost.
+    /// Lets calls of it become tasks, which go on after they are answered: for what takes
+    /// minutes or hours. The handler is written as any other.
+    ///
+    /// In 2025-11-25 the client asks for a task: with [`Optional`](TaskSupport::Optional) it may,
+    /// with [`Required`](TaskSupport::Required) it must. With the extension of 2026-07-28
+    /// `Required` makes each call a task, and refuses clients that don't declare the extension;
+    /// `Optional` alone makes none: see [`as_task_after`](Self::as_task_after). In older
+    /// revisions, which have no tasks, calls are served as always.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use bowline::server::{Context, Server, tool};
+    ///
+    /// let render = tool("render", |cx: Context| async move {
+    ///     cx.progress(1, None, Some("rendering"));
+    ///     "rendered"
+    /// })
+    /// .as_task_after(Duration::from_secs(5));
+    /// let server = Server::new("renderer", "1.0.0").add_tool(render);
+    /// ```
     #[must_use]
-    pub fn layer<L>(mut self, layer: &L) -> Self
+    pub fn task_support(mut self, support: TaskSupport) -> Self {
+        let after = self.tasks.and_then(|rule| rule.after);
+        let is_required = support == TaskSupport::Required;
+        self.tasks = match support {
+            TaskSupport::Forbidden => None,
+            _ => Some(TaskRule { is_required, after }),
+        };
+        self.tool.execution = match support {
+            TaskSupport::Forbidden => None,
+            support => Some(ToolExecution::new().task_support(support)),
+        };
+        self
+    }
+
+    /// With the extension of 2026-07-28, makes a task of each call that takes longer than this,
+    /// for clients that declare the extension. In 2025-11-25 the client may ask for one, as with
+    /// [`TaskSupport::Optional`].
+    #[must_use]
+    pub fn as_task_after(mut self, after: Duration) -> Self {
+        if self.tasks.is_none() {
+            self = self.task_support(TaskSupport::Optional);
+        }
+        if let Some(rule) = &mut self.tasks {
+            rule.after = Some(after);
+        }
+        self
+    }
+
+    /// Puts a tower layer around the tool: it sees every call of it. The last one that is
+    /// added is the outermost. Its errors are those of
+    /// [`Server::layer`](super::Server::layer).
+    #[must_use]
+    pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<ToolService>,
-        L::Service: TowerService<ToolCall, Response = CallToolResult, Error = ErrorObject>
-            + Clone
-            + Send
-            + 'static,
+        L::Service: TowerService<ToolCall, Response = CallToolResult> + Clone + Send + 'static,
+        <L::Service as TowerService<ToolCall>>::Error:
+            Into<Box<dyn std::error::Error + Send + Sync>>,
         <L::Service as TowerService<ToolCall>>::Future: Send + 'static,
     {
-        self.run = wrap_tool(self.run, layer);
+        self.run = wrap_tool(self.run, &layer);
         self
+    }
+
+    /// Makes it ready to be called. What is wrong with it is its problem.
+    pub(super) fn settle(&mut self) {
+        let problem = self.checks.settle(&self.tool);
+        self.problem = self.problem.take().or(problem);
     }
 
     /// Calls it.
     pub(super) fn call(&self, arguments: &str, context: &Context) -> Called {
-        if self.is_blocking {
-            return self.call_blocking(arguments.to_owned(), context.clone());
-        }
-        match (self.run)(arguments, context) {
-            Ok(called) => called,
-            Err(rejection) => {
+        let called = if self.is_blocking {
+            self.call_blocking(arguments.to_owned(), context)
+        } else {
+            (self.run)(arguments, context, &self.checks).unwrap_or_else(|rejection| {
                 let rejected = rejected(rejection, context.revision());
                 Box::pin(std::future::ready(rejected))
-            }
-        }
+            })
+        };
+        self.checks.checked(called, &self.tool.name, context)
     }
 
-    fn call_blocking(&self, arguments: String, context: Context) -> Called {
-        let run = Arc::clone(&self.run);
-        let runtime = tokio::runtime::Handle::current();
-        let revision = context.revision();
-        let called = tokio::task::spawn_blocking(move || match run(&arguments, &context) {
-            Ok(called) => runtime.block_on(while_wanted(called, &context)),
-            Err(rejection) => Some(rejected(rejection, revision)),
+    fn call_blocking(&self, arguments: String, context: &Context) -> Called {
+        let (run, checks) = (Arc::clone(&self.run), self.checks.clone());
+        let runtime = Handle::current();
+        let place = context.hold();
+        let (sender, called) = oneshot::channel();
+        let of_job = context.clone();
+        let job = Job::submit(context, move || {
+            // Nobody may be there to hear it.
+            let _ = sender.send(block_on(&runtime, (&*run, &checks), &arguments, &of_job));
+            drop(place);
         });
         Box::pin(async move {
+            let _submitted = job;
             match called.await {
-                Ok(Some(called)) => called,
+                Ok(Ok(Some(called))) => called,
                 // Whoever serves the request drops this.
-                Ok(None) => pending().await,
-                Err(error) => match error.try_into_panic() {
-                    // Whoever serves the request contains it.
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => Err(ErrorObject::new(INTERNAL_ERROR, "the server is ending")),
-                },
+                Ok(Ok(None)) => pending().await,
+                // Whoever serves the request contains it.
+                Ok(Err(Panicked(words))) => std::panic::resume_unwind(Box::new(words)),
+                Err(_) => Err(ErrorObject::new(
+                    INTERNAL_ERROR,
+                    "there is no thread for it",
+                )),
             }
         })
     }
+}
+
+/// Runs a handler on this thread. `None` when nobody wants the answer.
+fn block_on(
+    runtime: &Handle,
+    (run, checks): (&Run, &Checks),
+    arguments: &str,
+    context: &Context,
+) -> Result<Option<Result<CallToolResult, ErrorObject>>, Panicked> {
+    if context.is_cancelled() {
+        return Ok(None);
+    }
+    let _within = runtime.enter();
+    caught(|| match run(arguments, context, checks) {
+        Ok(called) => runtime.block_on(while_wanted(called, context)),
+        Err(rejection) => Some(rejected(rejection, context.revision())),
+    })
 }
 
 /// Runs a handler, and gives it up where it waits for what doesn't come: the answer to a
@@ -232,7 +340,7 @@ async fn while_wanted(
     });
     poll_fn(|cx| match called.as_mut().poll(cx) {
         Poll::Ready(called) => Poll::Ready(Some(called)),
-        Poll::Pending if context.has_asked() => Poll::Ready(None),
+        Poll::Pending if context.has_asked(Runner::Thread, cx) => Poll::Ready(None),
         Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
     })
     .await
@@ -264,26 +372,40 @@ pub(super) fn rejected(
     }
 }
 
-/// The name and the arguments of a call, in one pass over its parameters.
-pub(super) fn name_and_arguments(params: &str) -> Result<(Cow<'_, str>, &str), ErrorObject> {
-    let (mut name, mut arguments) = (None, "{}");
-    let read = Reader::new(params).object(|reader, key| {
-        match key {
-            "name" => name = Some(reader.string()?),
-            "arguments" => arguments = reader.raw()?.as_str(),
-            _ => {
-                reader.raw()?;
+/// What a call says, from one pass over its parameters.
+pub(super) struct CallText<'p> {
+    pub(super) name: Cow<'p, str>,
+    pub(super) arguments: &'p str,
+    /// What it says of a task.
+    pub(super) task: Option<&'p str>,
+}
+
+impl<'p> CallText<'p> {
+    pub(super) fn read(params: &'p str) -> Result<Self, ErrorObject> {
+        let (mut name, mut arguments, mut task) = (None, "{}", None);
+        let read = Reader::new(params).object(|reader, key| {
+            match key {
+                "name" => name = Some(reader.string()?),
+                "arguments" => arguments = reader.raw()?.as_str(),
+                "task" => task = Some(reader.raw()?.as_str()),
+                _ => {
+                    reader.raw()?;
+                }
             }
+            Ok(())
+        });
+        let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+        read.map_err(|error| invalid(error.under_key("params").to_string()))?;
+        let name = name.ok_or_else(|| invalid("params.name is missing".to_owned()))?;
+        if !arguments.starts_with('{') {
+            return Err(invalid("params.arguments is no object".to_owned()));
         }
-        Ok(())
-    });
-    let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
-    read.map_err(|error| invalid(error.under_key("params").to_string()))?;
-    let name = name.ok_or_else(|| invalid("params.name is missing".to_owned()))?;
-    if !arguments.starts_with('{') {
-        return Err(invalid("params.arguments is no object".to_owned()));
+        Ok(Self {
+            name,
+            arguments,
+            task: task.filter(|task| *task != "null"),
+        })
     }
-    Ok((name, arguments))
 }
 
 /// The words for a tool that doesn't exist.

@@ -2,8 +2,10 @@
 //!
 //! [`ChildProcess`] says what to start. Each life of a connection starts it anew: a thread
 //! spawns it (`family`), the reaper ends it (`reaper`), a task drains its stderr (`stderr`),
-//! and whoever notices its end learns why (`ending`).
+//! whoever notices its end learns why (`ending`), and whoever wants to can wait for it
+//! (`children`).
 
+mod children;
 mod ending;
 mod family;
 mod reaper;
@@ -11,12 +13,14 @@ mod refusal;
 mod stderr;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -25,12 +29,15 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
 use super::{Ending, OpenError, Peer, Stream, Transport};
+use crate::panics::caught;
+use children::{Census, Counted};
 use ending::Witness;
 use family::{Family, SHELL};
 use reaper::{Reaped, Reaper};
 use refusal::refusal;
 use stderr::{Tail, Wanted};
 
+pub use children::Children;
 pub use stderr::StderrTo;
 
 /// Variables that a child inherits: what a program needs to start, and no secrets.
@@ -51,6 +58,9 @@ const INHERITED: &[&str] = &[
 /// No moment is further away than this, so that times can be added.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// What a child may take until it says something.
+const STARTUP: Duration = Duration::from_secs(60);
+
 /// A command that is a server. It is started for each life of a connection and ended with it.
 ///
 /// ```
@@ -66,7 +76,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// When the connection is closed, lost or dropped, the child's stdin is closed. Unless it
 /// ends, its process group gets SIGTERM after a second ([`grace`](Self::grace)) and SIGKILL
 /// after another one. What it left behind in its group when it ended is killed at once.
-/// A thread does this in the background: nobody waits for it, and no runtime is needed.
+/// A thread does this in the background: nobody waits for it ([`children`](Self::children) can),
+/// and no runtime is needed.
 ///
 /// When our own process ends first, even by SIGKILL, the same happens: the group's leader is a
 /// small shell that waits for our end ([`watchdog`](Self::watchdog)).
@@ -87,6 +98,8 @@ pub struct ChildProcess {
     stderr: StderrTo,
     grace: Duration,
     has_watchdog: bool,
+    on_start: Option<OnStart>,
+    census: Census,
 }
 
 impl ChildProcess {
@@ -101,6 +114,8 @@ impl ChildProcess {
             stderr: StderrTo::default(),
             grace: Duration::from_secs(1),
             has_watchdog: true,
+            on_start: None,
+            census: Census::new(),
         }
     }
 
@@ -158,6 +173,48 @@ impl ChildProcess {
         self
     }
 
+    /// Runs a function with the process id of each child that is started, before anything is
+    /// said to it: for a log, or to look at the process. The child may end, and its number
+    /// become another's, at any time. It runs on the runtime: it should not block. A panic in
+    /// it is contained.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use std::sync::Arc;
+    /// use bowline::transport::ChildProcess;
+    ///
+    /// let latest = Arc::new(AtomicU32::new(0));
+    /// let seen = Arc::clone(&latest);
+    /// let server = ChildProcess::new("server").on_start(move |id| seen.store(id, Ordering::Relaxed));
+    /// ```
+    #[must_use]
+    pub fn on_start(mut self, told: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(OnStart(Arc::new(told)));
+        self
+    }
+
+    /// The processes that this and its clones start, to wait for their end: who stops a client
+    /// doesn't wait for its server, and who exits then leaves that to the
+    /// [watchdog](Self::watchdog).
+    ///
+    /// ```
+    /// use bowline::transport::ChildProcess;
+    /// # use bowline::{Client, ClientConfig, types::common::Implementation};
+    ///
+    /// # async fn example() -> Result<(), bowline::Error> {
+    /// let server = ChildProcess::new("server");
+    /// let mut children = server.children();
+    /// # let config = ClientConfig::new(Implementation::new("example", "1.0"));
+    /// let client = Client::connect(server, config).await?;
+    /// client.stop().await;
+    /// children.ended().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn children(&self) -> Children {
+        self.census.children()
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);
@@ -179,7 +236,7 @@ impl ChildProcess {
     }
 
     /// Starts it. This blocks.
-    fn spawn(&self) -> Result<Spawned, OpenError> {
+    fn spawn(&self, counted: Counted) -> Result<Spawned, OpenError> {
         let file = match &self.stderr {
             StderrTo::File(path) => Some(stderr::open(path)?),
             _ => None,
@@ -196,7 +253,7 @@ impl ChildProcess {
             stdout,
             stderr,
             file,
-            reaped: reaper.watch(family, self.grace),
+            reaped: reaper.watch(family, self.grace, counted),
         })
     }
 }
@@ -207,16 +264,37 @@ impl Transport for ChildProcess {
         // busy must be able to do it.
         let (sender, spawned) = oneshot::channel();
         let this = self.clone();
+        let counted = self.census.count();
         let spawning = thread::Builder::new().name("bowline-spawn".into());
         spawning
             .spawn(move || {
                 // When nobody waits any more, the child is dropped here, which is its end.
-                let _ = sender.send(this.spawn());
+                let _ = sender.send(this.spawn(counted));
             })
             .map_err(busy)?;
         let spawned = spawned.await;
         let spawned = spawned.map_err(|_| OpenError::passing("spawning it panicked"))?;
-        spawned?.into_stream(&self.stderr)
+        let spawned = spawned?;
+        if let Some(OnStart(told)) = &self.on_start {
+            // The hook has told about a panic; the child is none the worse.
+            let _ = caught(|| told(spawned.pid.as_raw_pid().unsigned_abs()));
+        }
+        spawned.into_stream(&self.stderr, &self.census)
+    }
+
+    /// A minute: package runners install first, and starting again would begin anew.
+    fn startup_timeout(&self) -> Option<Duration> {
+        Some(STARTUP)
+    }
+}
+
+/// Who is told of each start.
+#[derive(Clone)]
+struct OnStart(Arc<dyn Fn(u32) + Send + Sync>);
+
+impl fmt::Debug for OnStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnStart(..)")
     }
 }
 
@@ -235,7 +313,7 @@ struct Spawned {
 }
 
 impl Spawned {
-    fn into_stream(self, to: &StderrTo) -> Result<Stream, OpenError> {
+    fn into_stream(self, to: &StderrTo, census: &Census) -> Result<Stream, OpenError> {
         let missing = || OpenError::passing("the child has no pipes");
         let stdin = ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(busy)?;
         let stdout = ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(busy)?;
@@ -249,8 +327,10 @@ impl Spawned {
             None => (Tail::silent(), None),
         };
         let pid = self.pid;
+        let witness = Witness { pid, exit, tail };
+        census.remember(witness.clone());
         let process = Process {
-            witness: Witness { pid, exit, tail },
+            witness,
             _reaped: self.reaped,
             _wanted: wanted,
         };

@@ -25,12 +25,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use bowline_proto::link::OpenError;
 #[cfg(unix)]
-pub use child::{ChildProcess, StderrTo};
+pub use child::{ChildProcess, Children, StderrTo};
 pub use once::{Once, once};
 pub use sockets::Tcp;
 #[cfg(unix)]
@@ -62,6 +63,13 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Transport: Send + 'static {
     /// Opens a stream. Dropping the future gives it up.
     fn open(&mut self) -> impl Future<Output = Result<Stream, OpenError>> + Send;
+
+    /// How long a server may be silent at first, where
+    /// [nothing else is configured](crate::Config::startup_timeout). Default: no longer than
+    /// the handshake may take.
+    fn startup_timeout(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// A stream of bytes in both directions.

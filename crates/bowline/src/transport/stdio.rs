@@ -27,8 +27,8 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Our own stdin and stdout as a transport, which can be opened once in a process.
 ///
-/// From then on nothing else reaches them: what is printed goes to stderr, and who reads
-/// stdin is at its end. So a stray `println!` can't get between two messages, and dropping
+/// From then on nothing else reaches them: what is printed goes to stderr, also a line that
+/// was begun before, and who reads stdin is at its end. So a stray `println!` can't get between two messages, and dropping
 /// the stream closes both.
 ///
 /// ```no_run
@@ -58,14 +58,15 @@ impl Stdio {
         if IS_TAKEN.swap(true, Ordering::Relaxed) {
             return Err(io::Error::other("stdin can be used once"));
         }
-        // What was printed so far belongs before the first message.
-        io::stdout().flush()?;
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let stdout = io::stdout().as_fd().try_clone_to_owned()?;
         let (reader, writer) = (reader(stdin)?, writer(stdout)?);
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         dup2_stdin(&nothing)?;
         dup2_stdout(io::stderr()).or_else(|_| dup2_stdout(&nothing))?;
+        // A line that was begun and not ended would be glued to the first message. Nobody
+        // needs it where stderr is closed.
+        let _ = io::stdout().flush();
         Ok(Stream {
             reader,
             writer,

@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use bowline::testing;
 use bowline::transport::{OpenError, Stream, Transport};
+use bowline::types::subscriptions::SubscriptionFilter;
 use bowline::{Cause, Client, ErrorKind, State};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use crate::support::{NEW, OLD, Streams, Test, Trap, all_is_read, config, connected, wrapped};
+use crate::support::{
+    NEW, OLD, Streams, Test, Trap, able, all_is_read, config, connected, wrapped,
+};
 
 /// A reader that panics when its trap springs.
 struct PanickingReader<R>(R, Trap);
@@ -132,14 +135,21 @@ async fn a_transport_that_panics_when_it_is_opened_is_given_up() {
 #[test]
 fn a_runtime_that_goes_away_ends_what_others_wait_for() {
     let (theirs, ours) = (runtime(), runtime());
-    let (client, server) = theirs.block_on(async {
-        let (client, server, _peer) = connected(OLD).await.expect("a script");
-        (client, server)
+    let (client, server, mut watched) = theirs.block_on(async {
+        let (client, server, _peer) = able(config(), OLD).await.expect("a script");
+        let filter = SubscriptionFilter::new().tools_list_changed(true);
+        let watched = client.subscribe(filter).await.expect("it is open");
+        (client, server, watched)
     });
     let waiting = std::thread::spawn(move || {
         ours.block_on(async {
             let mut changes = client.state_changes();
-            let error = client.call("tools/list", ()).await.unwrap_err();
+            let call = client.call("tools/list", ()).into_future();
+            let (answer, change) = tokio::join!(call, watched.next());
+            assert_eq!(change, None, "it is over");
+            let end = watched.end().expect("it is known").unwrap_err();
+            assert_eq!(end.kind(), ErrorKind::Shutdown);
+            let error = answer.unwrap_err();
             while changes.next().await.is_some() {}
             client.stop().await;
             (error.kind(), client.state(), client.ready().await.is_err())

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::testing::Conversation;
+use bowline::testing::{Conversation, Unexpected};
+use bowline::types::elicitation::ElicitResult;
 use bowline::types::method::requests;
 use bowline::types::roots::{ListRootsResult, Root};
 use bowline::types::{ErrorObject, JsonObject, RequestId};
-use bowline::{ClientConfig, ErrorKind, Payload, State};
+use bowline::{ClientConfig, Error, ErrorKind, Payload, State};
 use tokio::sync::mpsc;
 
 use crate::support::{NEW, OLD, Test, again, all_is_read, config, connected, connected_with};
@@ -260,6 +261,153 @@ async fn questions_that_nobody_answers_end_the_call() -> Test {
     assert!(error.to_string().contains("elicitation/create"), "{error}");
     assert_eq!((client.pending(), client.state()), (0, State::Ready));
     all_is_read(&client, &mut server).await?;
+    Ok(())
+}
+
+/// A call whose server asks this, and how it ends.
+async fn ends(config: ClientConfig, question: &str) -> Result<Error, Unexpected> {
+    let (client, mut server, _peer) = connected_with(config, NEW).await?;
+    let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
+    let request = server.expect("tools/call").await?;
+    let asks = format!(r#"{{"resultType":"input_required","inputRequests":{{"q":{question}}}}}"#);
+    server.reply(&request, asks).await?;
+    let error = answer.await.expect_err("there is no answer");
+    all_is_read(&client, &mut server).await?;
+    Ok(error)
+}
+
+// proves: CN-8, ER-1
+#[tokio::test(start_paused = true)]
+async fn who_has_no_answer_is_told_apart() -> Test {
+    let form = r#"{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}"#;
+    let page = r#"{"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://a"}}"#;
+    let odd = r#"{"method":"elicitation/create","params":{}}"#;
+    let model = r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#;
+
+    let mut refuses = config();
+    refuses.sampling(|_| async { Err(ErrorObject::new(-1, "no")) });
+    let mut fills_in_nothing = config();
+    fills_in_nothing.elicitation(|_| async { Ok(ElicitResult::accept([("b", "x")])) });
+    let mut panics = config();
+    panics.elicitation(|_| async { panic!("secret words") });
+    let mut fails = config();
+    fails.elicitation(|_| async { Err(ErrorObject::new(-32000, "no screen")) });
+    for (config, question, kind, words, code) in [
+        (
+            refuses,
+            model,
+            ErrorKind::Cancelled,
+            "tools/call: cancelled: this side refused sampling/createMessage, which the server asked for: no (code -1)",
+            -1,
+        ),
+        (
+            config(),
+            model,
+            ErrorKind::CapabilityNotSupported,
+            "not supported by this client: the server asks for sampling/createMessage",
+            -1,
+        ),
+        (
+            fills_in_nothing.clone(),
+            page,
+            ErrorKind::CapabilityNotSupported,
+            "this mode of elicitation is not declared",
+            -32602,
+        ),
+        (
+            fills_in_nothing.clone(),
+            form,
+            ErrorKind::Handler,
+            "a handler of this client has no answer: the server asks for elicitation/create",
+            -32603,
+        ),
+        (
+            panics,
+            form,
+            ErrorKind::Handler,
+            "the handler failed",
+            -32603,
+        ),
+        (fails, form, ErrorKind::Handler, "no screen", -32000),
+        (
+            fills_in_nothing,
+            odd,
+            ErrorKind::Protocol,
+            "as the server asks for it",
+            -32602,
+        ),
+    ] {
+        let error = ends(config, question).await?;
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(error.handler_error().map(|it| it.code), Some(code));
+        assert!(error.server_error().is_none());
+        assert_eq!(error.operation(), Some("tools/call"));
+    }
+    Ok(())
+}
+
+// proves: CN-8
+#[tokio::test(start_paused = true)]
+async fn more_questions_than_there_may_be_end_the_call_and_nobody_is_asked() -> Test {
+    let count = Arc::default();
+    let mut config = answering(&count);
+    config.link().max_questions(3);
+    for (config, most) in [(config, 3), (answering(&count), 100)] {
+        count.store(0, Ordering::SeqCst);
+        let (client, mut server, _peer) = connected_with(config, NEW).await?;
+        let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
+        let request = server.expect("tools/call").await?;
+        server.reply(&request, questions(most)).await?;
+        let request = server.expect("tools/call").await?;
+        let answers = request.params().as_str().matches("decline").count();
+        assert_eq!((answers, count.load(Ordering::SeqCst)), (most, most));
+        server.reply(&request, questions(most + 1)).await?;
+        let error = answer.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        let words = format!("the server asked more than {most} questions at once");
+        assert!(error.to_string().ends_with(&words), "{error}");
+        all_is_read(&client, &mut server).await?;
+        assert_eq!(count.load(Ordering::SeqCst), most, "nobody was asked");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_questions_of_one_name_have_one_answer() -> Test {
+    let count = Arc::default();
+    let (client, mut server, _peer) = connected_with(answering(&count), NEW).await?;
+    let _answer = client.call("tools/call", r#"{"name":"x"}"#).send();
+    let request = server.expect("tools/call").await?;
+    server
+        .reply(&request, questions(2).replace("q1", "q0"))
+        .await?;
+    let request = server.expect("tools/call").await?;
+    assert_eq!(request.params().as_str().matches("q0").count(), 1);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_between_two_questions_hears_no_more() -> Test {
+    let mut config = config();
+    let count = Arc::new(AtomicUsize::new(0));
+    let (begun, mut told) = mpsc::unbounded_channel();
+    let counted = Arc::clone(&count);
+    // Waits for nothing, so that only the client itself lets others run.
+    config.answer_raw("elicitation/create", move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        begun.send(()).expect("somebody looks");
+        async { Ok(object(r#"{"action":"decline"}"#)) }
+    });
+    let (client, mut server, _peer) = connected_with(config, NEW).await?;
+    let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
+    let request = server.expect("tools/call").await?;
+    server.reply(&request, questions(100)).await?;
+    told.recv().await.expect("the first question");
+    drop(answer);
+    all_is_read(&client, &mut server).await?;
+    let asked = count.load(Ordering::SeqCst);
+    assert!(asked < 10, "{asked} questions were asked");
     Ok(())
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bowline::testing::{self, Conversation, Peer, Unexpected};
+use bowline::testing::{self, Conversation, Handshake, Peer, Unexpected};
 use bowline::transport::{OpenError, Stream, Transport};
-use bowline::types::Revision;
+use bowline::types::capabilities::ServerCapabilities;
 use bowline::types::common::Implementation;
+use bowline::types::{Revision, Wire};
 use bowline::{Client, ClientConfig};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::mpsc;
@@ -130,4 +131,31 @@ impl Trap {
     pub(crate) fn springs(&self) -> bool {
         self.0.swap(false, Ordering::SeqCst)
     }
+}
+
+/// A server that has declared everything.
+pub(crate) async fn able(
+    config: ClientConfig,
+    revision: Revision,
+) -> Result<(Client, Conversation, Peer), Unexpected> {
+    let (transport, mut peer) = testing::peer();
+    let client = Client::start(transport, config);
+    let server = able_again(&client, &mut peer, revision).await?;
+    Ok((client, server, peer))
+}
+
+/// The same server again, after its stream was lost.
+pub(crate) async fn able_again(
+    client: &Client,
+    peer: &mut Peer,
+    revision: Revision,
+) -> Result<Conversation, Unexpected> {
+    let all = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"logging":{},
+        "resources":{"subscribe":true,"listChanged":true},"completions":{}}"#;
+    let mut handshake = Handshake::new(revision);
+    handshake.capabilities(ServerCapabilities::from_json(all).expect("capabilities"));
+    let mut server = peer.accept().await?;
+    server.handshake(handshake).await?;
+    client.ready().await.expect("the handshake is done");
+    Ok(server)
 }

@@ -1,6 +1,8 @@
 //! Every line against the schema file of its revision: what is said must be what the file
 //! describes, and have no member that the file doesn't know.
 
+mod tasks;
+
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -63,6 +65,9 @@ impl Talk {
                     // It may say what it likes.
                     Who::Tap => return,
                 };
+                if line.from == Who::Client && self.said_of_task(line, method) {
+                    return;
+                }
                 self.said(line, side, method);
             }
             (Some(method), None) => {
@@ -147,6 +152,9 @@ impl Talk {
     }
 
     fn result(&mut self, line: &Line, method: &str) {
+        if self.result_of_task(line, method) {
+            return;
+        }
         let result = &line.value["result"];
         let is_stateless = self.file.revision == Revision::V2026_07_28;
         let kinds = [json!("complete"), json!("input_required")];
@@ -179,7 +187,11 @@ impl Talk {
     }
 
     fn check(&mut self, line: &Line, definition: &str, value: &Value) {
-        let validator = self.file.validator(definition);
+        self.check_in(self.file, line, definition, value);
+    }
+
+    fn check_in(&mut self, file: &File, line: &Line, definition: &str, value: &Value) {
+        let validator = file.validator(definition);
         let errors = validator.iter_errors(value);
         let errors: Vec<_> = errors
             .map(|error| format!("{definition}{}: {error}", error.instance_path()))
@@ -209,10 +221,11 @@ static FILES: LazyLock<Vec<File>> =
 
 impl File {
     fn load(revision: Revision) -> Self {
-        let path = format!(
-            "{}/../../schema/{revision}.json",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        Self::read(revision.as_str(), revision)
+    }
+
+    fn read(name: &str, revision: Revision) -> Self {
+        let path = format!("{}/../../schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).expect(&path);
         let mut schema: Value = serde_json::from_str(&text).expect("JSON");
         let mut keywords = ["definitions", "$defs"].into_iter();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use bowline::types::Revision;
 
 use super::world::{Cell, Outcome};
-use super::{asking, basics, changes, resources, running, schema, tools};
+use super::{asking, basics, changes, handles, resources, running, schema, tasks, tools};
 
 /// A feature: its name, how it is tried, and what is expected in the five revisions.
 struct Feature {
@@ -163,6 +163,40 @@ matrix! {
     asking::state_of_another           [absent       absent       absent       absent       (-32602)];
     asking::state_expired              [unsupported  unsupported  works        works        (-32602)];
     asking::unasked                    [absent       absent       absent       absent       works];
+
+//  Tasks.
+    tasks::declared                    [absent       absent       absent       works        works];
+    tasks::support                     [absent       absent       absent       works        absent];
+    tasks::awaited                     [works        works        works        works        works];
+    tasks::progress                    [works        works        works        works        absent];
+    tasks::handle                      [absent       absent       absent       works        works];
+    tasks::failing                     [absent       absent       absent       works        works];
+    tasks::cancelled                   [absent       absent       absent       works        works];
+    tasks::dropped                     [absent       absent       absent       works        works];
+    tasks::asking                      [unsupported  unsupported  works        works        works];
+    tasks::list                        [unsupported  unsupported  unsupported  works        unsupported];
+    tasks::result                      [(-32601)     (-32601)     (-32601)     works        (-32601)];
+    tasks::unknown                     [unsupported  unsupported  unsupported  (-32602)     (-32602)];
+    tasks::undeclared                  [(-32601)     (-32601)     (-32601)     (-32602)     (-32021)];
+    tasks::plain_call                  [works        works        works        (-32601)     (-32021)];
+    tasks::unwanted                    [works        works        works        (-32601)     works];
+    tasks::forbidden                   [unsupported  unsupported  unsupported  unsupported  works];
+
+//  The client's handles.
+    handles::tools                     [works        works        works        works        works];
+    handles::structured                [words        words        works        works        works];
+    handles::failing                   [works        works        works        works        works];
+    handles::progress                  [works        works        works        works        works];
+    handles::resources                 [works        works        works        works        works];
+    handles::not_found                 [(-32002)     (-32002)     (-32002)     (-32002)     (-32602)];
+    handles::prompts                   [works        works        works        works        works];
+    handles::completion                [absent       absent       works        works        works];
+    handles::logging                   [works        works        works        works        works];
+    handles::roots                     [works        works        works        works        works];
+    handles::watching                  [works        works        works        works        works];
+    handles::watching_lists            [works        works        works        works        works];
+    handles::undeclared                [unsupported  unsupported  unsupported  unsupported  unsupported];
+    handles::undeclared_completion     [(-32601)     unsupported  unsupported  unsupported  unsupported];
 }
 
 /// How long a cell may take.

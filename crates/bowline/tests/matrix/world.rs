@@ -4,15 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline::server::{Registry, Running, Server};
 use bowline::transport::memory;
-use bowline::types::capabilities::{
-    ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
-};
 use bowline::types::common::{Implementation, Role};
-use bowline::types::elicitation::{ElicitParams, ElicitResult};
-use bowline::types::method::requests;
-use bowline::types::roots::{ListRootsResult, Root};
+use bowline::types::elicitation::{ElicitAction, ElicitResult};
+use bowline::types::roots::Root;
 use bowline::types::sampling::CreateMessageResult;
-use bowline::types::{JsonObject, Revision, Revisions};
+use bowline::types::{Revision, Revisions};
 use bowline::{Client, ClientConfig, Error, ErrorKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -236,30 +232,13 @@ impl World {
 /// A client that can do everything: its person is Ann, its model knows Paris.
 fn able_client() -> ClientConfig {
     let mut config = ClientConfig::new(Implementation::new("client", "1").title("The client"));
-    let elicitation = ElicitationCapability::new()
-        .form(JsonObject::new())
-        .url(JsonObject::new());
-    let capabilities = ClientCapabilities::new()
-        .roots(RootsCapability::new().list_changed(true))
-        .sampling(SamplingCapability::new().tools(JsonObject::new()))
-        .elicitation(elicitation);
-    config.connection().capabilities(capabilities);
-    config.answer::<requests::Elicit, _, _>(|params| async move {
-        Ok(match params {
-            ElicitParams::Url(_) => {
-                ElicitResult::new(bowline::types::elicitation::ElicitAction::Accept)
-            }
-            _ => ElicitResult::accept([("name", "Ann")]),
-        })
-    });
-    config.answer::<requests::CreateMessage, _, _>(|_| async {
+    config.elicitation(|_| async { Ok(ElicitResult::accept([("name", "Ann")])) });
+    config.elicitation_url(|_| async { Ok(ElicitResult::new(ElicitAction::Accept)) });
+    config.sampling_with_tools(|_| async {
         let said = CreateMessageResult::new(Role::Assistant, "Paris", "a-model");
         Ok(said.stop_reason("endTurn"))
     });
-    config.answer::<requests::ListRoots, _, _>(|_| async {
-        Ok(ListRootsResult::new([
-            Root::new("file:///work").name("work")
-        ]))
-    });
+    config.tasks();
+    config.roots([Root::new("file:///work").name("work")]);
     config
 }

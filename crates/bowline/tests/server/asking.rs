@@ -6,11 +6,13 @@ use bowline::server::{Context, Server, ToolError, tool};
 use bowline::types::capabilities::{ClientCapabilities, ElicitationCapability, SamplingCapability};
 use bowline::types::common::Role;
 use bowline::types::elicitation::{
-    ElicitFormParams, ElicitResult, ElicitUrlParams, FormSchema, PrimitiveSchema,
+    ElicitFormParams, ElicitResult, ElicitUrlParams, ElicitValue, FormSchema, PrimitiveSchema,
+    StringSchema,
 };
 use bowline::types::method::requests;
 use bowline::types::sampling::{CreateMessageParams, SamplingMessage};
-use bowline::types::{ErrorObject, Revision, Revisions};
+use bowline::types::{ErrorObject, JsonObject, Revision, Revisions};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::support::{call, connected, connected_with, tool as called};
@@ -46,6 +48,44 @@ async fn a_handler_on_a_thread_of_its_own_asks_in_both_eras() {
         .await;
         let words = timeout(LONG, called(&client, "asks", "{}")).await;
         assert_eq!(words.as_deref(), Ok("declined"), "{revision}");
+    }
+}
+
+// proves: SV-4
+#[tokio::test]
+async fn a_question_from_a_task_of_the_handler_is_asked() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (sender, mut ended) = mpsc::channel(4);
+        let asks_elsewhere = move |cx: Context| {
+            let sender = sender.clone();
+            async move {
+                let asked = tokio::spawn(async move {
+                    // By then the handler waits.
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    let asked = asks(cx).await;
+                    sender.send(asked.is_ok()).await.expect("the test listens");
+                    asked
+                });
+                asked.await?
+            }
+        };
+        let server = Server::new("asking", "1")
+            .tool("task", "Asks", asks_elsewhere.clone())
+            .add_tool(tool("thread", asks_elsewhere).blocking());
+        let client = connected_with(server, revision, |config| {
+            config.connection().capabilities(elicitation());
+            config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+        })
+        .await;
+        for name in ["task", "thread"] {
+            let words = timeout(LONG, called(&client, name, "{}")).await;
+            assert_eq!(words.as_deref(), Ok("declined"), "{revision}, {name}");
+            if revision == Revision::V2026_07_28 {
+                // The first time the request has ended, and the task is not left behind.
+                assert_eq!(ended.recv().await, Some(false));
+            }
+            assert_eq!(ended.recv().await, Some(true));
+        }
     }
 }
 
@@ -108,6 +148,20 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
     }
 }
 
+#[tokio::test]
+async fn a_handler_learns_that_it_is_the_client_that_lacks_something() {
+    let server = Server::new("asking", "1").tool("roots", "", |cx: Context| async move {
+        let error = cx.roots("it").await.expect_err("it can't be asked");
+        error.to_string()
+    });
+    let client = connected(server, Revision::LATEST).await;
+    let words = called(&client, "roots", "{}").await;
+    assert_eq!(
+        words,
+        "not supported by the peer: the client doesn't declare roots"
+    );
+}
+
 // proves: SV-4
 #[tokio::test]
 async fn a_client_that_refuses_gets_its_own_words_back() {
@@ -131,4 +185,63 @@ async fn an_error_of_another_client_stays_hidden() {
     });
     let client = connected(server, Revision::LATEST).await;
     assert_eq!(called(&client, "asks", "{}").await, "the tool failed");
+}
+
+// proves: SV-4
+#[tokio::test]
+async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
+    for (content, words) in [
+        (r#"{"age":36}"#, None),
+        (r#"{"age":36,"name":"Ada"}"#, None),
+        (r#"{}"#, Some("the field `age` is missing")),
+        (
+            r#"{"age":"many"}"#,
+            Some("the field `age` must be an integer"),
+        ),
+        (
+            r#"{"age":36,"name":5}"#,
+            Some("the field `name` must be a text"),
+        ),
+    ] {
+        for (revision, is_blocking) in [
+            (Revision::V2025_11_25, false),
+            (Revision::V2026_07_28, false),
+            (Revision::V2026_07_28, true),
+        ] {
+            let asks = tool("asks", |cx: Context| async move {
+                // A form that has a default for it needs no name to be given.
+                let name = PrimitiveSchema::from(StringSchema::new().default("nobody"));
+                let fields = [("age", PrimitiveSchema::integer()), ("name", name)];
+                let required = ["age", "name"].map(str::to_owned);
+                let form = FormSchema::new(fields).required(required);
+                let asked = cx.elicit("who", ElicitFormParams::new("Who?", form)).await;
+                if let Err(error) = &asked {
+                    assert_eq!(error.kind(), bowline::ErrorKind::InvalidResponse);
+                }
+                let content = asked?.content.unwrap_or_default();
+                let Some(ElicitValue::String(name)) = content.get("name") else {
+                    return Err(ToolError::new("there is no name"));
+                };
+                Ok(format!("{} fields, {name}", content.len()))
+            });
+            let asks = if is_blocking { asks.blocking() } else { asks };
+            let server = Server::new("asking", "1").add_tool(asks);
+            let client = connected_with(server, revision, |config| {
+                config.connection().capabilities(elicitation());
+                let answer = format!(r#"{{"action":"accept","content":{content}}}"#);
+                config.answer_raw("elicitation/create", move |_| {
+                    let answer = JsonObject::parse(&answer).expect("an object");
+                    async move { Ok(answer.into()) }
+                });
+            })
+            .await;
+            let heard = called(&client, "asks", "{}").await;
+            let expected = match words {
+                None if content.contains("Ada") => "2 fields, Ada".to_owned(),
+                None => "2 fields, nobody".to_owned(),
+                Some(words) => format!("the form is not filled in as it should be: {words}"),
+            };
+            assert_eq!(heard, expected, "{revision}, {content}");
+        }
+    }
 }

@@ -2,12 +2,15 @@
 
 use bowline::ErrorKind;
 use bowline::server::{Context, Json, Server, State, ToolError, template, tool};
+use bowline::types::common::{Icon, Implementation};
 use bowline::types::elicitation::{ElicitFormParams, FormSchema, PrimitiveSchema};
 use bowline::types::method::requests;
 use bowline::types::{Revision, Revisions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::lines::Lines;
 use super::support::{call, connected, connected_with, tool as called};
 
 #[derive(Deserialize, JsonSchema)]
@@ -207,11 +210,194 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     let server = Server::new("wrong", "1").tool("number", "", |_: i64| async {});
     let error = server.build().expect_err("no object");
     assert!(
-        error.to_string().contains("tool number: the schema"),
+        error
+            .to_string()
+            .contains("tool number: its arguments are no object"),
         "{error}"
     );
     let server = Server::new("wrong", "1").template("{a}{b}", "x", || async { "" });
     assert!(server.build().is_err());
+    let server = Server::new("wrong", "1").prompt("p", "", |_: Lists| async { "" });
+    let words = server.build().expect_err("no text").to_string();
+    assert!(words.contains("prompt p: names is an array"), "{words}");
+    let server = Server::new("wrong", "1").template("r:{names}", "r", |_: Lists| async { "" });
+    let words = server.build().expect_err("no text").to_string();
+    assert!(words.contains("r:{names}: names is an array"), "{words}");
+    let server = Server::new("wrong", "1").template("r:{other}", "r", |_: Name| async { "" });
+    let words = server.build().expect_err("no name").to_string();
+    assert!(words.contains("needs \"name\""), "{words}");
+}
+
+#[tokio::test]
+async fn two_of_one_name_are_refused_when_it_is_built_and_replaced_when_it_runs() {
+    let server = || Server::new("twice", "1").tool("same", "", || async { "first" });
+    for (twice, words) in [
+        (
+            server().tool("same", "", || async { "second" }),
+            "tool same",
+        ),
+        (
+            server()
+                .resource("r:", "a", || async { "" })
+                .resource("r:", "b", || async { "" }),
+            "resource r:",
+        ),
+        (
+            server()
+                .template("r:{x}", "a", || async { "" })
+                .template("r:{x}", "b", || async { "" }),
+            "template r:{x}",
+        ),
+        (
+            server()
+                .prompt("p", "", || async { "" })
+                .prompt("p", "", || async { "" }),
+            "prompt p",
+        ),
+    ] {
+        let error = twice.build().expect_err(words);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let server = server();
+    let registry = server.registry();
+    let client = connected(server, Revision::LATEST).await;
+    registry.add_tool(tool("same", || async { "second" }));
+    assert_eq!(called(&client, "same", "{}").await, "second");
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+struct Lists {
+    names: Vec<String>,
+}
+
+// proves: SV-1, ER-4
+#[tokio::test]
+async fn any_error_can_be_returned_and_only_words_are_told() {
+    type Boxed = Box<dyn std::error::Error + Send + Sync>;
+    let server = Server::new("errors", "1")
+        .tool("string", "", || async { Err::<(), _>("no".to_owned()) })
+        .tool("str", "", || async { Err::<(), _>("no") })
+        .tool("question_mark", "", || async {
+            let one = None::<u8>.ok_or("no")?;
+            Ok::<_, ToolError>(one)
+        })
+        .tool("error", "", || async {
+            Err::<(), _>(std::io::Error::other("secret"))
+        })
+        .tool("boxed", "", || async { Err::<(), Boxed>("secret".into()) })
+        .resource("r:", "r", || async { Err::<String, _>("no") })
+        .prompt("p", "", || async { Err::<String, _>("no".to_owned()) });
+    let client = connected(server, Revision::V2025_11_25).await;
+    for (name, words) in [
+        ("string", "no"),
+        ("str", "no"),
+        ("question_mark", "no"),
+        ("error", "the tool failed"),
+        ("boxed", "the tool failed"),
+    ] {
+        assert_eq!(called(&client, name, "{}").await, words, "{name}");
+    }
+    for (method, params) in [
+        ("resources/read", r#"{"uri":"r:"}"#),
+        ("prompts/get", r#"{"name":"p"}"#),
+    ] {
+        let error = client.call(method, params).await.expect_err("an error");
+        let words = error.server_error().map(|error| error.message.as_str());
+        assert_eq!(words, Some("no"), "{method}");
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "lowercase")]
+enum Operation {
+    Add { a: i64 },
+    Negate { b: i64 },
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum Tagged {
+    Add { a: i64 },
+}
+
+// proves: SV-1
+#[tokio::test]
+async fn enums_and_values_can_be_arguments() {
+    let server = Server::new("any", "1")
+        .tool("operation", "", |it: Operation| async move {
+            match it {
+                Operation::Add { a } => a + 1,
+                Operation::Negate { b } => -b,
+            }
+        })
+        .tool("tagged", "", |Tagged::Add { a }: Tagged| async move { a })
+        .tool("value", "", |it: serde_json::Value| async move {
+            it.to_string()
+        })
+        .tool(
+            "map",
+            "",
+            |it: serde_json::Map<String, serde_json::Value>| async move { it.len() },
+        )
+        .tool("option", "", |it: Option<Add>| async move {
+            it.map_or(0, |add| add.a + add.b)
+        });
+    let client = connected(server, Revision::V2025_11_25).await;
+    let listed = call(&client, "tools/list", "{}").await;
+    for tool in listed["tools"].as_array().expect("a list") {
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+    }
+    assert!(listed["tools"][0]["inputSchema"]["oneOf"].is_array());
+    for (name, arguments, expected) in [
+        ("operation", r#"{"op":"add","a":1}"#, "2"),
+        ("operation", r#"{"op":"negate","b":1}"#, "-1"),
+        ("tagged", r#"{"Add":{"a":1}}"#, "1"),
+        ("value", r#"{"x":[1]}"#, r#"{"x":[1]}"#),
+        ("map", r#"{"x":1,"y":2}"#, "2"),
+        ("option", r#"{"a":1,"b":2}"#, "3"),
+    ] {
+        assert_eq!(called(&client, name, arguments).await, expected, "{name}");
+    }
+    let words = called(&client, "operation", r#"{"op":"divide"}"#).await;
+    assert!(words.contains("unknown variant `divide`"), "{words}");
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Range {
+    first: u32,
+    is_long: Option<bool>,
+}
+
+// proves: SV-1
+#[tokio::test]
+async fn prompts_and_templates_have_numbers_and_truth_values() {
+    let told = |it: Range| async move { format!("{} {:?}", it.first, it.is_long) };
+    let server =
+        Server::new("texts", "1")
+            .prompt("p", "", told)
+            .template("r:{first}{?is_long}", "r", told);
+    let client = connected(server, Revision::V2025_11_25).await;
+    let got = r#"{"name":"p","arguments":{"first":"3","is_long":"true"}}"#;
+    let got = call(&client, "prompts/get", got).await;
+    assert_eq!(got["messages"][0]["content"]["text"], "3 Some(true)");
+    let read = call(&client, "resources/read", r#"{"uri":"r:7"}"#).await;
+    assert_eq!(read["contents"][0]["text"], "7 None");
+    for (method, wrong, words) in [
+        (
+            "prompts/get",
+            r#"{"name":"p","arguments":{"first":"x"}}"#,
+            "arguments are wrong: first: ",
+        ),
+        (
+            "resources/read",
+            r#"{"uri":"r:x"}"#,
+            "the URI is wrong: first: ",
+        ),
+    ] {
+        let error = client.call(method, wrong).await.expect_err("no number");
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains("expected u32"), "{error}");
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -257,4 +443,80 @@ async fn schemas_say_what_json_schema_knows_and_what_is_written() {
             "required": ["written"],
         })
     );
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_no_method() {
+    for revision in Revisions::ALL.iter() {
+        let client = connected(Server::new("empty", "1"), revision).await;
+        for (method, params) in [
+            ("tools/list", "{}"),
+            ("tools/call", r#"{"name":"t"}"#),
+            ("resources/list", "{}"),
+            ("resources/templates/list", "{}"),
+            ("resources/read", r#"{"uri":"r:"}"#),
+            ("prompts/list", "{}"),
+            ("prompts/get", "{}"),
+            ("completion/complete", "{}"),
+        ] {
+            let error = client.call(method, params).await.expect_err(method);
+            let code = error.server_error().map(|error| error.code);
+            assert_eq!(code, Some(-32601), "{method}: {error}");
+        }
+    }
+}
+
+// proves: PV-3
+#[tokio::test]
+async fn only_who_discovers_a_server_is_told_everything_of_it() {
+    let icon = Icon::new("data:image/png;base64,AAAA");
+    let info = Implementation::new("test", "1.0.0")
+        .title("Test")
+        .icons([icon]);
+    let server = Server::with_info(info).tool("nothing", "Does nothing", || async {});
+    let client = connected(server, Revision::V2026_07_28).await;
+    let key = "io.modelcontextprotocol/serverInfo";
+    let discovered = call(&client, "server/discover", "{}").await;
+    assert_eq!(
+        discovered["_meta"][key]["icons"][0]["src"],
+        "data:image/png;base64,AAAA"
+    );
+    let called = call(&client, "tools/call", r#"{"name":"nothing"}"#).await;
+    let short = json!({"name": "test", "version": "1.0.0", "title": "Test"});
+    assert_eq!(called["_meta"][key], short);
+}
+
+// PG-5.
+#[tokio::test]
+async fn a_cursor_is_good_for_its_own_list() {
+    let mut server = Server::new("pages", "1").page_size(1);
+    for name in ["a", "b", "c"] {
+        server = server
+            .tool(name, "", || async {})
+            .prompt(name, "", || async { "" })
+            .resource(format!("r:{name}"), name, || async { "" })
+            .template(format!("{name}:{{x}}"), name, || async { "" });
+    }
+    let server = server.build().expect("it can be served");
+    let lists = [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ];
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut client = Lines::open(&server);
+        client.begin(revision).await;
+        for of in lists {
+            let first = client.ask(of, "{}").await;
+            let cursor = json!({"cursor": first["result"]["nextCursor"]}).to_string();
+            for list in lists {
+                let answer = client.ask(list, &cursor).await;
+                match list == of {
+                    true => assert!(answer["result"].is_object(), "{list}: {answer}"),
+                    false => assert_eq!(answer["error"]["code"], -32602, "{list}: {answer}"),
+                }
+            }
+        }
+    }
 }

@@ -13,9 +13,11 @@ use bowline::types::roots::{ListRootsResult, Root};
 use bowline::types::sampling::{CreateMessageParams, CreateMessageResult, SamplingMessage};
 use bowline::types::{Json, Revision};
 use bowline::{Client, ErrorKind};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::raw::{Raw, cancelled, request, stateless};
 use super::support::{call, connected, connected_with, tool as called};
 
 const OLD: Revision = Revision::V2025_11_25;
@@ -31,16 +33,18 @@ async fn code_of(answer: Answer) -> Option<i64> {
     error.server_error().map(|error| error.code)
 }
 
-// proves: F-HD-01, F-HD-02
-#[tokio::test]
-async fn a_panic_is_an_answer_and_hurts_nobody_else() {
-    struct Bad;
-    impl Drop for Bad {
-        fn drop(&mut self) {
-            panic!("in drop");
-        }
+struct Bad;
+
+impl Drop for Bad {
+    fn drop(&mut self) {
+        panic!("in drop");
     }
-    let server = Server::new("panics", "1")
+}
+
+/// Whatever is run panics, and what it hears is counted.
+fn panicking(heard: &Arc<AtomicUsize>) -> Server {
+    let heard = Arc::clone(heard);
+    Server::new("panics", "1")
         .tool("before", "", || async {
             panic!("before");
             #[allow(unreachable_code)]
@@ -68,9 +72,24 @@ async fn a_panic_is_an_answer_and_hurts_nobody_else() {
             #[allow(unreachable_code)]
             Vec::<String>::new()
         })
-        .on_notification(|_, _| panic!("notified"));
+        .on_notification(move |_, _| {
+            heard.fetch_add(1, Ordering::SeqCst);
+            panic!("notified");
+        })
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Name {
+    #[allow(dead_code, reason = "it is only asked for")]
+    name: String,
+}
+
+// proves: F-HD-01, F-HD-02
+#[tokio::test]
+async fn a_panic_is_an_answer_and_hurts_nobody_else() {
     for revision in [OLD, NEW] {
-        let client = connected(clone_of(&server), revision).await;
+        let heard = Arc::default();
+        let client = connected(panicking(&heard), revision).await;
         for name in ["before", "after", "dropping"] {
             assert_eq!(code_of(send(&client, name)).await, Some(-32603), "{name}");
         }
@@ -80,19 +99,13 @@ async fn a_panic_is_an_answer_and_hurts_nobody_else() {
             r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"name","value":""}}"#;
         let completed = client.call("completion/complete", typed).send();
         assert_eq!(code_of(completed).await, Some(-32603));
+        if revision == OLD {
+            let told = client.notify("notifications/roots/list_changed", ());
+            told.expect("it is told");
+        }
         assert_eq!(called(&client, "fine", "{}").await, "fine");
+        assert_eq!(heard.load(Ordering::SeqCst), usize::from(revision == OLD));
     }
-}
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Name {
-    #[allow(dead_code, reason = "it is only asked for")]
-    name: String,
-}
-
-/// A server can't be cloned, but what it has can be shared.
-fn clone_of(server: &Server) -> Server {
-    Server::sharing("panics", "1", &server.registry())
 }
 
 // proves: F-HD-04
@@ -116,6 +129,22 @@ async fn a_result_that_can_not_be_serialized_is_an_error() {
     });
     let client = connected(server, NEW).await;
     assert_eq!(code_of(send(&client, "odd")).await, Some(-32603));
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Measure {
+    area: f64,
+}
+
+// proves: F-HD-05
+#[tokio::test]
+async fn a_result_that_is_not_finite_is_an_error() {
+    let server = Server::new("odd", "1").tool("measure", "", || async {
+        let area = f64::NAN;
+        bowline::server::Json(Measure { area })
+    });
+    let client = connected(server, OLD).await;
+    assert_eq!(code_of(send(&client, "measure")).await, Some(-32603));
 }
 
 #[derive(serde::Serialize)]
@@ -199,6 +228,27 @@ async fn a_cancelled_handler_may_tidy_up_and_is_then_dropped() {
     assert_eq!(tidied.load(Ordering::SeqCst), 2);
 }
 
+// proves: F-CA-12
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_begins_is_not_run() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let of_tool = Arc::clone(&ran);
+    let server = Server::new("pays", "1").tool("pay", "", move || {
+        of_tool.fetch_add(1, Ordering::SeqCst);
+        async { "paid" }
+    });
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    // They are read together.
+    let pay = request(1, "tools/call", json!({"name": "pay"}));
+    client.say(&[pay, cancelled(1)].join("\n")).await;
+    client.ask(2, "ping", json!({})).await;
+    assert_eq!(ran.load(Ordering::SeqCst), 0);
+    // Its place is free, and its id.
+    client.call(1, "pay").await;
+    assert!(client.answer(1).await["result"].is_object());
+}
+
 // proves: F-TO-10
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_takes_too_long_is_answered_for() {
@@ -209,6 +259,23 @@ async fn a_handler_that_takes_too_long_is_answered_for() {
     let started = Instant::now();
     assert!(code_of(send(&client, "hang")).await.is_some());
     assert!(started.elapsed() < Duration::from_secs(6));
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_handler_timeout_does_not_end_subscriptions() {
+    let server = Server::new("slow", "1")
+        .handler_timeout(Some(Duration::from_secs(5)))
+        .with_tools();
+    let registry = server.registry();
+    let mut client = Raw::new(server);
+    let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
+    client.send(1, "subscriptions/listen", wanted).await;
+    client.hear().await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    registry.add_tool(tool("new", || async {}));
+    let told = client.hear().await;
+    assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
 }
 
 // proves: SV-6, MO-4, F-CA-11
@@ -386,4 +453,27 @@ async fn a_blocking_tool_has_a_thread_of_its_own() {
     assert_eq!(code_of(send(&client, "panic")).await, Some(-32603));
     sender.send(()).expect("it waits");
     answer.await.expect("it goes on");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Counts {
+    #[allow(dead_code, reason = "it is only asked for")]
+    counts: std::collections::BTreeMap<String, u64>,
+}
+
+// proves: SV-5
+#[tokio::test]
+async fn wrong_arguments_are_not_told_in_full() {
+    let server = Server::new("wrong", "1").tool("it", "", |_: Counts| async {});
+    let client = connected(server, OLD).await;
+    let long = "é".repeat(1 << 20);
+    for arguments in [
+        format!(r#"{{"counts":{{"one":"{long}"}}}}"#),
+        format!(r#"{{"counts":{{"{long}":"two"}}}}"#),
+    ] {
+        let words = called(&client, "it", &arguments).await;
+        assert!(words.len() < 2000, "{} bytes", words.len());
+        assert!(words.contains("counts."), "{words}");
+        assert!(words.contains("expected u64"), "{words}");
+    }
 }

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
-use bowline::server::{Context, Extension, Handler, Request, Server, ToolCall, tool};
-use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
+use bowline::server::{Context, Extension, Handler, Request, Server, ToolCall, template, tool};
+use bowline::types::capabilities::{
+    PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
+};
+use bowline::types::logging::LoggingLevel;
 use bowline::types::pagination::PaginatedParams;
 use bowline::types::tools::{CallToolParams, CallToolResult, ListToolsResult, Tool};
-use bowline::types::{ErrorObject, InputSchema, Revisions};
+use bowline::types::{ErrorObject, InputSchema, JsonObject, Revision, Revisions};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::lines::Lines;
 use super::support::{call, connected, tool as called};
 
 struct Proxy;
@@ -57,6 +62,104 @@ async fn a_handler_answers_what_it_has_and_nothing_else() {
         let capabilities = client.capabilities().expect("it said");
         assert!(capabilities.tools.is_some() && capabilities.prompts.is_none());
     }
+}
+
+/// A server whose list changes with each call, and which logs.
+struct Growing(AtomicUsize);
+
+impl Handler for Growing {
+    fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::new()
+            .tools(ToolsCapability::new().list_changed(true))
+            .prompts(PromptsCapability::new().list_changed(true))
+            .resources(
+                ResourcesCapability::new()
+                    .list_changed(true)
+                    .subscribe(true),
+            );
+        capabilities.logging = Some(JsonObject::new());
+        capabilities
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolParams,
+        context: Context,
+    ) -> Result<CallToolResult, ErrorObject> {
+        let count = self.0.fetch_add(1, Ordering::Relaxed);
+        let registry = context.registry();
+        registry.tools_changed();
+        registry.prompts_changed();
+        registry.resources_changed();
+        registry.resource_updated("r:");
+        let was_sent = context.log(LoggingLevel::Error, "it grows");
+        Ok(CallToolResult::text(format!("{count} {was_sent}")))
+    }
+}
+
+// proves: SV-1, SV-3
+#[tokio::test]
+async fn a_handler_logs_and_tells_of_changes() {
+    let server = Server::with_handler("growing", "1", Growing(AtomicUsize::new(0)));
+    let mut client = Lines::open(&server.build().expect("it can be served"));
+    let introduced = client.begin(Revision::V2025_11_25).await;
+    assert!(introduced["result"]["capabilities"]["logging"].is_object());
+    let watched = client.ask("resources/subscribe", r#"{"uri":"r:"}"#).await;
+    assert!(watched["result"].is_object(), "{watched}");
+    let call = client.send("tools/call", r#"{"name":"any"}"#).await;
+    let mut heard = Vec::new();
+    for _ in 0..6 {
+        let message = client.hear().await;
+        match message["method"].as_str() {
+            Some(method) => heard.push(method.to_owned()),
+            None => {
+                assert_eq!(message["id"], call);
+                assert_eq!(message["result"]["content"][0]["text"], "0 true");
+            }
+        }
+    }
+    heard.sort_unstable();
+    let expected = [
+        "notifications/message",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/tools/list_changed",
+    ];
+    assert_eq!(heard, expected);
+}
+
+// proves: SV-3
+#[tokio::test]
+async fn templates_and_completions_come_and_go_while_it_runs() {
+    let server = Server::new("changing", "1")
+        .with_resources()
+        .resource("c:", "c", || async { "" })
+        .completion("c:{x}", "x", || async { vec!["first"] })
+        .template("c:{x}", "c", |x: Variable| async move { x.x });
+    let registry = server.registry();
+    let client = connected(server, Revision::LATEST).await;
+    let read = || client.call("resources/read", r#"{"uri":"n:7"}"#);
+    let typed =
+        r#"{"ref":{"type":"ref/resource","uri":"n:{x}"},"argument":{"name":"x","value":""}}"#;
+    read().await.expect_err("there is none");
+    registry.add_template(template("n:{x}", "n", |x: Variable| async move { x.x }));
+    registry.add_completion("n:{x}", "x", || async { vec!["7"] });
+    assert!(read().await.expect("it is there").as_str().contains("7"));
+    let completed = call(&client, "completion/complete", typed).await;
+    assert_eq!(completed["completion"]["values"][0], "7");
+    assert!(registry.remove_completion("n:{x}", "x"));
+    assert!(!registry.remove_completion("n:{x}", "x"));
+    let completed = call(&client, "completion/complete", typed).await;
+    assert_eq!(completed["completion"]["values"], serde_json::json!([]));
+    assert!(registry.remove_template("n:{x}"));
+    assert!(!registry.remove_template("n:{x}"));
+    read().await.expect_err("it is gone");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Variable {
+    x: String,
 }
 
 /// Counts, says who calls, and refuses one method.
@@ -135,12 +238,156 @@ async fn layers_see_requests_and_calls_and_tell_handlers_who_asks() {
         |Extension(principal): Extension<Principal>| async move { principal.0 },
     );
     let server = Server::new("guarded", "1")
-        .add_tool(who.layer(&guard))
+        .add_tool(who.layer(guard.clone()))
         .layer(guard);
-    let client = connected(server, bowline::types::Revision::LATEST).await;
+    let client = connected(server, Revision::LATEST).await;
     let before = count.load(Ordering::Relaxed);
     assert_eq!(called(&client, "who", "{}").await, "alice");
     assert_eq!(count.load(Ordering::Relaxed) - before, 101);
     let error = client.call("tools/list", ()).await.expect_err("refused");
     assert_eq!(error.server_error().map(|error| error.code), Some(-1));
+}
+
+/// Calls another tool than the one that is asked for, and gives up on slow ones, with an error
+/// as those of tower are.
+#[derive(Clone)]
+struct Impatient<S = ()>(S);
+
+impl<S> Layer<S> for Impatient {
+    type Service = Impatient<S>;
+
+    fn layer(&self, inner: S) -> Impatient<S> {
+        Impatient(inner)
+    }
+}
+
+impl<R, S> Service<R> for Impatient<S>
+where
+    R: Redirect,
+    S: Service<R, Error = ErrorObject>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<S::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, mut request: R) -> Self::Future {
+        request.redirect();
+        let called = tokio::time::timeout(Duration::from_secs(5), self.0.call(request));
+        Box::pin(async move { Ok(called.await??) })
+    }
+}
+
+trait Redirect {
+    fn redirect(&mut self);
+}
+
+impl Redirect for Request {
+    fn redirect(&mut self) {
+        let params = self.params().replace("alias", "fine");
+        self.set_params(JsonObject::parse(&params).expect("an object"));
+    }
+}
+
+impl Redirect for ToolCall {
+    fn redirect(&mut self) {}
+}
+
+// proves: MO-2
+#[tokio::test(start_paused = true)]
+async fn a_layer_changes_requests_and_fails_in_its_own_way() {
+    let hang = || tool("hang", std::future::pending::<()>);
+    let around_server = Server::new("layered", "1")
+        .add_tool(hang())
+        .tool("fine", "", || async { "fine" })
+        .layer(Impatient(()));
+    let around_tool = Server::new("layered", "1")
+        .add_tool(hang().layer(Impatient(())))
+        .tool("alias", "", || async { "fine" });
+    for server in [around_server, around_tool] {
+        let client = connected(server, Revision::LATEST).await;
+        assert_eq!(called(&client, "alias", "{}").await, "fine");
+        let hanging = client.call("tools/call", r#"{"name":"hang","arguments":{}}"#);
+        let error = hanging.await.expect_err("it is given up");
+        let told = error.server_error().expect("an error of the server");
+        assert_eq!(
+            (told.code, &*told.message),
+            (-32603, "the request was not served")
+        );
+        // An error of the protocol goes through as it is.
+        let error = client.call("prompts/list", ()).await.expect_err("none");
+        assert_eq!(error.server_error().map(|error| error.code), Some(-32601));
+    }
+}
+
+/// Lets nobody in.
+#[derive(Clone)]
+struct Closed<S = ()>(S);
+
+impl<S> Layer<S> for Closed {
+    type Service = Closed<S>;
+
+    fn layer(&self, inner: S) -> Closed<S> {
+        Closed(inner)
+    }
+}
+
+impl<S: Service<Request, Error = ErrorObject>> Service<Request> for Closed<S> {
+    type Response = S::Response;
+    type Error = ErrorObject;
+    type Future = std::future::Ready<Result<S::Response, ErrorObject>>;
+
+    fn poll_ready(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        std::future::ready(Err(ErrorObject::new(-1, "closed")))
+    }
+}
+
+// proves: MO-2
+#[tokio::test]
+async fn a_layer_that_lets_nobody_in_is_not_passed_by() {
+    let server = || {
+        Server::new("closed", "1")
+            .tool("t", "", || async { "t" })
+            .resource("r:", "r", || async { "r" })
+            .prompt("p", "", || async { "p" })
+            .layer(Closed(()))
+    };
+    let both = [
+        ("tools/list", "{}"),
+        ("tools/call", r#"{"name":"t"}"#),
+        ("resources/list", "{}"),
+        ("resources/templates/list", "{}"),
+        ("resources/read", r#"{"uri":"r:"}"#),
+        ("prompts/list", "{}"),
+        ("prompts/get", r#"{"name":"p"}"#),
+        ("completion/complete", "{}"),
+    ];
+    let old = [
+        ("logging/setLevel", r#"{"level":"info"}"#),
+        ("resources/subscribe", r#"{"uri":"r:"}"#),
+        ("resources/unsubscribe", r#"{"uri":"r:"}"#),
+    ];
+    let new = [
+        ("server/discover", "{}"),
+        (
+            "subscriptions/listen",
+            r#"{"notifications":{"toolsListChanged":true}}"#,
+        ),
+    ];
+    for (revision, own) in [(Revision::V2025_11_25, &old[..]), (Revision::LATEST, &new)] {
+        let mut client = Lines::open(&server().build().expect("it can be served"));
+        client.begin(revision).await;
+        for (method, params) in both.iter().chain(own) {
+            let answer = client.ask(method, params).await;
+            assert_eq!(answer["error"]["code"], -1, "{method}: {answer}");
+        }
+    }
 }

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::server::{Listener, Running, Server};
+use bowline::server::{Context, Listener, Running, Server};
 use bowline::transport::{Stream, Tcp, UnixSocket};
 use bowline::types::common::Implementation;
-use bowline::{Backoff, Client, ClientConfig, ErrorKind, State};
-use tokio::net::{TcpListener, UnixListener};
+use bowline::{Backoff, Client, ClientConfig, State};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::time::timeout;
 
+use super::raw::{Raw, request, stateless};
 use super::support::tool as called;
 
 fn server() -> Server {
@@ -86,10 +90,126 @@ async fn a_server_that_is_shut_down_finishes_what_it_can() {
     let slow = slow.await.expect("it is finished");
     assert!(slow.as_str().contains("slow"));
     let error = hang.await.expect_err("it is not");
-    assert_eq!(error.kind(), ErrorKind::TransportDown, "{error}");
+    let code = error.server_error().map(|error| error.code);
+    assert_eq!(code, Some(-32603), "{error}");
     listening.await.expect("no panic").expect("it ends");
     let again = TcpListener::bind(&address).await;
     drop(again.expect("the port is free"));
+}
+
+/// A server of a tool that takes a while to tidy up, and whether it has.
+fn tidy() -> (Running, Arc<AtomicUsize>) {
+    let tidied = Arc::new(AtomicUsize::new(0));
+    let of_tool = Arc::clone(&tidied);
+    let server = server().tool("tidy", "", move |cx: Context| {
+        let tidied = Arc::clone(&of_tool);
+        async move {
+            cx.cancelled().await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            tidied.fetch_add(1, Ordering::SeqCst);
+            "tidied up"
+        }
+    });
+    (server.build().expect("it can be served"), tidied)
+}
+
+// proves: SV-7, F-SD-04
+#[tokio::test(start_paused = true)]
+async fn a_handler_learns_of_a_shutdown_in_time_to_answer() {
+    let (running, _) = tidy();
+    let mut client = Raw::of(&running);
+    client.initialize().await;
+    client.call(1, "tidy").await;
+    client.ask(2, "ping", json!({})).await;
+    let started = tokio::time::Instant::now();
+    running.shut_down();
+    let answer = client.answer(1).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "tidied up");
+    let took = started.elapsed();
+    let expected = Duration::from_millis(4900)..Duration::from_secs(5);
+    assert!(expected.contains(&took), "{took:?}");
+    assert!(client.hear().await.is_null(), "it has ended");
+}
+
+// proves: SV-7
+#[tokio::test(start_paused = true)]
+async fn a_client_that_left_hears_what_it_asked_for_and_not_what_its_leaving_ended() {
+    let (running, tidied) = tidy();
+    let mut client = Raw::of(&running);
+    client.initialize().await;
+    for (id, tool) in [(1, "tidy"), (2, "hang"), (3, "slow")] {
+        client.call(id, tool).await;
+    }
+    client.leave().await;
+    let heard = client.hear().await;
+    assert_eq!(heard["id"], 3);
+    assert!(client.hear().await.is_null(), "and no more");
+    assert_eq!(tidied.load(Ordering::SeqCst), 1);
+}
+
+// proves: F-HD-15, F-SD-04
+#[tokio::test(start_paused = true)]
+async fn whoever_serves_waits_for_handlers_that_tidy_up() {
+    for ends_itself in [true, false] {
+        let (running, tidied) = tidy();
+        let (mut ours, theirs) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(theirs);
+        let serving = tokio::spawn(running.serve_stream(Stream::new(reader, writer)));
+        for (id, name) in [(1, "tidy"), (2, "hang")] {
+            let call = request(id, "tools/call", stateless(json!({"name": name})));
+            let written = ours.write_all((call + "\n").as_bytes()).await;
+            written.expect("it reads");
+        }
+        // Time passes when both wait.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let started = tokio::time::Instant::now();
+        match ends_itself {
+            true => running.close(),
+            false => drop(ours),
+        }
+        serving.await.expect("no panic").expect("it ends");
+        assert_eq!(tidied.load(Ordering::SeqCst), 1);
+        let took = started.elapsed();
+        // Handlers have a tenth of a second to tidy up, and after a client that left by itself
+        // five seconds before to answer it.
+        let most = if ends_itself { 151 } else { 5051 };
+        assert!(took < Duration::from_millis(most), "{took:?}");
+    }
+}
+
+// proves: SV-7
+#[tokio::test(start_paused = true)]
+async fn a_client_that_comes_while_the_server_ends_is_not_served() {
+    for end in [Running::shut_down, Running::close] {
+        let running = server().build().expect("it can be served");
+        end(&running);
+        // As a listener does with a client that it accepted a moment before.
+        let (_ours, theirs) = tokio::io::duplex(1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let served = running.serve_stream(Stream::new(reader, writer));
+        let served = timeout(Duration::from_secs(60), served).await;
+        served.expect("it ends").expect("without an error");
+    }
+}
+
+// proves: SV-7
+#[tokio::test]
+async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
+    let one = server();
+    let two = Server::sharing("two", "1", &one.registry());
+    let registry = one.registry();
+    let (one, two) = (one.build().expect("fine"), two.build().expect("fine"));
+    let (mut first, mut second) = (Raw::of(&one), Raw::of(&two));
+    first.initialize().await;
+    second.initialize().await;
+    one.shut_down();
+    assert!(first.hear().await.is_null(), "it has ended");
+    // It is served, and told of what both share.
+    second.call(1, "fine").await;
+    assert!(second.answer(1).await["result"].is_object());
+    registry.remove_tool("fine");
+    let told = second.hear().await;
+    assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
 /// Out of descriptors at first.
@@ -122,6 +242,45 @@ async fn a_listener_without_descriptors_waits_and_goes_on() {
     assert!((4..=6).contains(&tries), "it doesn't spin: {tries}");
     running.close();
     listening.await.expect("no panic").expect("it ends");
+}
+
+/// Something of a client that never says `initialize`. Whether it loses its place.
+async fn is_closed_after(said: &str) -> bool {
+    let running = server().max_sessions(1).build().expect("it can be served");
+    let (address, listening) = tcp(&running).await;
+    let mut silent = TcpStream::connect(&address).await.expect("it listens");
+    silent.write_all(said.as_bytes()).await.expect("it reads");
+    let mut heard = Vec::new();
+    let hour = Duration::from_secs(3600);
+    let closed = timeout(hour, silent.read_to_end(&mut heard)).await;
+    running.close();
+    listening.await.expect("no panic").expect("it ends");
+    closed.is_ok()
+}
+
+// proves: SV-2, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_nothing_loses_its_place() {
+    assert!(is_closed_after("").await);
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    assert!(is_closed_after(ping).await);
+}
+
+// proves: SV-6
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_half_of_something_loses_its_place() {
+    let discover = request(1, "server/discover", stateless(json!({})));
+    // It needs no handshake, so that time alone would not end it.
+    assert!(!is_closed_after(&format!("{discover}\n")).await);
+    assert!(is_closed_after(&format!("{discover}\n{{\"jsonrpc\":")).await);
+}
+
+// proves: SV-2
+#[tokio::test(start_paused = true)]
+async fn a_client_that_owns_the_stream_may_be_silent() {
+    let mut client = Raw::new(server());
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    client.initialize().await;
 }
 
 // proves: SV-6

@@ -16,32 +16,33 @@ use super::Core;
 /// How often a client is told of changes at most.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Resources whose changes wait to be told. Of more the client is told that the list
-/// changed, which says less and costs nothing.
+/// Resources whose changes wait to be told before it is looked which of them are still
+/// wanted. What a client watches at a time is bounded, but not how often it changes that.
 const RESOURCES: usize = 1000;
 
 /// What has changed.
 #[derive(Debug, Default)]
-pub(in super::super) struct Changes {
+pub(super) struct Changes {
     tools: bool,
     prompts: bool,
     resources: bool,
     updated: BTreeSet<String>,
+    /// How many there may be before it is looked which of them are still wanted.
+    look_at: usize,
     /// Nothing is told before.
     not_before: Option<Instant>,
 }
 
 impl Changes {
-    /// Something has changed.
-    pub(in super::super) fn note(&mut self, change: Change<'_>) {
+    fn note(&mut self, change: Change<'_>) {
         match change {
             Change::Tools => self.tools = true,
             Change::Prompts => self.prompts = true,
             Change::Resources => self.resources = true,
-            Change::Resource(uri) if self.updated.len() < RESOURCES => {
+            Change::Resource(uri) => {
                 self.updated.insert(uri.to_owned());
             }
-            _ => self.resources = true,
+            other => tracing::error!(?other, "a change that can't be told"),
         }
     }
 
@@ -59,6 +60,30 @@ impl Changes {
 }
 
 impl Core {
+    /// Whether the client wants to know of a change.
+    pub(super) fn wants(&self, change: Change<'_>) -> bool {
+        self.is_told_by_itself(change) || self.listens.wants(change)
+    }
+
+    /// Something has changed that the client wants to know.
+    pub(super) fn note(&mut self, change: Change<'_>) {
+        if self.changes.updated.len() >= self.changes.look_at.max(RESOURCES) {
+            let mut updated = std::mem::take(&mut self.changes.updated);
+            updated.retain(|uri| self.wants(Change::Resource(uri)));
+            self.changes.look_at = 2 * updated.len();
+            self.changes.updated = updated;
+        }
+        self.changes.note(change);
+    }
+
+    /// Whether the client is told of a change without a subscription of the stateless era.
+    fn is_told_by_itself(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::Resource(uri) => self.session.watches(uri),
+            _ => self.session.declares(change),
+        }
+    }
+
     /// Tells the client what has changed, if it is time. Whether something was told.
     pub(super) fn tell_changes(&mut self, now: Instant) -> bool {
         if self.changes.due().is_none_or(|due| due > now) {
@@ -84,12 +109,12 @@ impl Core {
 
     fn tell_change(&mut self, change: Change<'_>) {
         let method = change.method().as_str();
-        let (body, is_wanted) = match change {
-            Change::Resource(uri) => (uri_member(uri), self.session.watches(uri)),
-            _ => (Bytes::new(), self.session.declares(change)),
-        };
         let mut is_kept = false;
-        if is_wanted {
+        if self.is_told_by_itself(change) {
+            let body = match change {
+                Change::Resource(uri) => uri_member(uri),
+                _ => Bytes::new(),
+            };
             is_kept |= self.session.notify(None, method, body).is_err();
         }
         for (request, body) in self.listens.told(change) {

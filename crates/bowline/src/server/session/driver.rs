@@ -1,24 +1,28 @@
 //! The task that serves one client on one stream.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use bowline_proto::server::{RequestContext, SessionEvent, SessionPhase};
+use bowline_proto::server::{ListenError, SessionEvent, SessionPhase};
 use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
+use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
 use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
-use bowline_types::{ErrorObject, Method, Revision, Wire};
+use bowline_types::{ErrorObject, Method, Revision};
 
-use super::handling::Handling;
-use super::{Core, Shared};
+use super::telling::Told;
+use super::{Core, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
 use crate::server::context::Context;
-use crate::server::service::{INVALID_PARAMS, Request};
+use crate::server::following::Subscribed;
+use crate::server::service::{INVALID_PARAMS, busy};
+use crate::server::threads::Job;
 use crate::transport::Stream;
 
 /// Rounds of work in one wake-up.
@@ -27,30 +31,47 @@ const ROUNDS: usize = 32;
 /// How long a session that is asked to end waits for its handlers and its client.
 const DEADLINE: Duration = Duration::from_secs(5);
 
+/// What handlers may take longer than their grace, on a busy machine.
+const SLACK: Duration = Duration::from_millis(50);
+
+/// Handlers that go on at once when answers have left.
+const RESUMED: usize = 8;
+
 /// Serves one client. Ready with the reason when the session is over.
 pub(in super::super) struct Driver {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     io: Option<Io>,
     alarm: Alarm,
-    /// When a session that ends is ended.
-    deadline: Option<Instant>,
-    told: Vec<Told>,
-    wakers: Vec<Waker>,
-    closed: Option<CloseReason>,
+    drain: Option<Drain>,
+    pub(super) told: VecDeque<Told>,
+    pub(super) cancelled: Vec<Context>,
+    /// Requests that were told and are not wanted any more: their handlers don't begin.
+    pub(super) withdrawn: BTreeSet<RequestKey>,
+    pub(super) wakers: Vec<Waker>,
+    pub(super) resumed: Vec<Job>,
+    /// Subscriptions that are over: their handler is told.
+    pub(super) unsubscribed: Vec<Vec<Subscribed>>,
+    /// More handlers may answer: what they have answered leaves.
+    pub(super) has_room: bool,
+    closed: Option<Closed>,
     is_at_end: bool,
 }
 
-/// Something to be done without the lock.
-enum Told {
-    Request {
-        key: RequestKey,
-        method: Method,
-        params: Option<Payload>,
-        stateless: Option<Box<RequestContext>>,
-        revision: Revision,
-    },
-    Cancelled(Context),
-    Notification(Method, Option<Payload>),
+/// The end of a session that finishes what it can.
+#[derive(Clone, Copy)]
+struct Drain {
+    /// When handlers are told, so that they can still answer.
+    warns_at: Instant,
+    has_warned: bool,
+    closes_at: Instant,
+}
+
+/// A session that is over.
+struct Closed {
+    reason: CloseReason,
+    /// How long handlers are waited for that tidy up.
+    until: Instant,
+    is_idle: bool,
 }
 
 impl Driver {
@@ -60,9 +81,14 @@ impl Driver {
             shared,
             io: Some(Io::new(stream)),
             alarm,
-            deadline: None,
-            told: Vec::new(),
+            drain: None,
+            told: VecDeque::new(),
+            cancelled: Vec::new(),
+            withdrawn: BTreeSet::new(),
             wakers: Vec::new(),
+            resumed: Vec::new(),
+            unsubscribed: Vec::new(),
+            has_room: true,
             closed: None,
             is_at_end: false,
         }
@@ -85,8 +111,8 @@ impl Driver {
             if has_worked {
                 continue;
             }
-            if let Some(reason) = self.closed.take() {
-                return Poll::Ready(reason);
+            if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
+                return Poll::Ready(closed.reason);
             }
             if self.alarm.poll(cx).is_pending() {
                 return Poll::Pending;
@@ -114,13 +140,22 @@ impl Driver {
             has_worked = true;
         }
         has_worked |= self.take_transmits(&mut core);
+        has_worked |= self.open_gate(&mut core);
         has_worked |= self.end_if_drained(&mut core, now);
+        let Core {
+            following, listens, ..
+        } = &mut *core;
+        self.unsubscribed.extend(following.take_ended(listens));
+        if let Some(closed) = &mut self.closed {
+            closed.is_idle = core.running.is_empty() || now >= closed.until;
+        }
         if !has_worked {
             let listens_until = self.io.as_ref().and_then(Io::listens_until);
             let next = [
                 core.session.poll_timeout(),
                 core.changes.due(),
-                self.deadline,
+                self.drain.map(Drain::next),
+                self.closed.as_ref().map(|closed| closed.until),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -155,7 +190,7 @@ impl Driver {
     }
 
     /// Takes what is to be written. Whether there was something.
-    fn take_transmits(&mut self, core: &mut Core) -> bool {
+    pub(super) fn take_transmits(&mut self, core: &mut Core) -> bool {
         let Some(io) = &mut self.io else {
             return false;
         };
@@ -169,6 +204,24 @@ impl Driver {
         has_taken
     }
 
+    /// Lets handlers go on when there is room for their answers, a few at a time, since the
+    /// first may take it all. Whether there were some.
+    fn open_gate(&mut self, core: &mut Core) -> bool {
+        self.has_room = core.session.takes_answers();
+        let mut has_opened = false;
+        for _ in 0..RESUMED {
+            if !self.has_room {
+                break;
+            }
+            let waker = core.gated.pop_first().map(|(_, waker)| waker);
+            let job = core.turns.next(true);
+            has_opened |= waker.is_some() || job.is_some();
+            self.wakers.extend(waker);
+            self.resumed.extend(job);
+        }
+        has_opened
+    }
+
     /// Ends a session that is to end, when everything is answered and written, or when that
     /// takes too long.
     fn end_if_drained(&mut self, core: &mut Core, now: Instant) -> bool {
@@ -176,26 +229,37 @@ impl Driver {
             return false;
         }
         let patience = self.shared.server.shutdown_deadline.unwrap_or(DEADLINE);
-        let deadline = *self.deadline.get_or_insert(now + patience);
+        let drain = self.drain.get_or_insert_with(|| Drain::new(now, patience));
         let has_listens = core.end_listens(now);
         let is_written = self.io.as_ref().is_none_or(Io::is_empty);
         let is_drained = core.session.handled() == 0 && is_written && !has_listens;
-        if is_drained || now >= deadline {
+        if is_drained || now >= drain.closes_at {
             core.session.close(now);
             return true;
         }
-        has_listens
+        if drain.has_warned || now < drain.warns_at {
+            return has_listens;
+        }
+        drain.has_warned = true;
+        self.cancelled.extend(core.running.values().cloned());
+        if self.is_at_end {
+            // A client that has left may listen to what it asked for, not to what became of it
+            // because it left: some fail at that.
+            for key in core.running.keys() {
+                core.session.give_up(*key);
+            }
+        }
+        true
+    }
+
+    /// Whether handlers were told that the session ends.
+    pub(super) fn has_warned(&self) -> bool {
+        self.drain.is_some_and(|drain| drain.has_warned)
     }
 
     fn take_event(&mut self, core: &mut Core, event: SessionEvent, now: Instant) {
         match event {
             SessionEvent::Initialized(client) => core.client = Some(Arc::from(client)),
-            SessionEvent::Request {
-                request,
-                method: Method::Listen,
-                params,
-                ..
-            } => core.listen(now, request, params.as_ref(), &self.shared),
             SessionEvent::Request {
                 request,
                 method,
@@ -206,7 +270,7 @@ impl Driver {
                     Some(context) => Some(context.revision),
                     None => core.session.revision(),
                 };
-                self.told.push(Told::Request {
+                self.told.push_back(Told::Request {
                     key: request,
                     method,
                     params,
@@ -217,9 +281,10 @@ impl Driver {
             SessionEvent::RequestCancelled(key) | SessionEvent::RequestTimedOut(key) => {
                 if core.listens.close(key) {
                     core.session.release(now, key);
-                }
-                if let Some(context) = core.running.get(&key) {
-                    self.told.push(Told::Cancelled(context.clone()));
+                } else if let Some(context) = core.running.get(&key) {
+                    self.cancelled.push(context.clone());
+                } else {
+                    self.withdrawn.insert(key);
                 }
             }
             SessionEvent::Ended { call, outcome } => {
@@ -229,75 +294,41 @@ impl Driver {
                 }
             }
             SessionEvent::Notification { method, params } => {
-                self.told.push(Told::Notification(method, params));
+                self.told.push_back(Told::Notification(method, params));
             }
             SessionEvent::HandshakeTimedOut => {
                 tracing::warn!("the client has said nothing for long");
             }
-            SessionEvent::Closed(reason) => self.closed = Some(reason),
+            SessionEvent::Closed(reason) => {
+                // The client sees it now. Handlers may tidy up.
+                self.io = None;
+                self.closed = Some(Closed {
+                    reason,
+                    until: now + GRACE + SLACK,
+                    is_idle: false,
+                });
+            }
             other => tracing::trace!(?other, "an event that nobody waits for"),
         }
     }
+}
 
-    /// Wakes who waits and runs handlers, without the lock. Whether there was one.
-    fn tell(&mut self, cx: &mut TaskContext<'_>) -> bool {
-        let has_told = !self.told.is_empty();
-        for waker in self.wakers.drain(..) {
-            waker.wake();
+impl Drain {
+    fn new(now: Instant, patience: Duration) -> Self {
+        let warns_at = now + patience.saturating_sub(GRACE);
+        Self {
+            warns_at,
+            has_warned: false,
+            closes_at: warns_at + GRACE + SLACK,
         }
-        let mut told = std::mem::take(&mut self.told);
-        for told in told.drain(..) {
-            match told {
-                Told::Cancelled(context) => context.cancel(),
-                Told::Notification(method, params) => {
-                    self.shared.server.notified(method, params.as_ref());
-                }
-                Told::Request {
-                    key,
-                    method,
-                    params,
-                    stateless,
-                    revision,
-                } => {
-                    let session = Arc::clone(&self.shared);
-                    let context =
-                        Context::new(session, key, method, revision, params.clone(), stateless);
-                    let request = Request {
-                        method,
-                        params,
-                        context,
-                    };
-                    self.handle(request, cx);
-                }
-            }
-        }
-        // The room is used again.
-        self.told = told;
-        if has_told {
-            // Most handlers have answered: it is written with what is written now.
-            let shared = Arc::clone(&self.shared);
-            self.take_transmits(&mut shared.lock());
-        }
-        has_told
     }
 
-    /// Runs a handler here, and in a task of its own if it has to wait.
-    fn handle(&mut self, request: Request, cx: &mut TaskContext<'_>) {
-        let Some(handling) = Handling::start(&self.shared, request, cx) else {
-            return;
-        };
-        let context = handling.context().clone();
-        let key = context.inner().key;
-        let is_open = {
-            let mut core = self.shared.lock();
-            core.running.insert(key, context.clone());
-            core.session.request_id(key).is_some()
-        };
-        if !is_open {
-            // It was cancelled while it ran.
-            context.cancel();
+    /// When something is to be done.
+    fn next(self) -> Instant {
+        match self.has_warned {
+            true => self.closes_at,
+            false => self.warns_at,
         }
-        tokio::spawn(handling);
     }
 }
 
@@ -318,7 +349,7 @@ impl Future for Driver {
 impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
-        let running = {
+        let (running, begun, _following) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
@@ -330,7 +361,9 @@ impl Drop for Driver {
                     self.wakers.extend(asked.waker.take());
                 }
             }
-            std::mem::take(&mut core.running)
+            let begun = core.turns.end();
+            let following = std::mem::take(&mut core.following);
+            (std::mem::take(&mut core.running), begun, following)
         };
         for context in running.into_values() {
             context.cancel();
@@ -338,43 +371,45 @@ impl Drop for Driver {
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
+        // Tasks go on, and the others see that nobody wants them.
+        for job in self.resumed.drain(..).chain(begun) {
+            job.start();
+        }
     }
 }
 
 impl Core {
     /// Opens a subscription: the client is told what of it is honoured, and then every
     /// change, until either side ends it (2026-07-28, basic/patterns/subscriptions).
-    fn listen(
+    pub(in super::super) fn listen(
         &mut self,
-        now: Instant,
         request: RequestKey,
-        params: Option<&Payload>,
-        shared: &Shared,
-    ) {
-        let opened = self.open_listen(request, params, shared);
-        if let Err(error) = opened {
+        params: ListenParams,
+        server: &ServerCapabilities,
+    ) -> Result<(), ErrorObject> {
+        let opened = self.open_listen(request, params, server);
+        if opened.is_err() {
             self.listens.close(request);
-            // It was cancelled meanwhile.
-            let _ = self.session.respond_error(now, request, &error);
         }
+        opened
     }
 
     fn open_listen(
         &mut self,
         request: RequestKey,
-        params: Option<&Payload>,
-        shared: &Shared,
+        params: ListenParams,
+        server: &ServerCapabilities,
     ) -> Result<(), ErrorObject> {
         let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
-        let params = ListenParams::from_json(params.map_or("{}", Payload::as_str));
-        let params = params.map_err(|error| invalid(error.under_key("params").to_string()))?;
         let id = self.session.request_id(request).cloned();
         let id = id.ok_or_else(|| invalid("the request is gone".to_owned()))?;
-        let capabilities = shared.server.capabilities();
         let opened = self
             .listens
-            .open(request, id.clone(), params.notifications, &capabilities);
-        let granted = opened.map_err(|error| invalid(error.to_string()))?;
+            .open(request, id.clone(), params.notifications, server);
+        let granted = opened.map_err(|error| match error {
+            ListenError::TooMany => busy(error.to_string()),
+            _ => invalid(error.to_string()),
+        })?;
         let meta = NotificationMeta::new().with(keys::SUBSCRIPTION_ID, id);
         let acknowledged = AcknowledgedParams::new(granted).meta(meta);
         let said = Payload::encode(&acknowledged, Revision::LATEST);
@@ -399,7 +434,7 @@ impl Core {
             let result = ListenResult::new().meta(meta);
             if let Ok(result) = Payload::encode(&result, Revision::LATEST) {
                 // It was cancelled meanwhile.
-                let _ = self.session.respond(now, *request, result);
+                let _ = self.session.end_listen(now, *request, result);
             }
         }
         !open.is_empty()

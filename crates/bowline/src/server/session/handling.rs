@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bowline_types::ErrorObject;
@@ -33,28 +33,31 @@ pub(super) struct Handling {
     is_cancelled: Option<BoxFuture<'static, ()>>,
 }
 
+/// What became of a handler that was started.
+pub(super) enum Started {
+    /// It was ready at once. Whether there is room for more answers.
+    Answered { has_room: bool },
+    /// It has to wait.
+    Waits(Handling),
+}
+
 impl Handling {
-    /// Starts a handler. What is ready at once is answered at once, and `None`.
+    /// Starts a handler. What is ready at once is answered at once.
     pub(super) fn start(
         shared: &Arc<Shared>,
         request: Request,
         cx: &mut TaskContext<'_>,
-    ) -> Option<Self> {
+    ) -> Started {
         let context = request.context.clone();
         let mut open = Open {
             context,
             is_answered: false,
         };
-        if let Err(error) = open.context.begin_rounds() {
-            open.answer(Err(error));
-            return None;
-        }
         let future = match caught(|| shared.server.service.0.serve(request)) {
             Ok(future) => future,
             Err(panicked) => {
                 let reply = failed(&open.context, &panicked.0);
-                open.answer(reply);
-                return None;
+                return open.answer(reply);
             }
         };
         let mut handling = Self {
@@ -64,11 +67,8 @@ impl Handling {
             is_cancelled: None,
         };
         match handling.poll_reply(cx) {
-            Poll::Ready(reply) => {
-                handling.open.answer(reply);
-                None
-            }
-            Poll::Pending => Some(handling),
+            Poll::Ready(reply) => handling.open.answer(reply),
+            Poll::Pending => Started::Waits(handling),
         }
     }
 
@@ -93,11 +93,23 @@ impl Handling {
         match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
             Poll::Ready(Err(panicked)) => Poll::Ready(failed(&self.open.context, &panicked.0)),
-            Poll::Pending => match self.open.context.questions() {
+            Poll::Pending => match self.open.context.questions(cx) {
                 Some(questions) => Poll::Ready(questions),
                 None => Poll::Pending,
             },
         }
+    }
+
+    /// Whether it must not go on, since the client doesn't read what was answered before.
+    /// One whose request was cancelled answers nothing.
+    fn is_gated(&self, cx: &TaskContext<'_>) -> bool {
+        let inner = self.open.context.inner();
+        let mut core = inner.session.lock();
+        if core.session.takes_answers() || core.session.request_id(inner.key).is_none() {
+            return false;
+        }
+        core.gated.insert(inner.key, cx.waker().clone());
+        true
     }
 
     /// Ready when it was cancelled, and its time is over.
@@ -123,6 +135,14 @@ impl Future for Handling {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        while self.is_gated(cx) {
+            let was_cancelled = self.grace.is_some();
+            ready!(self.poll_grace(cx));
+            if was_cancelled || self.grace.is_none() {
+                return Poll::Pending;
+            }
+            // It was cancelled just now.
+        }
         if let Poll::Ready(reply) = self.poll_reply(cx) {
             self.open.answer(reply);
             return Poll::Ready(());
@@ -145,21 +165,38 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: Reply) {
+    fn answer(&mut self, reply: Reply) -> Started {
         self.is_answered = true;
         let inner = self.context.inner();
-        let responded = inner.session.with(|core, now| {
-            core.running.remove(&inner.key);
-            match reply {
+        let is_result = reply.is_ok();
+        let (responded, has_room) = inner.session.with(|core, now| {
+            core.forget(inner.key);
+            let is_listening = core.listens.contains(inner.key);
+            let responded = match reply {
+                // It is answered when it ends.
+                Ok(_) if is_listening => Ok(()),
                 Ok(result) => core.session.respond(now, inner.key, result),
-                Err(error) => core.session.respond_error(now, inner.key, &error),
-            }
+                Err(error) => {
+                    // A layer may refuse a subscription that was open already.
+                    core.listens.close(inner.key);
+                    core.session.respond_error(now, inner.key, &error)
+                }
+            };
+            (responded, core.session.takes_answers())
         });
+        let is_told = is_result && responded.is_ok();
         if let Err(error) = responded {
             tracing::debug!(%error, request = inner.key.get(), "an answer was not sent");
         }
-        // Who still holds the context may wait for this.
-        self.context.cancel();
+        match self.context.task() {
+            // The handler goes on.
+            Some(task) if is_told => task.begin(),
+            // The client never learns of it, or a layer has refused it.
+            Some(task) => task.abandon(),
+            // Who still holds the context may wait for this.
+            None => self.context.cancel(),
+        }
+        Started::Answered { has_room }
     }
 }
 
@@ -169,9 +206,10 @@ impl Drop for Open {
             return;
         }
         let inner = self.context.inner();
-        inner.session.with(|core, now| {
-            core.running.remove(&inner.key);
-            core.session.release(now, inner.key);
-        });
+        inner.session.with(|core, _| core.forget(inner.key));
+        self.context.leave();
+        if let Some(task) = self.context.task() {
+            task.abandon();
+        }
     }
 }

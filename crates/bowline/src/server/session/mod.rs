@@ -6,6 +6,9 @@
 mod changes;
 mod driver;
 mod handling;
+mod pages;
+mod telling;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -13,27 +16,32 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::server::{ClientInfo, Listens, Session};
+use bowline_proto::server::{Change, ClientInfo, Listens, Session};
 use bowline_proto::{CallId, CallRequest, Instant, Outcome, Payload, RequestKey, Rising};
 
 use super::context::Context;
-use super::core::ServerCore;
+use super::core::{Origin, ServerCore};
+use super::following::Following;
+use super::life::Ending;
+use super::principal::Principal;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 use changes::Changes;
+use pages::Pages;
+use turns::Turns;
 
 pub(super) use driver::Driver;
 pub(super) use handling::GRACE;
-
-/// Subscriptions of the stateless era that one client may have open, and resources in each.
-const LISTENS: (usize, usize) = (64, 1000);
+pub(super) use turns::Ticket;
 
 /// What a session's driver and its handlers share.
 #[derive(Debug)]
 pub(super) struct Shared {
     core: Mutex<Core>,
     pub(super) server: Arc<ServerCore>,
+    /// Whose stream it is.
+    pub(super) principal: Option<Principal>,
     clock: Clock,
 }
 
@@ -44,13 +52,28 @@ pub(super) struct Core {
     pub(super) client: Option<Arc<ClientInfo>>,
     /// Handlers that run in tasks of their own.
     pub(super) running: BTreeMap<RequestKey, Context>,
+    /// Those of them that don't go on until answers have left.
+    gated: BTreeMap<RequestKey, Waker>,
+    /// Those that block, and who of them has a thread.
+    turns: Turns,
     asked: Rising<CallId, Asked>,
     pub(super) listens: Listens,
-    pub(super) changes: Changes,
+    /// What a handler has taken on for it.
+    pub(super) following: Following,
+    changes: Changes,
+    pages: Pages,
     /// The driver, while it has nothing to do.
     driver: Option<Waker>,
     /// Nothing new is begun, and the session ends when all is answered.
     is_draining: bool,
+}
+
+impl Core {
+    /// A handler is done.
+    fn forget(&mut self, request: RequestKey) {
+        self.running.remove(&request);
+        self.gated.remove(&request);
+    }
 }
 
 /// Where the answer to a question of ours is put.
@@ -61,16 +84,20 @@ struct Asked {
 }
 
 impl Shared {
-    pub(super) fn new(server: Arc<ServerCore>) -> Arc<Self> {
-        let mut config = server.session_config();
+    pub(super) fn new(server: Arc<ServerCore>, origin: Origin) -> Arc<Self> {
+        let mut config = server.session_config(&origin);
         config.seed(RandomState::new().hash_one(0));
         let core = Core {
+            listens: Listens::new(config.listen_limits()),
             session: Session::new(Instant::START, config),
             client: None,
             running: BTreeMap::new(),
             asked: Rising::new(),
-            listens: Listens::new(LISTENS.0, LISTENS.1),
+            gated: BTreeMap::new(),
+            turns: Turns::new(server.max_blocking),
+            following: Following::default(),
             changes: Changes::default(),
+            pages: Pages::default(),
             driver: None,
             is_draining: false,
         };
@@ -78,8 +105,9 @@ impl Shared {
             core: Mutex::new(core),
             clock: Clock::start(),
             server,
+            principal: origin.principal(),
         });
-        shared.server.join(&shared);
+        shared.server.life.join(&shared);
         shared
     }
 
@@ -109,17 +137,29 @@ impl Shared {
         self.clock.now()
     }
 
-    /// Begins nothing new; the session ends when all is answered.
-    pub(super) fn shut_down(&self) {
-        self.with(|core, _| {
-            core.session.shut_down();
-            core.is_draining = true;
-        });
+    /// Something has changed. Whoever doesn't want to know is not even woken.
+    pub(super) fn note(&self, change: Change<'_>) {
+        let mut core = self.lock();
+        if !core.wants(change) {
+            return;
+        }
+        core.note(change);
+        let driver = core.driver.take();
+        drop(core);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
     }
 
-    /// Ends everything now.
-    pub(super) fn close(&self) {
-        self.with(|core, now| core.session.close(now));
+    /// Ends the session: when all is answered, or now.
+    pub(super) fn end(&self, ending: Ending) {
+        self.with(|core, now| match ending {
+            Ending::ShutDown => {
+                core.session.shut_down();
+                core.is_draining = true;
+            }
+            Ending::Close => core.session.close(now),
+        });
     }
 
     /// Asks the client something, for a request of its own.

@@ -64,12 +64,20 @@ impl Witness {
         if *self.exit.borrow() != Exit::Running {
             return Some(true);
         }
+        is_ending(&self.stat()?)
+    }
+
+    /// Whether it was stopped, and not ended.
+    pub(super) fn is_stopped(&self) -> bool {
+        let is_running = *self.exit.borrow() == Exit::Running;
+        is_running && self.stat().is_some_and(|stat| is_stopped(&stat))
+    }
+
+    /// Its line in `/proc`, where there is one.
+    fn stat(&self) -> Option<String> {
         // Its number is its own for as long as it runs, as far as we know: the reaper tells
         // right after it has waited for it.
-        match fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_pid())) {
-            Ok(stat) => is_ending(&stat),
-            Err(_) => None,
-        }
+        fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_pid())).ok()
     }
 }
 
@@ -81,6 +89,12 @@ fn is_ending(stat: &str) -> Option<bool> {
     let state = fields.next()?;
     let flags: u64 = fields.nth(5)?.parse().ok()?;
     Some(matches!(state, "Z" | "X") || flags & EXITING != 0)
+}
+
+/// Whether a process is stopped, by the same line.
+fn is_stopped(stat: &str) -> bool {
+    let fields = stat.rsplit_once(')').map(|(_, fields)| fields);
+    fields.is_some_and(|fields| fields.trim_start().starts_with('T'))
 }
 
 /// `PF_EXITING` of the kernel, which is set before a process closes its files.
@@ -99,5 +113,7 @@ mod tests {
         let zombie = "12 (sh) Z 1 12 12 0 -1 0 100 0";
         assert_eq!(is_ending(zombie), Some(true));
         assert_eq!(is_ending("nonsense"), None);
+        assert!(is_stopped("12 (sh) T 1 12 12 0 -1 0 100 0"));
+        assert!(!is_stopped(running) && !is_stopped("nonsense"));
     }
 }

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use tokio::sync::watch;
 
+use super::children::Counted;
 use super::family::Family;
 
 /// How often a child is looked at that the kernel gives us no handle of.
@@ -66,7 +67,7 @@ impl Reaper {
     }
 
     /// Takes care of a child until it has ended.
-    pub(super) fn watch(self, family: Family, grace: Duration) -> Reaped {
+    pub(super) fn watch(self, family: Family, grace: Duration, counted: Counted) -> Reaped {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
         let (sender, exit) = watch::channel(Exit::Running);
@@ -76,6 +77,7 @@ impl Reaper {
             exit: sender,
             stage: Stage::Wanted,
             may_have_ended: true,
+            _counted: counted,
         };
         self.tell(Command::Watch(key, Box::new(watched)));
         Reaped {
@@ -132,6 +134,8 @@ struct Watched {
     exit: watch::Sender<Exit>,
     stage: Stage,
     may_have_ended: bool,
+    /// Until it was waited for.
+    _counted: Counted,
 }
 
 /// How far the end of a child is. Its stdin is closed by whoever drops the handle.

@@ -31,6 +31,7 @@ fn echo() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut stdio = stdio();
+        print!("a stray word");
         let stream = stdio.open().await.expect("the first time");
         let error = stdio.open().await.expect_err("the second time");
         assert!(error.is_permanent && error.reason == "stdin can be used once");

@@ -68,6 +68,23 @@ async fn a_child_sees_no_variables_but_those_that_it_needs() {
     assert!(env.contains("CARGO_MANIFEST_DIR="), "{env}");
 }
 
+#[tokio::test]
+async fn each_start_is_told_with_the_process_id() {
+    let started = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&started);
+    let mut child = shell("echo $$; read _").on_start(move |id| {
+        told.lock().unwrap().push(i32::try_from(id).unwrap());
+    });
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let mut stream = child.open().await.expect("it starts");
+        said.push(number(&mut stream).await);
+    }
+    assert_eq!(*started.lock().unwrap(), said);
+    let careless = shell("echo $$; read _").on_start(|_| panic!("contained"));
+    number(&mut opened(careless).await).await;
+}
+
 // proves: F-CP-18
 #[tokio::test]
 async fn children_started_at_once_share_nothing() {
@@ -165,7 +182,8 @@ async fn a_child_is_ended_where_the_kernel_and_the_shell_do_not_help() {
     assert_eq!(group_of(pid), pid);
     family.handle = None;
     let reaped = Reaper::running().unwrap();
-    let reaped = reaped.watch(family, Duration::from_millis(10));
+    let counted = Census::new().count();
+    let reaped = reaped.watch(family, Duration::from_millis(10), counted);
     let mut exit = reaped.exit();
     drop(reaped);
     let ended = exit.wait_for(|exit| *exit != reaper::Exit::Running);

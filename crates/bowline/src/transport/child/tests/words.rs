@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use tokio::io::AsyncReadExt as _;
+
 use super::*;
 
 /// Our memory in KiB.
@@ -39,6 +41,41 @@ async fn what_would_confuse_a_terminal_is_escaped() {
             .reason
             .ends_with("\\u{1b}[31mred\u{fffd} without a line break")
     );
+}
+
+#[tokio::test]
+async fn a_child_that_runs_can_be_asked_what_it_said_and_whether_it_is_stopped() {
+    let (sender, mut heard) = tokio::sync::mpsc::channel(1);
+    let callback = move |_: &str| {
+        let _ = sender.try_send(());
+    };
+    let child = shell(r"printf 'visit\033\nx:y\n' >&2; kill -STOP $$; echo; read line");
+    let child = child.stderr(StderrTo::Callback(Arc::new(callback)));
+    let children = child.children();
+    assert_eq!(children.last_words(), None);
+    assert!(!children.is_stopped());
+    let (sender, started) = tokio::sync::oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let child = child.on_start(move |pid| {
+        if let Some(sender) = sender.lock().unwrap().take() {
+            let _ = sender.send(pid);
+        }
+    });
+    let mut stream = opened(child).await;
+    heard.recv().await.expect("it speaks");
+    assert_eq!(children.last_words().as_deref(), Some(r"visit\u{1b} x:y"));
+    let pid = i32::try_from(started.await.expect("it is started")).unwrap();
+    let pid = Pid::from_raw(pid).unwrap();
+    // Nobody tells when it has stopped itself.
+    let begun = Instant::now();
+    while !children.is_stopped() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it runs on");
+        tokio::task::yield_now().await;
+    }
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    let mut byte = [0];
+    stream.reader.read_exact(&mut byte).await.unwrap();
+    assert!(!children.is_stopped());
 }
 
 #[tokio::test]

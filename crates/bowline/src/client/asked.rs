@@ -1,0 +1,289 @@
+//! What a server may ask of a client: its model, its user, where to work.
+//!
+//! A handler serves requests of the handshake era and questions of the stateless era alike,
+//! and what has a handler is declared. A handler is dropped when the server no longer wants
+//! its answer.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_types::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use bowline_types::elicitation::{
+    ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams, FormSchema,
+};
+use bowline_types::method::requests;
+use bowline_types::roots::{ListRootsResult, Root};
+use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
+use bowline_types::{ErrorObject, JsonObject};
+
+use super::config::ClientConfig;
+use crate::error::{Error, ErrorKind};
+
+const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
+
+const TOOLS_UNDECLARED: &str = "sampling with tools is not declared";
+const MODE_UNDECLARED: &str = "this mode of elicitation is not declared";
+
+/// Whether something was refused that the server must not ask, since it was not declared.
+pub(super) fn is_undeclared(error: &ErrorObject) -> bool {
+    error.code == INVALID_PARAMS
+        && [TOOLS_UNDECLARED, MODE_UNDECLARED].contains(&error.message.as_str())
+}
+
+type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+type Ask<P, T> = Arc<dyn Fn(P) -> Asking<T> + Send + Sync>;
+
+/// Who answers elicitations: forms, and pages to open.
+#[derive(Clone, Default)]
+pub(super) struct Elicitations {
+    form: Option<Ask<ElicitFormParams, ElicitResult>>,
+    page: Option<Ask<ElicitUrlParams, ElicitResult>>,
+}
+
+/// What the server may ask. Each handler also declares what it is for.
+impl ClientConfig {
+    /// Lets the server ask our model. The handler decides what the model sees, and asks the
+    /// user where that is called for.
+    ///
+    /// A request with tools is refused: see [`sampling_with_tools`](Self::sampling_with_tools).
+    ///
+    /// ```
+    /// use bowline::ClientConfig;
+    /// use bowline::types::common::{Implementation, Role};
+    /// use bowline::types::sampling::CreateMessageResult;
+    ///
+    /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
+    /// config.sampling(|asked| async move {
+    ///     let words = format!("{} messages were sent", asked.messages.len());
+    ///     Ok(CreateMessageResult::new(Role::Assistant, &*words, "a-model"))
+    /// });
+    /// ```
+    pub fn sampling<F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
+    {
+        let declared = self.connection().declared();
+        declared
+            .sampling
+            .get_or_insert_with(SamplingCapability::new);
+        self.answer_sampling(move |asked| {
+            // SM-2: a server must not, and a client that has not declared them must refuse.
+            let has_tools = asked.tools.is_some() || asked.tool_choice.is_some();
+            match has_tools {
+                true => Err(TOOLS_UNDECLARED.to_owned()),
+                false => Ok(handler(asked)),
+            }
+        })
+    }
+
+    /// Lets the server ask our model, which may use tools that come with the request. New in
+    /// 2025-11-25.
+    pub fn sampling_with_tools<F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
+    {
+        let declared = self.connection().declared();
+        let sampling = declared
+            .sampling
+            .get_or_insert_with(SamplingCapability::new);
+        sampling.tools.get_or_insert_default();
+        self.answer_sampling(move |asked| {
+            // SM-8.
+            asked.check_turns()?;
+            Ok(handler(asked))
+        })
+    }
+
+    fn answer_sampling<F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        F: Fn(CreateMessageParams) -> Result<Fut, String> + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
+    {
+        self.answer::<requests::CreateMessage, _, _>(move |asked| {
+            let answering = handler(asked);
+            async move {
+                match answering {
+                    Ok(answering) => answering.await,
+                    Err(words) => Err(ErrorObject::new(INVALID_PARAMS, words)),
+                }
+            }
+        })
+    }
+
+    /// Lets the server ask our user to fill in a form.
+    ///
+    /// Fields that are left out get their defaults. An answer that doesn't fit the form is an
+    /// error of the handler: see [`FormSchema::fill`] and [`PrimitiveSchema::check`], with
+    /// which it can be checked while it is typed.
+    ///
+    /// [`FormSchema::fill`]: bowline_types::elicitation::FormSchema::fill
+    /// [`PrimitiveSchema::check`]: bowline_types::elicitation::PrimitiveSchema::check
+    ///
+    /// ```
+    /// use bowline::ClientConfig;
+    /// use bowline::types::common::Implementation;
+    /// use bowline::types::elicitation::ElicitResult;
+    ///
+    /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
+    /// config.elicitation(|form| async move {
+    ///     println!("{}", form.message);
+    ///     Ok(ElicitResult::accept([("name", "Ada")]))
+    /// });
+    /// ```
+    pub fn elicitation<F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        F: Fn(ElicitFormParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
+    {
+        let elicitation = self.declared_elicitation();
+        elicitation.form.get_or_insert_with(JsonObject::new);
+        self.elicitations.form = Some(Arc::new(move |form| {
+            let schema = form.requested_schema.clone();
+            let answering = handler(form);
+            Box::pin(async move { filled(answering.await?, &schema) })
+        }));
+        self.answer_elicitations()
+    }
+
+    /// Lets the server ask our user to open a page. New in 2025-11-25. Accepting it means to
+    /// open the page, not to be done with it.
+    ///
+    /// A server of 2025-11-25 may also refuse a call until pages were visited (−32042). The same
+    /// handler is asked for each of them. When all are accepted, and the server tells that they
+    /// are done or the user [does](Self::pages_visited), the call is made again, within its own
+    /// time and three times at most. Otherwise it ends with the server's error, which
+    /// [names](Error::url_elicitations) the pages.
+    pub fn elicitation_url<F, Fut>(&mut self, handler: F) -> &mut Self
+    where
+        F: Fn(ElicitUrlParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
+    {
+        let elicitation = self.declared_elicitation();
+        elicitation.url.get_or_insert_with(JsonObject::new);
+        self.handlers.visits.are_opened = true;
+        self.elicitations.page = Some(Arc::new(move |page| {
+            let answering = handler(page);
+            // EL-9: a page has no content.
+            Box::pin(async move { Ok(without_content(answering.await?)) })
+        }));
+        self.answer_elicitations()
+    }
+
+    /// Tells the server where it may work. The roots can be
+    /// [changed](super::features::Roots::set) later; a client that has none yet declares them
+    /// with an empty list. What is no `file://` URI is left out, with a warning.
+    pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
+        let (roots, wrong): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
+        for root in wrong {
+            tracing::warn!(uri = root.uri, "a root is a `file://` URI; left out");
+        }
+        let declared = self.connection().declared();
+        let capability = declared.roots.get_or_insert_with(RootsCapability::new);
+        capability.list_changed = Some(true);
+        self.handlers.set_roots(RootList::new(roots));
+        self
+    }
+
+    fn declared_elicitation(&mut self) -> &mut ElicitationCapability {
+        let declared = self.connection().declared();
+        declared
+            .elicitation
+            .get_or_insert_with(ElicitationCapability::new)
+    }
+
+    fn answer_elicitations(&mut self) -> &mut Self {
+        let Elicitations { form, page } = self.elicitations.clone();
+        self.answer::<requests::Elicit, _, _>(move |asked| {
+            let answering = match (asked, &form, &page) {
+                (ElicitParams::Form(asked), Some(form), _) => Some(form(asked)),
+                (ElicitParams::Url(asked), _, Some(page)) => Some(page(asked)),
+                _ => None,
+            };
+            async move {
+                match answering {
+                    Some(answering) => answering.await,
+                    // EL-2.
+                    None => Err(ErrorObject::new(INVALID_PARAMS, MODE_UNDECLARED)),
+                }
+            }
+        })
+    }
+}
+
+/// The answer to a form, as the form wants it (EL-8, EL-9, EL-10).
+fn filled(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
+    if !answer.is_accepted() {
+        return Ok(without_content(answer));
+    }
+    let content = answer.content.take().unwrap_or_default();
+    match schema.fill(content) {
+        Ok(content) => Ok(answer.content(content)),
+        Err(error) => {
+            // The words name a field, not what was typed into it.
+            tracing::error!(%error, "the answer to an elicitation doesn't fit its form");
+            Err(ErrorObject::new(INTERNAL_ERROR, error.to_string()))
+        }
+    }
+}
+
+fn without_content(mut answer: ElicitResult) -> ElicitResult {
+    answer.content = None;
+    answer
+}
+
+impl fmt::Debug for Elicitations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elicitations")
+            .field("form", &self.form.is_some())
+            .field("page", &self.page.is_some())
+            .finish()
+    }
+}
+
+/// Roots that can change. Clones are the same list.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RootList(Arc<Mutex<Arc<[Root]>>>);
+
+impl RootList {
+    fn new(roots: Vec<Root>) -> Self {
+        Self(Arc::new(Mutex::new(roots.into())))
+    }
+
+    pub(super) fn get(&self) -> Arc<[Root]> {
+        Arc::clone(&self.lock())
+    }
+
+    /// Replaces them all, or none.
+    pub(super) fn set(&self, roots: Vec<Root>) -> Result<(), Error> {
+        if let Some(wrong) = roots.iter().find(|root| !is_file(root)) {
+            let uri: String = wrong.uri.chars().take(100).collect();
+            let words = format!("a root is a `file://` URI, which {uri:?} is not");
+            return Err(Error::new(ErrorKind::Config, words));
+        }
+        *self.lock() = roots.into();
+        Ok(())
+    }
+
+    /// Another list with the same roots.
+    pub(super) fn copy(&self) -> Self {
+        Self::new(self.get().to_vec())
+    }
+
+    pub(super) fn result(&self) -> ListRootsResult {
+        ListRootsResult::new(self.get().to_vec())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<[Root]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// RT-1: roots are `file://` URIs, in all revisions.
+fn is_file(root: &Root) -> bool {
+    root.uri.starts_with("file://")
+}

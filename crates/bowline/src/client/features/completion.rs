@@ -1,0 +1,96 @@
+//! Completion of arguments while they are being typed.
+
+use std::fmt;
+use std::future::IntoFuture;
+
+use bowline_types::Method;
+use bowline_types::completion::{
+    CompleteParams, CompleteResult, CompletionArgument, CompletionContext, PromptReference,
+    Reference, ResourceTemplateReference,
+};
+
+use super::typed::{TypedAnswer, TypedCall};
+use crate::client::{Client, Params};
+use crate::error::Error;
+
+/// A completion that has not been asked for yet. Await it to ask.
+///
+/// ```
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let cities = client
+///     .prompts()
+///     .complete("weather", "city", "Ro")
+///     .knowing("country", "Netherlands")
+///     .await?;
+/// println!("{}", cities.completion.values.join(", "));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "it is asked for when it is awaited"]
+#[derive(Clone)]
+pub struct Completing<'c> {
+    client: &'c Client,
+    params: CompleteParams,
+}
+
+impl<'c> Completing<'c> {
+    pub(super) fn of_prompt(
+        client: &'c Client,
+        prompt: String,
+        argument: String,
+        typed: String,
+    ) -> Self {
+        let prompt = Reference::Prompt(PromptReference::new(prompt));
+        let params = CompleteParams::new(prompt, CompletionArgument::new(argument, typed));
+        Self { client, params }
+    }
+
+    pub(super) fn of_template(
+        client: &'c Client,
+        template: String,
+        variable: String,
+        typed: String,
+    ) -> Self {
+        let template = Reference::Resource(ResourceTemplateReference::new(template));
+        let params = CompleteParams::new(template, CompletionArgument::new(variable, typed));
+        Self { client, params }
+    }
+
+    /// Tells the server an argument that has its value already. Servers before 2025-06-18
+    /// are not told.
+    pub fn knowing(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
+        let context = self
+            .params
+            .context
+            .get_or_insert_with(CompletionContext::new);
+        let arguments = context.arguments.get_or_insert_default();
+        arguments.insert(argument.into(), value.into());
+        self
+    }
+
+    /// The call that asks, to set its time or whether it is made again.
+    pub fn into_call(self) -> TypedCall<'c, CompleteResult> {
+        let mut call = self.client.call(Method::Complete.as_str(), ());
+        // Revisions before 2025-06-18 have no context.
+        call.set_words(move |terms| Params::members_in(&self.params, terms.agreement().revision));
+        TypedCall::new(call)
+    }
+}
+
+impl IntoFuture for Completing<'_> {
+    type Output = Result<CompleteResult, Error>;
+    type IntoFuture = TypedAnswer<CompleteResult>;
+
+    /// Asks. Dropping the future cancels it.
+    fn into_future(self) -> Self::IntoFuture {
+        self.into_call().into_future()
+    }
+}
+
+impl fmt::Debug for Completing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completing")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! The server's log.
+
+use std::future::Future;
+use std::sync::atomic::Ordering;
+
+use bowline_types::logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
+use bowline_types::method::notifications;
+use bowline_types::result::EmptyResult;
+use bowline_types::{Era, Method};
+
+use super::typed::TypedCall;
+use crate::client::{Client, HandlerId};
+use crate::error::Error;
+
+/// The log of a server: see [`Client::logging`].
+#[derive(Clone, Copy, Debug)]
+pub struct Logging<'c> {
+    client: &'c Client,
+}
+
+impl<'c> Logging<'c> {
+    pub(super) fn new(client: &'c Client) -> Self {
+        Self { client }
+    }
+
+    /// Asks for messages of this level and above, now and after every reconnect.
+    ///
+    /// In the handshake era the server is told at once; from 2026-07-28 on each call says it,
+    /// and only calls that are made after this one. Cancel safe: the level is kept.
+    ///
+    /// # Errors
+    ///
+    /// In the handshake era, when the server has no log, or refuses the level: then the one
+    /// before is in force. A server that could not be told at all is told at the next connection.
+    /// From 2026-07-28 on it is a wish that comes with calls, and nothing fails: servers exist
+    /// that have a log and don't declare it.
+    pub async fn set_level(self, level: LoggingLevel) -> Result<(), Error> {
+        let shared = &self.client.shared;
+        let method = Method::SetLevel.as_str();
+        let era = self.client.revision().map(|revision| revision.era());
+        let before = {
+            let mut core = shared.lock();
+            if era == Some(Era::Handshake) {
+                let checked = core.check_capability(method);
+                checked.map_err(|error| error.in_operation(method))?;
+            }
+            core.log_level.replace(level.clone())
+        };
+        shared.has_log_level.store(true, Ordering::Relaxed);
+        if era != Some(Era::Handshake) {
+            return Ok(());
+        }
+        let params = self.client.encode(&SetLevelParams::new(level.clone()));
+        let call = self.client.call(method, params);
+        let told: Result<EmptyResult, Error> = TypedCall::new(call).await;
+        told.map(drop).inspect_err(|error| {
+            let mut core = shared.lock();
+            // Unless somebody has asked for another one meanwhile.
+            if error.server_error().is_some() && core.log_level.as_ref() == Some(&level) {
+                core.log_level = before;
+            }
+        })
+    }
+
+    /// The level that was asked for.
+    pub fn level(self) -> Option<LoggingLevel> {
+        self.client.shared.lock().log_level.clone()
+    }
+
+    /// Adds a handler for messages. It is removed with
+    /// [`Router::remove`](crate::client::Router::remove).
+    pub fn on_message<F, Fut>(self, handler: F) -> HandlerId
+    where
+        F: Fn(LoggingMessageParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let router = self.client.notifications();
+        router.on_typed::<notifications::LoggingMessage, _, _>(handler)
+    }
+}

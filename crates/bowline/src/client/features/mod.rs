@@ -1,0 +1,82 @@
+//! What a server has, by feature: tools, tasks, resources, prompts, completion, logging, roots.
+//!
+//! Each feature is a small handle on its [`Client`]. Its calls are typed, and
+//! checked before anything is sent: what the server has not declared, or the revision that is
+//! spoken lacks, is an error of kind
+//! [`CapabilityNotSupported`](crate::ErrorKind::CapabilityNotSupported) that says so.
+//! [`Client::call`] checks only that the revision has the method, where the protocol knows it.
+
+#[macro_use]
+mod settings;
+
+mod calling;
+mod completion;
+mod guard;
+mod live;
+mod logging;
+mod offer;
+mod pages;
+mod prompts;
+mod resources;
+mod roots;
+mod said;
+mod sampling;
+mod tasks;
+mod tools;
+mod typed;
+
+pub use calling::{ToolAnswer, ToolCall};
+pub use completion::Completing;
+pub use live::Live;
+pub use logging::Logging;
+pub use pages::{Listed, Pages, WholeList};
+pub use prompts::Prompts;
+pub use resources::Resources;
+pub use roots::Roots;
+pub use sampling::Sampling;
+pub use tasks::{Started, TaskHandle, TaskRef, Tasks};
+pub use tools::{ToolResult, Tools};
+pub use typed::{TypedAnswer, TypedCall};
+
+pub(super) use guard::{TASKS_EXTENSION, check_capability, check_revision, undeclared};
+pub(super) use tasks::Stopper;
+
+use super::Client;
+
+/// The features of the server.
+impl Client {
+    /// Its tools.
+    pub fn tools(&self) -> Tools<'_> {
+        Tools::new(self)
+    }
+
+    /// Its tasks: calls of tools whose results are fetched later.
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks::new(self)
+    }
+
+    /// Its resources.
+    pub fn resources(&self) -> Resources<'_> {
+        Resources::new(self)
+    }
+
+    /// Its prompts.
+    pub fn prompts(&self) -> Prompts<'_> {
+        Prompts::new(self)
+    }
+
+    /// Its log.
+    pub fn logging(&self) -> Logging<'_> {
+        Logging::new(self)
+    }
+
+    /// Its model. Not part of MCP, where the server asks the client's.
+    pub fn sampling(&self) -> Sampling<'_> {
+        Sampling::new(self)
+    }
+
+    /// Where it may work: what this client tells it.
+    pub fn roots(&self) -> Roots<'_> {
+        Roots::new(self)
+    }
+}

@@ -1,0 +1,436 @@
+//! Lists that come in pages.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::time::Duration;
+use std::vec;
+
+use bowline_types::method::Request;
+use bowline_types::pagination::{LeftOut, PaginatedParams};
+use bowline_types::prompts::{ListPromptsResult, Prompt};
+use bowline_types::resources::{
+    ListResourceTemplatesResult, ListResourcesResult, Resource, ResourceTemplate,
+};
+use bowline_types::tasks::{ListTasksResult, Task};
+use bowline_types::tools::{ListToolsResult, Tool};
+use bowline_types::{Method, Wire};
+use tokio::time::{Instant, timeout_at};
+
+use super::typed::TypedCall;
+use crate::client::cache::Key;
+use crate::client::{Client, Params};
+use crate::error::{Error, ErrorKind};
+
+/// Pages of one list. A server that has more is endless, or thinks that it is clever.
+const MAX_PAGES: usize = 1_000;
+
+/// Items of one list.
+const MAX_ITEMS: usize = 100_000;
+
+/// Bytes of a list that is fetched as a whole, as its server sends it.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The code of an error for a cursor that is none (server/utilities/pagination).
+const INVALID_PARAMS: i64 = -32602;
+
+/// What a list can be told before it is fetched.
+macro_rules! list_settings {
+    ($($settings:ident).+) => {
+        /// How long the whole list may take, from its first page on. Each page has the time of
+        /// [a call](crate::Config::call_timeouts) in any case.
+        pub fn timeout(mut self, timeout: Duration) -> Self {
+            self.$($settings).+.timeout = Some(timeout);
+            self
+        }
+
+        /// Waits for a connection before it begins, instead of failing at once.
+        pub fn wait_for_ready(mut self) -> Self {
+            self.$($settings).+.waits_for_ready = true;
+            self
+        }
+
+        /// Asks the server, even if [kept](crate::client::CachePolicy) pages are still fresh.
+        pub fn fresh(mut self) -> Self {
+            self.$($settings).+.is_fresh = true;
+            self
+        }
+
+        /// How large the whole list may be, as the server sends it, when it is fetched as one.
+        /// Default 64 MiB.
+        pub fn max_bytes(mut self, bytes: usize) -> Self {
+            self.$($settings).+.max_bytes = bytes;
+            self
+        }
+    };
+}
+
+/// A page of a list.
+pub trait Listed: Wire + Send {
+    /// What is listed.
+    type Item: Send;
+
+    /// The items of the page, and where the next one begins.
+    fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
+
+    /// What was left out of the page, since it makes no sense.
+    fn take_left_out(&mut self) -> LeftOut {
+        LeftOut::default()
+    }
+}
+
+macro_rules! listed {
+    ($($page:ty: $items:ident of $item:ty $(, $left_out:ident)?;)+) => {
+        $(impl Listed for $page {
+            type Item = $item;
+
+            fn into_parts(self) -> (Vec<$item>, Option<String>) {
+                (self.$items, self.next_cursor)
+            }
+
+            $(fn take_left_out(&mut self) -> LeftOut {
+                std::mem::take(&mut self.$left_out)
+            })?
+        })+
+    };
+}
+
+listed! {
+    ListToolsResult: tools of Tool, left_out;
+    ListTasksResult: tasks of Task;
+    ListPromptsResult: prompts of Prompt, left_out;
+    ListResourcesResult: resources of Resource, left_out;
+    ListResourceTemplatesResult: resource_templates of ResourceTemplate, left_out;
+}
+
+/// A page of a list, from its beginning or from a cursor.
+pub(super) fn page<'c, R: Request>(
+    client: &'c Client,
+    cursor: Option<String>,
+) -> TypedCall<'c, R::Result> {
+    let method = R::METHOD.as_str();
+    let params = match &cursor {
+        None => Params::from(()),
+        Some(cursor) => client.encode(&PaginatedParams::new().cursor(cursor)),
+    };
+    TypedCall::new(client.call(method, params)).kept_as(Key::page(R::METHOD, cursor))
+}
+
+/// A list that is fetched page by page while it is gone through.
+///
+/// It ends with an error, once, when the server repeats a cursor, or has more than 1,000 pages
+/// or 100,000 items: it would not end otherwise. It does so too when the connection was lost
+/// since the page before, since cursors end with it, and when the server no longer knows the
+/// cursor of a page that was [kept](crate::client::CachePolicy): what was handed out can't be
+/// taken back, and the next attempt begins anew. [`collect`](Self::collect) does that itself,
+/// once.
+///
+/// ```
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let mut tools = client.tools().pages();
+/// while let Some(tool) = tools.next().await {
+///     println!("{}", tool?.name);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a list is fetched while it is gone through"]
+pub struct Pages<'c, P: Listed> {
+    client: &'c Client,
+    method: Method,
+    fetch: fn(&'c Client, Option<String>) -> TypedCall<'c, P>,
+    items: vec::IntoIter<P::Item>,
+    next: Next,
+    /// Digests of the cursors that were followed. They are a server's: kept short.
+    seen: HashSet<u64>,
+    digest: RandomState,
+    count: usize,
+    /// Bytes of the pages, as they came.
+    bytes: usize,
+    /// The session that the pages are of (PG-2: what a cursor means ends with it).
+    session: u64,
+    /// A page was kept, and the server may have forgotten where it leads.
+    has_kept: bool,
+    has_begun_anew: bool,
+    settings: Settings,
+    left_out: LeftOut,
+}
+
+/// How a list is fetched.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    is_fresh: bool,
+    waits_for_ready: bool,
+    timeout: Option<Duration>,
+    /// When the time is over, once it has begun.
+    until: Option<Instant>,
+    max_bytes: usize,
+}
+
+/// Where the next page is.
+enum Next {
+    First,
+    At(String),
+    End,
+}
+
+impl<'c, P: Listed> Pages<'c, P> {
+    pub(super) fn new<R: Request<Result = P>>(client: &'c Client) -> Self {
+        Self {
+            client,
+            method: R::METHOD,
+            fetch: page::<R>,
+            items: Vec::new().into_iter(),
+            next: Next::First,
+            seen: HashSet::new(),
+            digest: RandomState::new(),
+            count: 0,
+            bytes: 0,
+            session: 0,
+            has_kept: false,
+            has_begun_anew: false,
+            settings: Settings {
+                is_fresh: false,
+                waits_for_ready: false,
+                timeout: None,
+                until: None,
+                max_bytes: MAX_BYTES,
+            },
+            left_out: LeftOut::default(),
+        }
+    }
+
+    list_settings!(settings);
+
+    /// What was left out of the pages so far, since it makes no sense: one odd item doesn't hide
+    /// the others.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// The next item. `None` at the end, and after an error.
+    ///
+    /// Cancel safe: a page that was asked for is asked for again.
+    pub async fn next(&mut self) -> Option<Result<P::Item, Error>> {
+        loop {
+            if let Some(item) = self.items.next() {
+                return Some(Ok(item));
+            }
+            match self.next_page().await? {
+                Ok(items) => self.items = items.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// The next page as a whole. `None` at the end, and after an error. Cancel safe.
+    pub async fn next_page(&mut self) -> Option<Result<Vec<P::Item>, Error>> {
+        let cursor = match &self.next {
+            Next::First => None,
+            Next::At(cursor) => Some(cursor.clone()),
+            Next::End => return None,
+        };
+        let page = match self.until() {
+            Some(until) => match timeout_at(until, self.fetched(cursor)).await {
+                Ok(page) => page,
+                Err(_) => Err(self.late()),
+            },
+            None => self.fetched(cursor).await,
+        };
+        let page = page.and_then(|page| self.turn(page));
+        if page.is_err() {
+            self.next = Next::End;
+        }
+        Some(page)
+    }
+
+    /// The page at a cursor.
+    async fn fetched(&mut self, cursor: Option<String>) -> Result<P, Error> {
+        if cursor.is_none() {
+            if self.settings.waits_for_ready {
+                let ready = self.client.ready().await;
+                ready.map_err(|error| error.in_operation(self.method.as_str()))?;
+            }
+            self.session = self.client.session();
+        } else if self.client.session() != self.session {
+            return Err(self.lost());
+        }
+        // It doesn't wait for a connection: a cursor is of this one.
+        let call = (self.fetch)(self.client, cursor);
+        let call = match self.settings.is_fresh || self.has_begun_anew {
+            true => call.fresh(),
+            false => call,
+        };
+        let mut answer = call.send();
+        self.has_kept |= answer.is_kept();
+        let page = (&mut answer).await;
+        self.bytes += answer.size();
+        page
+    }
+
+    /// When the time of the list is over, which begins with its first page.
+    fn until(&mut self) -> Option<Instant> {
+        let Settings { timeout, until, .. } = &mut self.settings;
+        if until.is_none() {
+            *until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        }
+        *until
+    }
+
+    /// All items that are left, in one list. One that nobody has begun is begun anew, once, when
+    /// its cursors are no longer good. What makes no sense is not among them.
+    ///
+    /// Cancel safe: it only reads, and dropping the future cancels what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When a page can't be fetched, the list has no end, or it is larger than
+    /// [`max_bytes`](Self::max_bytes): part of a list is not returned as if it were all.
+    pub async fn collect(self) -> Result<Vec<P::Item>, Error> {
+        Ok(self.collect_all().await?.0)
+    }
+
+    /// The same, and [what was left out](Self::left_out). Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn collect_all(mut self) -> Result<(Vec<P::Item>, LeftOut), Error> {
+        let is_whole = matches!(self.next, Next::First);
+        let mut all: Vec<P::Item> = std::mem::take(&mut self.items).collect();
+        while let Some(page) = self.next_page().await {
+            match page {
+                Ok(_) if self.bytes > self.settings.max_bytes => return Err(self.large()),
+                Ok(items) => all.extend(items),
+                Err(error) if is_whole && self.may_begin_anew(&error) => {
+                    all.clear();
+                    self = self.afresh();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((all, self.left_out))
+    }
+
+    /// Whether it may be otherwise from the beginning: the server refuses a cursor that may be
+    /// older than what it has (CH-10), or the connection was lost in between.
+    fn may_begin_anew(&self, error: &Error) -> bool {
+        if self.has_begun_anew {
+            return false;
+        }
+        let code = error.server_error().map(|error| error.code);
+        match error.kind() {
+            // There may be another connection already, or it is waited for.
+            ErrorKind::TransportDown | ErrorKind::Unavailable => {
+                self.settings.waits_for_ready || self.client.session() != self.session
+            }
+            _ => self.has_kept && code == Some(INVALID_PARAMS),
+        }
+    }
+
+    /// From the beginning, without what is kept: so this is done once.
+    fn afresh(self) -> Self {
+        Self {
+            items: Vec::new().into_iter(),
+            next: Next::First,
+            seen: HashSet::new(),
+            count: 0,
+            bytes: 0,
+            has_kept: false,
+            has_begun_anew: true,
+            left_out: LeftOut::default(),
+            ..self
+        }
+    }
+
+    /// Notes where a page leads.
+    fn turn(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
+        self.left_out.append(page.take_left_out());
+        let (items, cursor) = page.into_parts();
+        self.count += items.len();
+        if self.count > MAX_ITEMS {
+            return Err(self.endless(format!("it has more than {MAX_ITEMS} items")));
+        }
+        self.next = match cursor {
+            None => Next::End,
+            Some(cursor) => {
+                if !self.seen.insert(self.digest.hash_one(&cursor)) {
+                    return Err(self.endless("the server repeats a cursor".to_owned()));
+                }
+                if self.seen.len() >= MAX_PAGES {
+                    return Err(self.endless(format!("it has more than {MAX_PAGES} pages")));
+                }
+                Next::At(cursor)
+            }
+        };
+        Ok(items)
+    }
+
+    fn lost(&self) -> Error {
+        let words = "in the middle of the list, which has to be begun anew";
+        Error::new(ErrorKind::TransportDown, words).in_operation(self.method.as_str())
+    }
+
+    fn late(&self) -> Error {
+        let words = match self.settings.timeout {
+            Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
+            None => String::new(),
+        };
+        Error::new(ErrorKind::Timeout, words).in_operation(self.method.as_str())
+    }
+
+    fn large(&self) -> Error {
+        let most = self.settings.max_bytes;
+        let words = format!(
+            "the list has more than {most} bytes; go through its pages, or allow more with `max_bytes`"
+        );
+        Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
+    }
+
+    fn endless(&self, why: String) -> Error {
+        let words = format!("the list has no end: {why}");
+        Error::new(ErrorKind::Protocol, words).in_operation(self.method.as_str())
+    }
+}
+
+/// A whole list that has not been fetched yet. Await it to fetch it; see [`Pages::collect`].
+#[must_use = "a list is fetched when it is awaited"]
+pub struct WholeList<'c, P: Listed> {
+    pages: Pages<'c, P>,
+}
+
+impl<'c, P: Listed> WholeList<'c, P> {
+    pub(super) fn new<R: Request<Result = P>>(client: &'c Client) -> Self {
+        let pages = Pages::new::<R>(client);
+        Self { pages }
+    }
+
+    list_settings!(pages.settings);
+}
+
+impl<'c, P: Listed + 'c> IntoFuture for WholeList<'c, P> {
+    type Output = Result<Vec<P::Item>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
+
+    /// Fetches the list. Cancel safe.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.pages.collect())
+    }
+}
+
+impl<P: Listed> fmt::Debug for WholeList<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WholeList").field(&self.pages).finish()
+    }
+}
+
+impl<P: Listed> fmt::Debug for Pages<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages")
+            .field("method", &self.method)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! Roots: where a server may work.
+
+use bowline_types::roots::Root;
+use bowline_types::{Era, Method};
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+
+/// The roots that this client tells its server: see [`Client::roots`].
+///
+/// ```
+/// use bowline::types::roots::Root;
+///
+/// # fn example(client: &bowline::Client) -> Result<(), bowline::Error> {
+/// client.roots().set([Root::new("file:///home/ada/engine")])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Roots<'c> {
+    client: &'c Client,
+}
+
+impl<'c> Roots<'c> {
+    pub(super) fn new(client: &'c Client) -> Self {
+        Self { client }
+    }
+
+    /// The roots. `None` for a client that was not
+    /// [configured](crate::ClientConfig::roots) with any.
+    pub fn get(self) -> Option<Vec<Root>> {
+        let list = self.client.shared.handlers.roots()?;
+        Some(list.get().to_vec())
+    }
+
+    /// Replaces the roots, and tells a server of the handshake era, which asks for them anew.
+    /// In the stateless era a server asks whenever it needs them.
+    ///
+    /// # Errors
+    ///
+    /// When the client was not configured with roots, so that the server doesn't know that
+    /// there are any, or one is no `file://` URI. With an error of kind
+    /// [`Backpressure`](ErrorKind::Backpressure) the roots are replaced, and the server could not
+    /// be told since too much waits to be sent: set them again.
+    pub fn set(self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        let operation = Method::RootsListChanged.as_str();
+        let Some(list) = self.client.shared.handlers.roots() else {
+            let words = "roots were not declared: configure the client with ClientConfig::roots";
+            return Err(Error::new(ErrorKind::State, words).in_operation(operation));
+        };
+        list.set(roots.into_iter().collect())
+            .map_err(|error| error.in_operation(operation))?;
+        let era = self.client.revision().map(|revision| revision.era());
+        if era == Some(Era::Handshake)
+            && let Err(error) = self.client.notify(operation, ())
+        {
+            match error.kind() {
+                // There is no connection, and the next one asks anew.
+                ErrorKind::Unavailable | ErrorKind::Shutdown => {
+                    tracing::debug!(%error, "the server is not told of the roots");
+                }
+                _ => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

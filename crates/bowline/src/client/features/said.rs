@@ -1,0 +1,138 @@
+//! The parameters of a call of a tool, written once, into what is sent.
+
+use bowline_types::tasks::TaskMetadata;
+use bowline_types::{Encoder, JsonRef, Revision};
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::client::Params;
+use crate::error::{Error, ErrorKind};
+
+/// What most calls fit into.
+const ROOM: usize = 256;
+
+/// A tool and its arguments, as members of the parameters.
+#[derive(Debug)]
+pub(super) struct Said(Result<Vec<u8>, String>);
+
+impl Default for Said {
+    /// Nothing, in place of what was said.
+    fn default() -> Self {
+        Self(Ok(Vec::new()))
+    }
+}
+
+impl Said {
+    /// Every revision says them in the same words.
+    pub(super) fn new(tool: &str, arguments: &impl Serialize) -> Self {
+        let mut members = Vec::with_capacity(ROOM);
+        let mut encoder = Encoder::lossless(&mut members);
+        encoder.key("name");
+        encoder.string(tool);
+        let without = members.len();
+        let mut encoder = Encoder::lossless(&mut members);
+        encoder.key("arguments");
+        let written = match encoder.serialized(arguments) {
+            Ok(written) => written,
+            Err(error) => return Self(Err(error.to_string())),
+        };
+        match written.first() {
+            Some(b'{') => {}
+            _ if written == b"null" => members.truncate(without),
+            _ => return Self(Err(no_object(written))),
+        }
+        Self(Ok(members))
+    }
+
+    /// The parameters, with the task that is asked for in this revision.
+    ///
+    /// # Errors
+    ///
+    /// When the arguments can't be sent, or the revision has no tasks that are asked for.
+    pub(super) fn params(
+        self,
+        tool: &str,
+        task: Option<(&TaskMetadata, Revision)>,
+    ) -> Result<Params, Error> {
+        let unfit = |why| {
+            let words = format!("the arguments of {tool}: {why}");
+            Error::new(ErrorKind::Config, words)
+        };
+        let mut members = self.0.map_err(unfit)?;
+        if let Some((task, revision)) = task {
+            let added = add_task(&mut members, task, revision);
+            added.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))?;
+        }
+        Ok(Params::of_members(members.into()))
+    }
+}
+
+/// Members of parameters, and the task that is asked for in this revision. Why there is none in
+/// it, if so.
+pub(super) fn with_task(
+    members: &[u8],
+    task: &TaskMetadata,
+    revision: Revision,
+) -> Result<Bytes, String> {
+    let mut members = members.to_vec();
+    add_task(&mut members, task, revision)?;
+    Ok(members.into())
+}
+
+fn add_task(members: &mut Vec<u8>, task: &TaskMetadata, revision: Revision) -> Result<(), String> {
+    let written = Encoder::new(members, revision).member("task", task);
+    written.map_err(|error| format!("the parameters: {error}"))
+}
+
+/// What is wrong with arguments that are no object.
+fn no_object(written: &[u8]) -> String {
+    let text = std::str::from_utf8(written).unwrap_or_default();
+    match JsonRef::parse(text) {
+        Ok(json) => format!("an object is wanted, not {}", json.kind()),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(arguments: impl Serialize, task: Option<Revision>) -> Result<String, Error> {
+        let wanted = TaskMetadata::new().ttl(5);
+        let task = task.map(|revision| (&wanted, revision));
+        let params = Said::new("a\"b", &arguments).params("a\"b", task)?;
+        let members = params.check()?.members;
+        Ok(String::from_utf8(members.to_vec()).expect("UTF-8"))
+    }
+
+    #[test]
+    fn arguments_are_members_of_the_parameters() {
+        let some = said(json!({"_meta": 1}), None).expect("an object");
+        assert_eq!(some, r#""name":"a\"b","arguments":{"_meta":1}"#);
+        for none in [json!(null), json!(Option::<u8>::None)] {
+            let none = said(none, None).expect("none are fine");
+            assert_eq!(none, r#""name":"a\"b""#);
+        }
+        let none = said((), Some(Revision::V2025_11_25)).expect("none are fine");
+        assert_eq!(none, r#""name":"a\"b","task":{"ttl":5}"#);
+        let error = said((), Some(Revision::V2025_06_18)).expect_err("no tasks");
+        assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_refused() {
+        for (arguments, words) in [
+            (json!([1]), "an object is wanted, not an array"),
+            (json!("{"), "an object is wanted, not a string"),
+            (json!(1), "an object is wanted, not a number"),
+        ] {
+            let error = said(arguments, None).expect_err("no object");
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        let error = said([("x", f64::NAN)], None).expect_err("no number");
+        assert!(error.to_string().contains("no number of JSON"), "{error}");
+    }
+}

@@ -1,0 +1,319 @@
+//! Following a task to its end.
+//!
+//! A task is looked at again and again, as often as its server wants. Connections may come and
+//! go meanwhile, and the server of the next one may speak another revision: each look is made in
+//! the words of the revision that is spoken then.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_proto::link::{LinkCall, State};
+use bowline_proto::{CallRequest, Outcome, Payload};
+use bowline_types::input::InputResponse;
+use bowline_types::tasks::{DetailedTask, GetTaskResult, TaskParams, TaskStatus, UpdateTaskParams};
+use bowline_types::tools::CallToolResult;
+use bowline_types::{JsonObject, Map, Method, Revision, Wire};
+use tokio::time::sleep;
+
+use super::handle::TaskRef;
+use crate::client::Params;
+use crate::client::call::Call;
+use crate::client::features::typed::decoded;
+use crate::client::input::questions;
+use crate::client::requests::ServerRequest;
+use crate::client::shared::Shared;
+use crate::error::{Error, ErrorKind, Recovery};
+
+/// How long to wait between two looks, where the server doesn't say.
+const USUAL: Duration = Duration::from_secs(1);
+
+/// How long at least, whatever the server says: 0 would be a loop without a pause.
+const LEAST: Duration = Duration::from_millis(50);
+
+/// How long at most: a server may say a million years.
+const MOST: Duration = Duration::from_secs(60 * 60);
+
+/// How long at most before a server that is busy, or was lost, is asked the same again.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Questions that one task may ask. A server that asks more doesn't end.
+const MAX_QUESTIONS: usize = 100;
+
+/// How long to wait before the next look at a task.
+pub(super) fn pause(status: &TaskStatus, interval: Option<i64>) -> Duration {
+    match status {
+        // There is something to be fetched, or to be answered.
+        TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled
+        | TaskStatus::InputRequired => Duration::ZERO,
+        // Also one that nobody knows yet.
+        _ => between(interval),
+    }
+}
+
+fn between(interval: Option<i64>) -> Duration {
+    match interval {
+        None => USUAL,
+        Some(millis) => {
+            let wanted = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            wanted.clamp(LEAST, MOST)
+        }
+    }
+}
+
+/// Follows one task.
+#[derive(Debug)]
+pub(in super::super) struct Follower {
+    shared: Arc<Shared>,
+    task: TaskRef,
+    /// How long the server may take to answer.
+    timeout: Duration,
+}
+
+impl Follower {
+    pub(in super::super) fn new(
+        shared: &Arc<Shared>,
+        task: TaskRef,
+        timeout: Option<Duration>,
+    ) -> Self {
+        Self {
+            timeout: timeout.unwrap_or(shared.call_timeouts.idle),
+            shared: Arc::clone(shared),
+            task,
+        }
+    }
+
+    /// What the tool returned, when the task has ended. It is looked at for the first time
+    /// after `pause`. Dropping the future leaves the task alone.
+    pub(in super::super) async fn end(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
+        let mut answered = Answered::default();
+        loop {
+            sleep(pause).await;
+            let Look {
+                task,
+                text,
+                revision,
+            } = self.look().await?;
+            pause = between(task.poll_interval);
+            match (&task.status, revision >= Revision::V2026_07_28) {
+                (TaskStatus::Cancelled, _) => return Err(self.cancelled(&task)),
+                (TaskStatus::Completed, true) => return self.result_in(&task),
+                (TaskStatus::Failed, true) => return Err(self.error_in(task)),
+                (TaskStatus::Completed | TaskStatus::Failed, false) => {
+                    let (result, _) = self.ask(Method::GetTaskPayload, self.timeout).await?;
+                    return decoded(result.as_str(), Method::GetTaskPayload.as_str());
+                }
+                // TK-8: what it wants to know is asked while its result is waited for.
+                (TaskStatus::InputRequired, false) => {
+                    if let Some(result) = self.blocking_result().await? {
+                        return decoded(result.as_str(), Method::GetTaskPayload.as_str());
+                    }
+                }
+                (TaskStatus::InputRequired, true) => {
+                    if self.answer(&text, revision, &mut answered).await? {
+                        pause = LEAST;
+                    }
+                }
+                // It works, or is in a state that nobody knows yet, which is no end.
+                (_, _) => {}
+            }
+        }
+    }
+
+    /// Tells the server that nobody wants the task any more. It is not waited for, and not said
+    /// again.
+    pub(super) fn cancel(&self) {
+        let params = TaskParams::new(&*self.task.id);
+        let Ok(params) = Params::encode(&params, self.revision()).check() else {
+            return;
+        };
+        let method = Method::CancelTask.as_str();
+        let cancelled = self.shared.with(|core, now| {
+            core.check_revision(method)?;
+            core.check_capability(method)?;
+            let call = LinkCall::new(CallRequest::new(method, params.members));
+            let called = core.link.call(now, call);
+            called.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+        });
+        if let Err(error) = cancelled {
+            tracing::debug!(%error, "a task is not cancelled");
+        }
+    }
+
+    /// How the task stands.
+    async fn look(&self) -> Result<Look, Error> {
+        let (text, revision) = self.ask(Method::GetTask, self.timeout).await?;
+        let found: GetTaskResult = decoded(text.as_str(), Method::GetTask.as_str())?;
+        Ok(Look {
+            task: found.task,
+            text,
+            revision,
+        })
+    }
+
+    /// The result as 2025-11-25 has it, which comes when the task has ended. `None` when the
+    /// server takes so long that it is looked at again.
+    async fn blocking_result(&self) -> Result<Option<Payload>, Error> {
+        let patience = self.shared.call_timeouts.total;
+        match self.ask(Method::GetTaskPayload, patience).await {
+            Ok((result, _)) => Ok(Some(result)),
+            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Answers what the task asks and was not asked before. Whether there was something.
+    async fn answer(
+        &self,
+        task: &Payload,
+        revision: Revision,
+        answered: &mut Answered,
+    ) -> Result<bool, Error> {
+        let mut responses = Map::new();
+        for (key, method, params) in questions(task) {
+            if !answered.is_new(&key)? {
+                continue;
+            }
+            let asked = ServerRequest::new(method, params, revision);
+            let reply = self.shared.handlers.answer_or_end(asked).await;
+            // Of the update that can't be sent: it is not the task that has ended.
+            let reply = reply.map_err(|error| error.in_operation(Method::UpdateTask.as_str()))?;
+            let reply = JsonObject::parse(reply.as_str()).unwrap_or_default();
+            responses.insert(key, InputResponse::from(reply));
+        }
+        if responses.is_empty() {
+            return Ok(false);
+        }
+        let update = UpdateTaskParams::new(&*self.task.id, responses);
+        self.send(Method::UpdateTask, &update, self.timeout).await?;
+        Ok(true)
+    }
+
+    async fn ask(&self, method: Method, timeout: Duration) -> Result<(Payload, Revision), Error> {
+        let params = TaskParams::new(&*self.task.id);
+        self.send(method, &params, timeout).await
+    }
+
+    /// Asks the server, again after a connection was lost: all that is asked of a task does the
+    /// same when it is asked twice. The answer, with the revision that it is said in: the
+    /// connection may be gone when somebody looks at it.
+    async fn send<T: Wire>(
+        &self,
+        method: Method,
+        params: &T,
+        timeout: Duration,
+    ) -> Result<(Payload, Revision), Error> {
+        let mut pause = LEAST;
+        loop {
+            self.connected().await;
+            let revision = self.revision();
+            let encoded = Params::encode(params, revision);
+            let call = Call::new(&self.shared, method.as_str().into(), encoded).guarded();
+            let total = timeout.max(self.shared.call_timeouts.total);
+            match call.timeout(timeout).max_total(total).await {
+                Err(error) if is_passing(&error) => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(BUSY);
+                }
+                ended => return ended.map(|answer| (answer, revision)),
+            }
+        }
+    }
+
+    /// Waits while there is no connection and there may be one.
+    async fn connected(&self) {
+        let mut changes = self.shared.state.subscribe();
+        loop {
+            changes.mark_unchanged();
+            match self.shared.lock().link.state() {
+                State::Starting | State::Initializing | State::Backoff => {}
+                // A call says best what is the matter.
+                State::Ready | State::Closing | State::Closed => return,
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn revision(&self) -> Revision {
+        let revision = self.shared.lock().link.revision();
+        revision.unwrap_or(Revision::LATEST)
+    }
+
+    fn result_in(&self, task: &DetailedTask) -> Result<CallToolResult, Error> {
+        let Some(result) = &task.result else {
+            let words = "it is completed, and there is no result";
+            return Err(self.error(ErrorKind::InvalidResponse, words.to_owned()));
+        };
+        CallToolResult::from_json(result.as_str()).map_err(|error| {
+            let words = error.under_key("result").to_string();
+            self.error(ErrorKind::InvalidResponse, words)
+        })
+    }
+
+    fn error_in(&self, task: DetailedTask) -> Error {
+        let Some(error) = task.error else {
+            let words = "it has failed, and there is no error";
+            return self.error(ErrorKind::InvalidResponse, words.to_owned());
+        };
+        match Error::from_outcome(Outcome::Error(error), None) {
+            Err(error) => error.in_operation(Method::GetTask.as_str()),
+            Ok(_) => self.error(ErrorKind::InvalidResponse, "it has failed".to_owned()),
+        }
+    }
+
+    fn cancelled(&self, task: &DetailedTask) -> Error {
+        let why = task.status_message.as_deref().unwrap_or("by the server");
+        let why: String = why.chars().take(300).collect();
+        self.error(ErrorKind::Cancelled, why)
+    }
+
+    fn error(&self, kind: ErrorKind, words: String) -> Error {
+        let words = format!("{}: {words}", self.task.name());
+        Error::new(kind, words).in_operation(Method::GetTask.as_str())
+    }
+}
+
+/// How a task stood.
+struct Look {
+    task: DetailedTask,
+    /// As it came, with its questions.
+    text: Payload,
+    /// The revision that it was said in: in 2025-11-25 the result is fetched apart.
+    revision: Revision,
+}
+
+/// Whether the same may be asked again at once, or when there is a connection.
+fn is_passing(error: &Error) -> bool {
+    match error.recovery() {
+        Recovery::Reconnect => true,
+        // Too much is under way, here or there.
+        Recovery::Retry => error.kind() != ErrorKind::Timeout,
+        Recovery::Abort | Recovery::Ignore => false,
+    }
+}
+
+/// Questions that were answered: the server may show them for a while (TX-12). Their keys are a
+/// server's, and kept short.
+#[derive(Debug, Default)]
+struct Answered {
+    keys: HashSet<u64>,
+    digest: RandomState,
+}
+
+impl Answered {
+    fn is_new(&mut self, key: &str) -> Result<bool, Error> {
+        let is_new = self.keys.insert(self.digest.hash_one(key));
+        if self.keys.len() > MAX_QUESTIONS {
+            let words = format!("a task asks more than {MAX_QUESTIONS} questions");
+            return Err(
+                Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
+            );
+        }
+        Ok(is_new)
+    }
+}

@@ -1,0 +1,137 @@
+//! Tasks: calls of tools whose results are fetched later.
+//!
+//! There are two generations. In 2025-11-25 the client asks for a task; since 2026-07-28 an
+//! extension lets the server decide. The handles are the same for both, and a task is always
+//! looked at: notifications of it are hints, and nothing here waits for them (TK-15).
+
+mod follow;
+mod handle;
+mod stopper;
+mod waiting;
+
+use bowline_types::input::InputResponse;
+use bowline_types::method::requests;
+use bowline_types::result::EmptyResult;
+use bowline_types::tasks::{
+    self, CancelTaskResult, GetTaskResult, ListTasksResult, TaskParams, UpdateTaskParams,
+};
+use bowline_types::tools::CallToolResult;
+use bowline_types::{Map, Method};
+
+use super::pages::{self, Pages, WholeList};
+use super::typed::TypedCall;
+use crate::client::{Client, ClientConfig};
+
+pub use handle::{Started, TaskHandle, TaskRef};
+
+pub(in crate::client) use stopper::Stopper;
+pub(super) use waiting::{Patience, Waiting};
+
+/// The `resultType` of a task in place of a result.
+const TASK: &str = "task";
+
+impl ClientConfig {
+    /// Lets servers of 2026-07-28 answer a call of a tool with a task: declares the extension
+    /// `io.modelcontextprotocol/tasks`. [Calls](super::Tools::call) that become tasks are
+    /// followed to their end.
+    ///
+    /// 2025-11-25 needs no declaration: there the client [asks](super::ToolCall::as_task).
+    pub fn tasks(&mut self) -> &mut Self {
+        self.connection().declared().add_extension(tasks::EXTENSION);
+        self.link().accept_result(TASK);
+        self
+    }
+}
+
+/// The tasks of a server: see [`Client::tasks`].
+///
+/// ```
+/// use bowline::client::features::{Started, TaskRef};
+///
+/// # async fn example(client: bowline::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// // Before the program ends …
+/// let started = client.tools().call("render", ()).start_task().await?;
+/// if let Started::Task(task) = started {
+///     std::fs::write("task", task.saved().to_string())?;
+/// }
+/// // … and after it has begun again.
+/// let saved: TaskRef = std::fs::read_to_string("task")?.parse()?;
+/// let result = client.tasks().resume(saved).wait().await?;
+/// println!("{}", result.text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Tasks<'c> {
+    client: &'c Client,
+}
+
+impl<'c> Tasks<'c> {
+    pub(super) fn new(client: &'c Client) -> Self {
+        Self { client }
+    }
+
+    /// A task that was begun before, perhaps by another program. It is looked for when
+    /// something is asked of it.
+    pub fn resume(self, task: impl Into<TaskRef>) -> TaskHandle {
+        TaskHandle::resumed(self.client.clone(), task.into())
+    }
+
+    /// Where a task stands. Since 2026-07-28 that has the questions, the result or the error.
+    pub fn get(self, id: impl Into<String>) -> TypedCall<'c, GetTaskResult> {
+        self.about(Method::GetTask, id.into())
+    }
+
+    /// The result of a task, when it has ended. Only in 2025-11-25: see
+    /// [`TaskHandle::wait`] for both generations.
+    pub fn result(self, id: impl Into<String>) -> TypedCall<'c, CallToolResult> {
+        self.about(Method::GetTaskPayload, id.into())
+    }
+
+    /// Cancels a task. 2025-11-25 tells how it stands then; since 2026-07-28 the server only
+    /// acknowledges, and the task may end otherwise.
+    pub fn cancel(self, id: impl Into<String>) -> TypedCall<'c, CancelTaskResult> {
+        self.about(Method::CancelTask, id.into())
+    }
+
+    /// Answers questions of a task, by their keys. New in 2026-07-28: whoever
+    /// [waits](TaskHandle::wait) for a task answers them with the client's own handlers.
+    pub fn update(
+        self,
+        id: impl Into<String>,
+        answers: impl Into<Map<InputResponse>>,
+    ) -> TypedCall<'c, EmptyResult> {
+        let params = UpdateTaskParams::new(id, answers);
+        let params = self.client.encode(&params);
+        TypedCall::new(self.client.call(Method::UpdateTask.as_str(), params))
+    }
+
+    /// The first page of the list. Only in 2025-11-25, where servers may have it.
+    pub fn list(self) -> TypedCall<'c, ListTasksResult> {
+        pages::page::<requests::ListTasks>(self.client, None)
+    }
+
+    /// The page that begins at a cursor. Only in 2025-11-25.
+    pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListTasksResult> {
+        pages::page::<requests::ListTasks>(self.client, Some(cursor.into()))
+    }
+
+    /// The list, fetched while it is gone through. Only in 2025-11-25.
+    pub fn pages(self) -> Pages<'c, ListTasksResult> {
+        Pages::new::<requests::ListTasks>(self.client)
+    }
+
+    /// The whole list, when it is awaited. Only in 2025-11-25. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    pub fn list_all(self) -> WholeList<'c, ListTasksResult> {
+        WholeList::new::<requests::ListTasks>(self.client)
+    }
+
+    fn about<T: bowline_types::Wire>(self, method: Method, id: String) -> TypedCall<'c, T> {
+        let params = self.client.encode(&TaskParams::new(id));
+        TypedCall::new(self.client.call(method.as_str(), params))
+    }
+}

@@ -1,0 +1,116 @@
+//! A call that has become a task, while its caller waits for the result.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bowline_proto::Outcome;
+use bowline_types::Method;
+use bowline_types::tasks::Task;
+use bowline_types::tools::CallToolResult;
+use tokio::time::{Instant, timeout_at};
+
+use super::follow::{Follower, pause};
+use super::handle::TaskRef;
+use super::stopper::Stopper;
+use crate::client::shared::Shared;
+use crate::error::{Error, ErrorKind};
+
+/// How long the caller waits.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Patience {
+    /// When the call was made.
+    pub(in super::super) since: Instant,
+    /// How long the server may take for each answer.
+    pub(in super::super) idle: Duration,
+    /// How long it may take altogether.
+    pub(in super::super) total: Duration,
+}
+
+/// A call that has become a task.
+///
+/// When nobody wants the result any more the task is cancelled, as a call would be: its future
+/// is dropped, it takes too long, or what the task asks has no answer.
+#[derive(Debug)]
+pub(in super::super) struct Waiting {
+    follower: Follower,
+    stopper: Arc<Stopper>,
+    patience: Patience,
+    is_over: bool,
+}
+
+impl Waiting {
+    pub(in super::super) fn new(
+        shared: &Arc<Shared>,
+        task: TaskRef,
+        stopper: Arc<Stopper>,
+        patience: Patience,
+    ) -> Self {
+        stopper.set_followed(true);
+        Self {
+            follower: Follower::new(shared, task, Some(patience.idle)),
+            stopper,
+            patience,
+            is_over: false,
+        }
+    }
+
+    /// What the tool returned. Dropping the future cancels the task.
+    pub(in super::super) async fn end(mut self, begun: Task) -> Result<CallToolResult, Error> {
+        let first = pause(&begun.status, begun.poll_interval);
+        let ended = self.ended(first).await.unwrap_or_else(|outcome| {
+            let error = Error::from_outcome(outcome, None).err();
+            let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
+            Err(error.in_operation(Method::CallTool.as_str()))
+        });
+        self.is_over = match &ended {
+            Ok(_) => true,
+            Err(error) => is_end(error),
+        };
+        ended
+    }
+
+    /// How the task ended, or why it is no longer waited for.
+    async fn ended(&self, first: Duration) -> Result<Result<CallToolResult, Error>, Outcome> {
+        let Patience { since, total, .. } = self.patience;
+        let end = self.follower.end(first);
+        let mut ending = pin!(async {
+            match since.checked_add(total) {
+                Some(until) => timeout_at(until, end).await,
+                // Later than there is time.
+                None => Ok(end.await),
+            }
+        });
+        let mut stopped = pin!(self.stopper.stopped());
+        poll_fn(|cx| {
+            if stopped.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(Outcome::Cancelled));
+            }
+            let elapsed = since.elapsed();
+            let ended = ending.as_mut().poll(cx);
+            ended.map(|ended| ended.map_err(|_| Outcome::TimedOut { elapsed }))
+        })
+        .await
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.stopper.set_followed(false);
+        if !self.is_over {
+            self.follower.cancel();
+        }
+    }
+}
+
+/// Whether it is the task that has ended, and not our patience with it.
+fn is_end(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::JsonRpc | ErrorKind::InvalidResponse => true,
+        // The server says so; that we gave it up has another operation.
+        ErrorKind::Cancelled => error.operation() == Some(Method::GetTask.as_str()),
+        _ => false,
+    }
+}

@@ -1,0 +1,226 @@
+//! Tools.
+
+use std::ops::Deref;
+
+use bowline_types::method::requests;
+use bowline_types::tools::{CallToolResult, ListToolsResult};
+use bowline_types::{JsonRef, Method};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::calling::ToolCall;
+use super::offer::AsTask;
+use super::pages::{self, Pages, WholeList};
+use super::said::Said;
+use super::typed::TypedCall;
+use crate::client::Client;
+use crate::client::outputs::Expected;
+use crate::error::{Error, ErrorKind};
+
+/// The most of what a tool says that an error repeats, in characters.
+const WORDS: usize = 300;
+
+/// The tools of a server: see [`Client::tools`].
+///
+/// ```
+/// use std::time::Duration;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize)]
+/// struct Add { a: i64, b: i64 }
+/// #[derive(Deserialize)]
+/// struct Sum { sum: i64 }
+///
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// for tool in client.tools().list_all().await? {
+///     println!("{}", tool.display_name());
+/// }
+/// let sum: Sum = client
+///     .tools()
+///     .call("add", &Add { a: 2, b: 3 })
+///     .timeout(Duration::from_secs(5))
+///     .await?
+///     .structured()?;
+/// println!("{}", sum.sum);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Tools<'c> {
+    client: &'c Client,
+}
+
+impl<'c> Tools<'c> {
+    pub(super) fn new(client: &'c Client) -> Self {
+        Self { client }
+    }
+
+    pub(super) fn client(self) -> &'c Client {
+        self.client
+    }
+
+    /// The first page of the list.
+    pub fn list(self) -> TypedCall<'c, ListToolsResult> {
+        pages::page::<requests::ListTools>(self.client, None)
+    }
+
+    /// The page that begins at a cursor.
+    pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListToolsResult> {
+        pages::page::<requests::ListTools>(self.client, Some(cursor.into()))
+    }
+
+    /// The list, fetched while it is gone through.
+    pub fn pages(self) -> Pages<'c, ListToolsResult> {
+        Pages::new::<requests::ListTools>(self.client)
+    }
+
+    /// The whole list, when it is awaited. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    pub fn list_all(self) -> WholeList<'c, ListToolsResult> {
+        WholeList::new::<requests::ListTools>(self.client)
+    }
+
+    /// Calls a tool. Its arguments are whatever serializes as an object, or `()` for none.
+    ///
+    /// The server may run it as a [task](super::Tasks): with the extension of 2026-07-28
+    /// ([declared](crate::ClientConfig::tasks)) when it likes, in 2025-11-25 when it is
+    /// [asked to](ToolCall::as_task), which is done by itself for tools that are known to
+    /// demand it. Awaiting the call then follows the task to its end, within
+    /// [`max_total`](ToolCall::max_total) and across lost connections.
+    ///
+    /// With the feature `validate` a result is checked against the tool's output schema, where
+    /// that is known when the call is made: from a list of tools that was [fetched](Self::list) on
+    /// this connection and not changed since. What happens later doesn't matter: neither a change
+    /// nor the end of the connection lets a result pass. A tool that was never listed is not
+    /// checked, and no list is fetched for it. What doesn't fit is an error of kind
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and so is a schema that is too large or too
+    /// much work to check; the result is [in it](Error::tool_result), and
+    /// [`unchecked`](ToolCall::unchecked) calls have none.
+    pub fn call(self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall<'c> {
+        let name = name.into();
+        let call = self.client.call(Method::CallTool.as_str(), ());
+        ToolCall {
+            client: self.client,
+            call: call.guarded().of_tool(&*name),
+            said: Said::new(&name, &arguments),
+            name,
+            as_task: AsTask::IfDemanded,
+            is_checked: true,
+        }
+    }
+}
+
+/// What a tool returned.
+///
+/// A tool that failed says so in its result, where the model can see it: [`ok`](Self::ok) and
+/// [`structured`](Self::structured) make an error of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    result: CallToolResult,
+    tool: String,
+}
+
+impl ToolResult {
+    /// A result that has to be what is expected of it (TL-9), if something is.
+    pub(super) fn checked(
+        result: CallToolResult,
+        tool: String,
+        expected: Option<&Expected>,
+    ) -> Result<Self, Error> {
+        match expected {
+            Some(expected) => expected.checked(&tool, result),
+            None => Ok(result),
+        }
+        .map(|result| Self { result, tool })
+    }
+
+    /// The result, unless the tool failed.
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Tool`](ErrorKind::Tool), with what the tool said.
+    pub fn ok(self) -> Result<CallToolResult, Error> {
+        match self.failure() {
+            None => Ok(self.result),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// The result for programs, as `T`.
+    ///
+    /// Servers before 2025-06-18 have none; where a tool's only content is a text, that text
+    /// is read as JSON instead.
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Tool`](ErrorKind::Tool) when the tool failed, and
+    /// [`InvalidResponse`](ErrorKind::InvalidResponse) when there is no such result.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        let content = self.result.structured_content.as_ref();
+        let read = match (content, self.only_text()) {
+            (Some(json), _) => json.to(),
+            (None, Some(text)) => match JsonRef::parse(text) {
+                Ok(_) => serde_json::from_str(text),
+                Err(_) => return Err(self.invalid("it returned a text, and nothing for programs")),
+            },
+            (None, None) => return Err(self.invalid("it returned nothing for programs")),
+        };
+        read.map_err(|error| self.invalid(&error.to_string()).caused_by(error))
+    }
+
+    /// All texts, each on lines of its own.
+    pub fn text(&self) -> String {
+        let texts = self.result.content.iter().filter_map(|it| it.as_text());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The result as it came.
+    pub fn into_inner(self) -> CallToolResult {
+        self.result
+    }
+
+    fn only_text(&self) -> Option<&str> {
+        match self.result.content.as_slice() {
+            [block] => block.as_text(),
+            _ => None,
+        }
+    }
+
+    fn failure(&self) -> Option<Error> {
+        if !self.result.is_failure() {
+            return None;
+        }
+        let said: String = self.text().chars().take(WORDS).collect();
+        let words = match said.is_empty() {
+            true => self.tool.clone(),
+            false => format!("{}: {said}", self.tool),
+        };
+        let error = Error::new(ErrorKind::Tool, words);
+        Some(error.in_operation(Method::CallTool.as_str()))
+    }
+
+    fn invalid(&self, why: &str) -> Error {
+        let words = format!("{}: {why}", self.tool);
+        Error::new(ErrorKind::InvalidResponse, words).in_operation(Method::CallTool.as_str())
+    }
+}
+
+impl Deref for ToolResult {
+    type Target = CallToolResult;
+
+    fn deref(&self) -> &CallToolResult {
+        &self.result
+    }
+}
+
+impl From<ToolResult> for CallToolResult {
+    fn from(result: ToolResult) -> Self {
+        result.result
+    }
+}

@@ -1,0 +1,242 @@
+//! Calls whose results have a type.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bowline_proto::{Instant, Payload};
+use bowline_types::progress::ProgressParams;
+use bowline_types::{Method, Wire};
+
+use crate::client::answer::{Answer, CancelHandle};
+use crate::client::cache::{Key, Ticket};
+use crate::client::call::Call;
+use crate::client::shared::Shared;
+use crate::error::{Error, ErrorKind};
+
+/// A call with a typed result that has not been made yet. Await it to make it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let read = client.resources().read("file:///readme");
+/// let readme = read.timeout(Duration::from_secs(5)).await?;
+/// println!("{} parts", readme.contents.len());
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is made when it is awaited"]
+pub struct TypedCall<'c, T> {
+    pub(super) call: Call<'c>,
+    /// What it is kept as, when it may be.
+    key: Option<Key>,
+    is_fresh: bool,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<'c, T: Wire> TypedCall<'c, T> {
+    pub(super) fn new(call: Call<'c>) -> Self {
+        Self {
+            call: call.guarded(),
+            key: None,
+            is_fresh: false,
+            result: PhantomData,
+        }
+    }
+
+    /// Its result may be kept, if it has a key.
+    pub(super) fn kept_as(mut self, key: Option<Key>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Asks the server, even if a [kept](crate::client::CachePolicy) result is still fresh.
+    pub fn fresh(mut self) -> Self {
+        self.is_fresh = true;
+        self
+    }
+
+    call_settings!();
+
+    /// Makes the call now. Its answer can be awaited later.
+    pub fn send(self) -> TypedAnswer<T> {
+        self.into_future()
+    }
+}
+
+impl<T: Wire> IntoFuture for TypedCall<'_, T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = TypedAnswer<T>;
+
+    /// Makes the call. Dropping the future cancels it.
+    fn into_future(self) -> TypedAnswer<T> {
+        let method = self.call.method().to_owned();
+        let shared = self.call.shared();
+        let key = self.key.filter(|_| !self.call.has_meta());
+        let learning = Learning::of(&method, shared);
+        if let Some(key) = key.as_ref().filter(|_| !self.is_fresh)
+            && let Some(result) = shared.cache.get(key, shared.now())
+        {
+            learning.learn(&result);
+            return TypedAnswer::new(method, State::Kept(result));
+        }
+        let ticket = key.and_then(|key| shared.cache.ticket(key));
+        let keep = ticket.map(|ticket| (Arc::clone(shared), ticket));
+        let mut answer = TypedAnswer::new(method, State::Asked(self.call.into_future(), keep));
+        answer.learning = learning;
+        answer
+    }
+}
+
+impl<T> fmt::Debug for TypedCall<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.fmt(f)
+    }
+}
+
+/// The typed answer to a call, when it is there. Dropping it cancels the call.
+pub struct TypedAnswer<T> {
+    state: State,
+    method: String,
+    learning: Learning,
+    /// Bytes of the result, when it is there.
+    size: usize,
+    result: PhantomData<fn() -> T>,
+}
+
+/// Whether output schemas of tools are learned from what is answered.
+#[derive(Default)]
+struct Learning(Option<(Arc<Shared>, u64)>);
+
+impl Learning {
+    fn of(method: &str, shared: &Arc<Shared>) -> Self {
+        let is_list = cfg!(feature = "validate") && method == Method::ListTools.as_str();
+        Self(is_list.then(|| (Arc::clone(shared), shared.outputs.generation())))
+    }
+
+    fn learn(&self, list: &str) {
+        if let Some((shared, generation)) = &self.0 {
+            shared.outputs.learn(list, *generation);
+        }
+    }
+}
+
+enum State {
+    /// There is a result that is still fresh.
+    Kept(Arc<str>),
+    /// The server was asked; the result may be kept.
+    Asked(Answer, Option<(Arc<Shared>, Ticket)>),
+}
+
+impl<T> TypedAnswer<T> {
+    fn new(method: String, state: State) -> Self {
+        Self {
+            state,
+            method,
+            learning: Learning::default(),
+            size: 0,
+            result: PhantomData,
+        }
+    }
+
+    /// How large the result was, as it came.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether the result was kept, and nobody is asked for it.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self.state, State::Kept(_))
+    }
+
+    /// The next report of progress, for a call that was made with it. `None` when the call
+    /// has ended. Cancel safe.
+    pub async fn progress(&mut self) -> Option<ProgressParams> {
+        match &mut self.state {
+            State::Kept(_) => None,
+            State::Asked(answer, _) => answer.progress().await,
+        }
+    }
+
+    /// A handle with which others cancel the call.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        match &self.state {
+            State::Kept(_) => CancelHandle::of_nothing(),
+            State::Asked(answer, _) => answer.cancel_handle(),
+        }
+    }
+}
+
+impl<T: Wire> Future for TypedAnswer<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            state,
+            method,
+            learning,
+            size,
+            ..
+        } = &mut *self;
+        let result = match state {
+            State::Kept(result) => {
+                *size = result.len();
+                return Poll::Ready(decoded(result, method));
+            }
+            State::Asked(answer, keep) => {
+                let result = ready!(Pin::new(&mut *answer).poll(cx));
+                // CH-5: an answer to which the user contributed is theirs alone.
+                if let Some((shared, ticket)) = keep.take().filter(|_| !answer.was_asked()) {
+                    keep_result(&shared, ticket, &result, answer.came());
+                }
+                if let Ok(list) = &result {
+                    learning.learn(list.as_str());
+                    *size = list.as_str().len();
+                }
+                result
+            }
+        };
+        Poll::Ready(result.and_then(|result| decoded(result.as_str(), method)))
+    }
+}
+
+impl<T> fmt::Debug for TypedAnswer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedAnswer")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
+fn keep_result(
+    shared: &Shared,
+    ticket: Ticket,
+    result: &Result<Payload, Error>,
+    came: Option<Instant>,
+) {
+    match result {
+        Ok(result) => {
+            // CH-3: it ages from when it came, and not from when somebody looked at it.
+            let came = came.unwrap_or_else(|| shared.now());
+            // Nothing is kept of a connection that is gone.
+            let revision = shared.lock().agreement.as_ref().map(|it| it.revision);
+            shared.cache.keep(ticket, result, came, revision);
+        }
+        // The server may no longer know the cursor.
+        Err(error) if ticket.key.is_later_page() && error.server_error().is_some() => {
+            shared.cache.forget_list(&ticket.key);
+        }
+        Err(_) => {}
+    }
+}
+
+/// A result as what it must be.
+pub(super) fn decoded<T: Wire>(result: &str, method: &str) -> Result<T, Error> {
+    T::from_json(result).map_err(|error| {
+        let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
+        wrong.in_operation(method.to_owned()).caused_by(error)
+    })
+}

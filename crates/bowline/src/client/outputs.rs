@@ -1,0 +1,497 @@
+//! Output schemas of the tools that were listed, and results against them (TL-9), with the
+//! feature `validate`.
+//!
+//! A schema is known from when its tool was listed until the server tells that its tools have
+//! changed or the connection is lost: another server may answer then. A call is held to what was
+//! known when it was made, or a server could say "changed" just before a result that doesn't fit.
+//! A schema is compiled when the first result comes. Without the feature there is nothing here,
+//! and nothing is checked.
+
+#[cfg(feature = "validate")]
+pub use checking::OutputPolicy;
+#[cfg(feature = "validate")]
+pub(super) use checking::{Expected, Outputs};
+#[cfg(not(feature = "validate"))]
+pub(super) use nothing::{Expected, Outputs};
+
+#[cfg(feature = "validate")]
+mod checking {
+    use std::collections::{BTreeMap, HashMap, HashSet};
+    use std::hash::{BuildHasher as _, RandomState};
+    use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+    use bowline_types::tools::CallToolResult;
+    use bowline_types::{DecodeError, Method, Reader, Revision};
+
+    use crate::error::{Error, ErrorKind};
+    use crate::schema::{MAX_BYTES, Misfit, Refused, Schema};
+
+    /// Which output schemas of a server's tools are known, to check results against.
+    ///
+    /// By default those of the 1,000 tools that were listed last, in 4 MiB at most. A result
+    /// whose schema isn't known is not checked.
+    ///
+    /// ```
+    /// use bowline::ClientConfig;
+    /// use bowline::client::OutputPolicy;
+    /// use bowline::types::common::Implementation;
+    ///
+    /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
+    /// config.outputs(OutputPolicy::new().max_tools(100));
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct OutputPolicy {
+        max_tools: usize,
+        max_bytes: usize,
+    }
+
+    impl OutputPolicy {
+        /// The defaults.
+        pub const fn new() -> Self {
+            Self {
+                max_tools: 1_000,
+                max_bytes: 4 << 20,
+            }
+        }
+
+        /// No result is checked.
+        pub const fn off() -> Self {
+            Self {
+                max_tools: 0,
+                max_bytes: 0,
+            }
+        }
+
+        /// How many tools' schemas are known. Of more the oldest is forgotten.
+        #[must_use]
+        pub const fn max_tools(mut self, tools: usize) -> Self {
+            self.max_tools = tools;
+            self
+        }
+
+        /// How large they may be together, as text. Of more the oldest is forgotten.
+        #[must_use]
+        pub const fn max_bytes(mut self, bytes: usize) -> Self {
+            self.max_bytes = bytes;
+            self
+        }
+    }
+
+    impl Default for OutputPolicy {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    #[derive(Debug)]
+    pub(in crate::client) struct Outputs {
+        policy: OutputPolicy,
+        known: Mutex<Known>,
+    }
+
+    #[derive(Debug, Default)]
+    struct Known {
+        tools: HashMap<Arc<str>, Arc<Output>>,
+        /// The names in the order in which they came, by number: one that comes again is found
+        /// without a look at the others, however often a page repeats it.
+        order: BTreeMap<u64, Arc<str>>,
+        /// How many came.
+        count: u64,
+        bytes: usize,
+        /// How often all were forgotten.
+        generation: u64,
+        lost: Lost,
+    }
+
+    /// Digests of the tools that had a schema which was forgotten, and that nobody was warned of
+    /// yet. Of more than may be known the others are not warned of.
+    #[derive(Debug, Default)]
+    struct Lost {
+        tools: HashSet<u64>,
+        digest: RandomState,
+    }
+
+    /// What the result of a call has to be: what was known when the call was made.
+    #[derive(Clone, Debug, Default)]
+    pub(in crate::client) struct Expected(Option<Arc<Output>>);
+
+    #[derive(Debug)]
+    struct Output {
+        /// `None` when it is too large to be kept, or used.
+        text: Result<Box<str>, Refused>,
+        size: usize,
+        /// Its place in the order.
+        place: u64,
+        compiled: OnceLock<Result<Schema, Refused>>,
+    }
+
+    impl Outputs {
+        pub(in crate::client) fn new(policy: OutputPolicy) -> Self {
+            Self {
+                policy,
+                known: Mutex::default(),
+            }
+        }
+
+        /// What a list that is asked for now has to be learned with.
+        pub(in crate::client) fn generation(&self) -> u64 {
+            self.lock().generation
+        }
+
+        /// Learns from a list of tools, unless it was asked for before all was forgotten.
+        pub(in crate::client) fn learn(&self, list: &str, generation: u64) {
+            if self.policy.max_tools == 0 {
+                return;
+            }
+            let Ok(found) = read(list) else {
+                return;
+            };
+            let mut known = self.lock();
+            if known.generation != generation {
+                return;
+            }
+            for (name, schema) in found {
+                known.insert(&name, schema, self.policy);
+            }
+        }
+
+        /// Forgets what a notification says has changed.
+        pub(in crate::client) fn notify(&self, method: &str) {
+            if method == Method::ToolListChanged.as_str() {
+                self.clear();
+            }
+        }
+
+        pub(in crate::client) fn clear(&self) {
+            let mut known = self.lock();
+            let mut old = std::mem::take(&mut *known);
+            known.generation = old.generation + 1;
+            known.lost = std::mem::take(&mut old.lost);
+            for name in old.tools.keys() {
+                known.lost.add(name, self.policy.max_tools);
+            }
+            drop(known);
+            drop(old);
+        }
+
+        /// What the result of a call that is made now has to be, in this revision.
+        pub(in crate::client) fn expected(
+            &self,
+            tool: &str,
+            revision: Option<Revision>,
+        ) -> Expected {
+            // Others have no structured results.
+            if revision.is_some_and(|it| it < Revision::V2025_06_18) {
+                return Expected::default();
+            }
+            let mut known = self.lock();
+            let output = known.tools.get(tool).map(Arc::clone);
+            let is_lost = output.is_none() && known.lost.remove(tool);
+            drop(known);
+            if is_lost {
+                let tool: String = tool.chars().take(128).collect();
+                tracing::warn!(
+                    tool,
+                    "its output schema was forgotten: its results are not checked until it is listed again"
+                );
+            }
+            Expected(output)
+        }
+
+        fn lock(&self) -> MutexGuard<'_, Known> {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    impl Expected {
+        /// A result, if it is what its tool says. One of a tool that failed needs not be.
+        pub(in crate::client) fn checked(
+            &self,
+            tool: &str,
+            result: CallToolResult,
+        ) -> Result<CallToolResult, Error> {
+            let Some(output) = self.0.as_ref().filter(|_| !result.is_failure()) else {
+                return Ok(result);
+            };
+            let words = match (output.schema(), &result.structured_content) {
+                (Err(refused), _) => format!("its outputSchema is refused: {refused}"),
+                (Ok(_), None) => "there is no structured content, which it declares".to_owned(),
+                (Ok(schema), Some(content)) => match schema.check(content.as_str()) {
+                    Ok(()) => return Ok(result),
+                    Err(Misfit::Wrong(words)) => words,
+                    Err(Misfit::Unchecked(words)) => format!("it can't be checked: {words}"),
+                },
+            };
+            let tool: String = tool.chars().take(128).collect();
+            let error = Error::new(ErrorKind::SchemaMismatch, format!("{tool}: {words}"));
+            let method = Method::CallTool.as_str();
+            Err(error.in_operation(method).with_tool_result(result))
+        }
+    }
+
+    impl Lost {
+        fn add(&mut self, tool: &str, limit: usize) {
+            if self.tools.len() < limit {
+                self.tools.insert(self.digest.hash_one(tool));
+            }
+        }
+
+        /// Whether it was there.
+        fn remove(&mut self, tool: &str) -> bool {
+            !self.tools.is_empty() && self.tools.remove(&self.digest.hash_one(tool))
+        }
+    }
+
+    impl Known {
+        fn insert(&mut self, name: &str, schema: Option<&str>, policy: OutputPolicy) {
+            if let Some(known) = self.tools.remove(name) {
+                self.bytes -= known.size;
+                self.order.remove(&known.place);
+            }
+            self.lost.remove(name);
+            let Some(schema) = schema else {
+                return;
+            };
+            let text = match schema.len() {
+                bytes if bytes > MAX_BYTES => Err(Refused::Large { bytes }),
+                _ => Ok(Box::from(schema)),
+            };
+            let size = name.len() + text.as_ref().map_or(0, |text| str::len(text));
+            if size > policy.max_bytes {
+                return;
+            }
+            let name: Arc<str> = name.into();
+            self.bytes += size;
+            self.count += 1;
+            self.order.insert(self.count, Arc::clone(&name));
+            let output = Output {
+                text,
+                size,
+                place: self.count,
+                compiled: OnceLock::new(),
+            };
+            self.tools.insert(name, Arc::new(output));
+            while self.tools.len() > policy.max_tools || self.bytes > policy.max_bytes {
+                let Some((_, oldest)) = self.order.pop_first() else {
+                    break;
+                };
+                if let Some(gone) = self.tools.remove(&oldest) {
+                    self.bytes -= gone.size;
+                    self.lost.add(&oldest, policy.max_tools);
+                }
+            }
+        }
+    }
+
+    impl Output {
+        /// Compiles it when it is needed first. Others that need it wait meanwhile: the limits of
+        /// a schema are such that it takes 50 ms at worst, and far less than one usually.
+        fn schema(&self) -> Result<&Schema, &Refused> {
+            let text = self.text.as_ref()?;
+            let compiled = self.compiled.get_or_init(|| Schema::compile(text));
+            compiled.as_ref()
+        }
+    }
+
+    /// The tools of a list with their output schemas.
+    fn read(list: &str) -> Result<Vec<(String, Option<&str>)>, DecodeError> {
+        let mut found = Vec::new();
+        Reader::new(list).object(|reader, key| match key {
+            "tools" => reader.array(|reader| {
+                let tool = reader.raw()?.reader();
+                let schema = tool.peek_member("outputSchema");
+                // One that makes no sense is left out of the list, and hides no other here.
+                if let (Ok(Some(name)), Ok(schema)) = (tool.peek_tag("name"), schema) {
+                    found.push((name.into_owned(), schema.map(|it| it.as_str())));
+                }
+                Ok(())
+            }),
+            _ => reader.raw().map(drop),
+        })?;
+        Ok(found)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        fn list(tools: &[(&str, usize)]) -> String {
+            let tools: Vec<_> = tools
+                .iter()
+                .map(|(name, size)| {
+                    let filler = "x".repeat(*size);
+                    format!(
+                        r#"{{"name":"{name}","outputSchema":{{"type":"object","title":"{filler}"}}}}"#
+                    )
+                })
+                .collect();
+            format!(r#"{{"tools":[{}]}}"#, tools.join(","))
+        }
+
+        fn known(outputs: &Outputs) -> String {
+            let known = outputs.lock();
+            assert_eq!(known.order.len(), known.tools.len());
+            let sizes: usize = known.tools.values().map(|it| it.size).sum();
+            assert_eq!(known.bytes, sizes);
+            known.order.values().map(|name| &**name).collect()
+        }
+
+        #[test]
+        fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
+            let few = Outputs::new(OutputPolicy::new().max_tools(2));
+            few.learn(&list(&[("a", 0), ("b", 0)]), 0);
+            assert_eq!(known(&few), "ab");
+            few.learn(&list(&[("c", 0)]), 0);
+            assert_eq!(known(&few), "bc");
+            // One that is listed again is young again.
+            few.learn(&list(&[("b", 0), ("d", 0)]), 0);
+            assert_eq!(known(&few), "bd");
+            few.learn(r#"{"tools":[{"name":"d"}]}"#, 0);
+            assert_eq!(known(&few), "b");
+
+            let frame = r#"a{"type":"object","title":""}"#.len();
+            let small = Outputs::new(OutputPolicy::new().max_bytes(2 * frame + 10));
+            small.learn(&list(&[("a", 5), ("b", 5)]), 0);
+            assert_eq!(known(&small), "ab");
+            small.learn(&list(&[("a", 5), ("b", 6)]), 0);
+            assert_eq!(known(&small), "b");
+            small.learn(&list(&[("c", frame + 11)]), 0);
+            assert_eq!(known(&small), "b", "one that is too large by itself");
+            let off = Outputs::new(OutputPolicy::off());
+            off.learn(&list(&[("a", 0)]), 0);
+            assert_eq!(known(&off), "");
+        }
+
+        #[test]
+        fn a_name_that_a_page_repeats_is_known_once() {
+            let outputs = Outputs::new(OutputPolicy::new().max_tools(3));
+            let page: Vec<_> = (0..30_000)
+                .map(|at| (["a", "b", "c"][at % 3], at % 5))
+                .collect();
+            outputs.learn(&list(&page), 0);
+            assert_eq!(known(&outputs), "abc");
+            outputs.learn(&list(&[("a", 0), ("a", 0), ("d", 0)]), 0);
+            assert_eq!(known(&outputs), "cad");
+        }
+
+        #[test]
+        fn a_list_that_was_asked_for_before_a_change_is_not_learned() {
+            let outputs = Outputs::new(OutputPolicy::new());
+            let before = outputs.generation();
+            outputs.notify("notifications/prompts/list_changed");
+            outputs.learn(&list(&[("a", 0)]), before);
+            assert_eq!(known(&outputs), "a");
+            outputs.notify("notifications/tools/list_changed");
+            assert_eq!(known(&outputs), "");
+            outputs.learn(&list(&[("a", 0)]), before);
+            assert_eq!(known(&outputs), "");
+            outputs.learn(&list(&[("a", 0)]), outputs.generation());
+            assert_eq!(known(&outputs), "a");
+        }
+
+        #[test]
+        fn a_tool_whose_schema_was_forgotten_is_noted_once_and_only_so_many() {
+            let outputs = Outputs::new(OutputPolicy::new().max_tools(2));
+            outputs.learn(&list(&[("a", 0), ("b", 0), ("c", 0)]), 0);
+            let lost = |outputs: &Outputs| outputs.lock().lost.tools.len();
+            assert_eq!(lost(&outputs), 1, "one too many");
+            outputs.clear();
+            assert_eq!(lost(&outputs), 2);
+            outputs.learn(&list(&[("a", 0), ("b", 0)]), 1);
+            outputs.clear();
+            assert_eq!(lost(&outputs), 2, "not more than are known");
+            for tool in ["a", "a", "b", "b", "c", "d"] {
+                outputs.expected(tool, Some(Revision::LATEST));
+            }
+            assert_eq!(lost(&outputs), 0);
+            // What is listed without a schema has lost none.
+            outputs.learn(&list(&[("a", 0)]), 2);
+            outputs.clear();
+            outputs.learn(r#"{"tools":[{"name":"a"}]}"#, 3);
+            assert_eq!(lost(&outputs), 0);
+        }
+
+        #[test]
+        fn what_is_listed_wrongly_is_not_learned() {
+            let outputs = Outputs::new(OutputPolicy::new());
+            for odd in [
+                "{}",
+                "[]",
+                r#"{"tools":1}"#,
+                r#"{"tools":[1]}"#,
+                r#"{"tools":[{"outputSchema":{}}]}"#,
+                r#"{"tools":[{"name":"a","outputSchema":null}]}"#,
+            ] {
+                outputs.learn(odd, 0);
+                assert_eq!(known(&outputs), "", "{odd}");
+            }
+            let good = r#"{"name":"a","outputSchema":{"type":"object"}}"#;
+            outputs.learn(&format!(r#"{{"tools":[1,{{"name":7}},{good}]}}"#), 0);
+            assert_eq!(known(&outputs), "a");
+        }
+
+        // proves: F-HD-14
+        #[test]
+        fn a_schema_that_is_too_large_is_not_kept_but_refused() {
+            let outputs = Outputs::new(OutputPolicy::new());
+            outputs.learn(&list(&[("a", 1 << 20)]), 0);
+            assert!(outputs.lock().bytes < 10);
+            let expected = outputs.expected("a", Some(Revision::LATEST));
+            let error = expected.checked("a", CallToolResult::text("x"));
+            let error = error.expect_err("it is refused").to_string();
+            assert!(
+                error.contains("its outputSchema is refused: it has"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[cfg(not(feature = "validate"))]
+mod nothing {
+    use bowline_types::Revision;
+    use bowline_types::tools::CallToolResult;
+
+    use crate::error::Error;
+
+    #[derive(Debug)]
+    pub(in crate::client) struct Outputs;
+
+    #[expect(
+        clippy::unused_self,
+        reason = "the same as where there is something to check"
+    )]
+    impl Outputs {
+        pub(in crate::client) fn generation(&self) -> u64 {
+            0
+        }
+
+        pub(in crate::client) fn learn(&self, _: &str, _: u64) {}
+
+        pub(in crate::client) fn notify(&self, _: &str) {}
+
+        pub(in crate::client) fn clear(&self) {}
+
+        pub(in crate::client) fn expected(&self, _: &str, _: Option<Revision>) -> Expected {
+            Expected
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    pub(in crate::client) struct Expected;
+
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the same as where there is something to check"
+    )]
+    impl Expected {
+        pub(in crate::client) fn checked(
+            &self,
+            _: &str,
+            result: CallToolResult,
+        ) -> Result<CallToolResult, Error> {
+            Ok(result)
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Subscriptions: being told what changes, across connections.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_proto::link::SubscriptionKey;
+use bowline_proto::{Agreement, Timeouts};
+use bowline_types::subscriptions::SubscriptionFilter;
+use bowline_types::tasks::EXTENSION;
+use bowline_types::{Era, Method};
+use tokio::time::timeout;
+
+use super::Client;
+use super::features::{TASKS_EXTENSION, undeclared};
+use super::shared::Shared;
+use super::watchers::{End, Watched};
+use crate::error::{Error, ErrorKind};
+
+/// Something that has changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// Anything may have changed: the connection was lost and is there again, or more changed
+    /// than could be kept. What was read before has to be read again.
+    Unknown,
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// This resource, or a part of the one that is watched.
+    Resource(String),
+}
+
+/// Being told what changes: see [`Client::subscribe`].
+///
+/// It outlives connections: it is opened again in the next one, and then says
+/// [`Change::Unknown`] once. What changes more often than it is looked at is told once.
+/// A server that doesn't confirm it again [in time](Subscribing::timeout) ends it with an
+/// error of kind [`Timeout`](ErrorKind::Timeout). Dropping it ends it.
+#[derive(Debug)]
+pub struct Subscription {
+    shared: Arc<Shared>,
+    key: SubscriptionKey,
+    watched: Arc<Watched>,
+}
+
+impl Client {
+    /// Subscribes to changes. Await it to do so, until the server has confirmed it.
+    ///
+    /// In the stateless era this is `subscriptions/listen`; before, each resource is subscribed
+    /// to, and changes of lists come by themselves.
+    pub fn subscribe(&self, filter: SubscriptionFilter) -> Subscribing<'_> {
+        Subscribing {
+            client: self,
+            filter,
+            timeout: None,
+            wait_for_ready: false,
+        }
+    }
+
+    /// Opens a subscription. The server has to confirm it in time, in every connection.
+    fn open_subscription(
+        &self,
+        filter: SubscriptionFilter,
+        timeouts: Timeouts,
+    ) -> Result<Subscription, Error> {
+        let shared = &self.shared;
+        let refused = |error| Error::from_link(error, |at| shared.until(at));
+        let watched = Arc::new(Watched::new(filter.clone(), shared.change_limits));
+        let key = shared.with(|core, now| {
+            core.link.check_serving().map_err(refused)?;
+            if let Some(agreement) = &core.agreement {
+                check_filter(&filter, agreement)?;
+            }
+            let key = core.link.subscribe_within(now, filter, Some(timeouts));
+            let key = key.map_err(refused)?;
+            // Before the driver can tell of it.
+            shared.watchers.add(key, Arc::clone(&watched));
+            Ok::<_, Error>(key)
+        })?;
+        Ok(Subscription {
+            shared: Arc::clone(shared),
+            key,
+            watched,
+        })
+    }
+}
+
+/// A subscription that has not been opened yet: see [`Client::subscribe`]. Await it to open it.
+///
+/// # Errors
+///
+/// When the server has declared none of it, refuses, or doesn't confirm it in time; when there
+/// is no connection.
+///
+/// ```
+/// # use bowline::types::subscriptions::SubscriptionFilter;
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let filter = SubscriptionFilter::new().tools_list_changed(true);
+/// let mut changes = client.subscribe(filter).wait_for_ready().await?;
+/// while let Some(change) = changes.next().await {
+///     println!("{change:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a subscription is opened when it is awaited"]
+#[derive(Clone, Debug)]
+pub struct Subscribing<'c> {
+    client: &'c Client,
+    filter: SubscriptionFilter,
+    timeout: Option<Duration>,
+    wait_for_ready: bool,
+}
+
+impl Subscribing<'_> {
+    /// How long the server may take to confirm it, now and in every later connection. Default:
+    /// as [configured](crate::Config::call_timeouts) for calls, 30 s.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits for a connection, within the same time, instead of failing at once.
+    pub fn wait_for_ready(mut self) -> Self {
+        self.wait_for_ready = true;
+        self
+    }
+
+    async fn open(self) -> Result<Subscription, Error> {
+        let mut timeouts = self.client.shared.call_timeouts;
+        timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
+        timeouts.total = timeouts.total.max(timeouts.idle);
+        // The connection may be lost before it is confirmed, and not come back.
+        let patience = timeouts.idle;
+        match timeout(patience, self.confirmed(timeouts)).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                let words = format!("not confirmed after {patience:?}");
+                Err(Error::new(ErrorKind::Timeout, words))
+            }
+        }
+    }
+
+    async fn confirmed(self, timeouts: Timeouts) -> Result<Subscription, Error> {
+        if self.wait_for_ready {
+            self.client.ready().await?;
+        }
+        let subscription = self.client.open_subscription(self.filter, timeouts)?;
+        subscription.opened().await?;
+        Ok(subscription)
+    }
+}
+
+impl<'c> IntoFuture for Subscribing<'c> {
+    type Output = Result<Subscription, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
+
+    /// Opens it, and waits until the server has confirmed it. Cancel safe: dropping the future
+    /// ends the subscription.
+    fn into_future(self) -> Self::IntoFuture {
+        let operation = Method::Listen.as_str();
+        Box::pin(async move {
+            let opened = self.open().await;
+            opened.map_err(|error| error.in_operation(operation))
+        })
+    }
+}
+
+impl Subscription {
+    /// The next change. `None` when the subscription has ended: see [`end`](Self::end).
+    /// Cancel safe.
+    pub async fn next(&mut self) -> Option<Change> {
+        loop {
+            let mut told = std::pin::pin!(self.watched.wake.notified());
+            told.as_mut().enable();
+            {
+                let mut state = self.watched.lock();
+                if let Some(change) = state.pop() {
+                    return Some(change);
+                }
+                if state.end.is_some() {
+                    return None;
+                }
+            }
+            told.await;
+        }
+    }
+
+    /// Forgets changes that wait.
+    pub(super) fn forget(&self) {
+        self.watched.lock().clear();
+    }
+
+    /// What the server honours of what was asked for: now, or in the last connection. It may
+    /// be something else in the next one.
+    pub fn honoured(&self) -> SubscriptionFilter {
+        self.watched.lock().honoured.clone()
+    }
+
+    /// How it has ended, if it has. `Ok` when the server said that it is over. A server that
+    /// honours nothing of it any more, in a later connection, ends it with an error.
+    pub fn end(&self) -> Option<Result<(), Error>> {
+        let end = self.watched.lock().end.clone()?;
+        Some(ended(end))
+    }
+
+    /// Waits until it is open.
+    async fn opened(&self) -> Result<(), Error> {
+        loop {
+            let mut told = std::pin::pin!(self.watched.wake.notified());
+            told.as_mut().enable();
+            {
+                let state = self.watched.lock();
+                if let Some(end) = &state.end {
+                    let over = || Error::new(ErrorKind::Protocol, "it was over at once");
+                    return Err(ended(end.clone()).map_or_else(|error| error, |()| over()));
+                }
+                if state.is_open {
+                    return Ok(());
+                }
+            }
+            told.await;
+        }
+    }
+}
+
+/// Refuses what the server has not declared.
+fn check_filter(filter: &SubscriptionFilter, agreement: &Agreement) -> Result<(), Error> {
+    let has = &agreement.capabilities;
+    let resources = has.resources.as_ref();
+    let wants = |list: Option<bool>| list == Some(true);
+    let watches = filter.resource_subscriptions.as_deref().unwrap_or_default();
+    let checks = [
+        (
+            wants(filter.tools_list_changed),
+            has.tools.as_ref().and_then(|it| it.list_changed),
+            "tools.listChanged",
+        ),
+        (
+            wants(filter.prompts_list_changed),
+            has.prompts.as_ref().and_then(|it| it.list_changed),
+            "prompts.listChanged",
+        ),
+        (
+            wants(filter.resources_list_changed),
+            resources.and_then(|it| it.list_changed),
+            "resources.listChanged",
+        ),
+        (
+            !watches.is_empty(),
+            resources.and_then(|it| it.subscribe),
+            "resources.subscribe",
+        ),
+        (
+            filter.task_ids.as_ref().is_some_and(|ids| !ids.is_empty()),
+            Some(agreement.revision.era() == Era::Stateless && has.has_extension(EXTENSION)),
+            TASKS_EXTENSION,
+        ),
+    ];
+    let missing = checks
+        .iter()
+        .find(|(is_wanted, has, _)| *is_wanted && *has != Some(true));
+    match missing {
+        None => Ok(()),
+        Some((.., name)) => {
+            let words = undeclared(name, agreement.revision);
+            Err(Error::new(ErrorKind::CapabilityNotSupported, words))
+        }
+    }
+}
+fn ended(end: End) -> Result<(), Error> {
+    match end {
+        End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),
+        End::NothingHonoured => Err(Error::new(
+            ErrorKind::CapabilityNotSupported,
+            "the server honours nothing of the subscription",
+        )),
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.shared.watchers.remove(self.key);
+        self.shared
+            .with(|core, now| core.link.unsubscribe(now, self.key));
+    }
+}

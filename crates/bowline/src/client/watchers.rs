@@ -1,0 +1,328 @@
+//! Who watches what, and what has changed of it: what the driver tells subscriptions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_proto::link::SubscriptionKey;
+use bowline_proto::{Outcome, Payload};
+use bowline_types::resources::ResourceUpdatedParams;
+use bowline_types::subscriptions::SubscriptionFilter;
+use bowline_types::{JsonObject, Method};
+use tokio::sync::Notify;
+
+use super::subscription::Change;
+
+/// What waits at most for one subscription. Of more it is only said that there was some.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChangeLimits {
+    pub(super) changes: usize,
+    pub(super) bytes: usize,
+}
+
+impl Default for ChangeLimits {
+    fn default() -> Self {
+        Self {
+            changes: 1_000,
+            bytes: 1 << 20,
+        }
+    }
+}
+
+/// What is watched, and what has changed of it.
+pub(super) struct Watched {
+    filter: SubscriptionFilter,
+    limits: ChangeLimits,
+    state: Mutex<Waiting>,
+    pub(super) wake: Notify,
+}
+
+pub(super) struct Waiting {
+    changes: BTreeSet<Change>,
+    /// Bytes of their URIs.
+    bytes: usize,
+    /// What the server honours now, or did in the last connection.
+    pub(super) honoured: SubscriptionFilter,
+    pub(super) is_open: bool,
+    pub(super) end: Option<End>,
+}
+
+/// How a subscription has ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    Outcome(Outcome),
+    /// The server honours nothing of it: it might as well have refused.
+    NothingHonoured,
+}
+
+impl Waiting {
+    pub(super) fn pop(&mut self) -> Option<Change> {
+        let change = self.changes.pop_first()?;
+        self.bytes -= weight(&change);
+        Some(change)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.changes.clear();
+        self.bytes = 0;
+    }
+
+    fn add(&mut self, change: Change, limits: ChangeLimits) {
+        if self.changes.contains(&change) {
+            return;
+        }
+        let bytes = self.bytes.saturating_add(weight(&change));
+        if self.changes.len() >= limits.changes.max(1) || bytes > limits.bytes {
+            self.clear();
+            self.changes.insert(Change::Unknown);
+        } else {
+            self.changes.insert(change);
+            self.bytes = bytes;
+        }
+    }
+}
+
+fn weight(change: &Change) -> usize {
+    match change {
+        Change::Resource(uri) => uri.len(),
+        Change::Unknown | Change::Tools | Change::Prompts | Change::Resources => 0,
+    }
+}
+
+impl Watched {
+    pub(super) fn new(filter: SubscriptionFilter, limits: ChangeLimits) -> Self {
+        let state = Waiting {
+            changes: BTreeSet::new(),
+            bytes: 0,
+            honoured: filter.clone(),
+            is_open: false,
+            end: None,
+        };
+        Self {
+            filter,
+            limits,
+            state: Mutex::new(state),
+            wake: Notify::new(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants(&self, change: &Change) -> bool {
+        let wants = |list: Option<bool>| list == Some(true);
+        match change {
+            Change::Unknown => true,
+            Change::Tools => wants(self.filter.tools_list_changed),
+            Change::Prompts => wants(self.filter.prompts_list_changed),
+            Change::Resources => wants(self.filter.resources_list_changed),
+            Change::Resource(uri) => {
+                let mut watched = self.filter.resource_subscriptions.iter().flatten();
+                watched.any(|watched| is_part(uri, watched))
+            }
+        }
+    }
+
+    fn add(&self, change: Change) {
+        self.lock().add(change, self.limits);
+        self.wake.notify_waiters();
+    }
+
+    /// What of it the handshake era has: no tasks, and nothing that nobody knows.
+    fn of_handshake_era(&self) -> SubscriptionFilter {
+        let mut filter = self.filter.clone();
+        filter.task_ids = None;
+        filter.extras = JsonObject::new();
+        filter
+    }
+
+    /// It is open, and the server honours this of it: all that the handshake era has, in which
+    /// each part is confirmed. Whether that is anything.
+    fn open(&self, honoured: Option<Box<SubscriptionFilter>>) -> bool {
+        let mut state = self.lock();
+        let is_all = honoured.is_none();
+        let honoured = honoured.map_or_else(|| self.of_handshake_era(), |it| *it);
+        let is_something = is_something(&honoured) || (is_all && honoured == self.filter);
+        state.honoured = honoured;
+        state.is_open = true;
+        if !is_something {
+            state.end.get_or_insert(End::NothingHonoured);
+        }
+        is_something
+    }
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched")
+            .field("filter", &self.filter)
+            .field("waiting", &self.lock().changes.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_something(honoured: &SubscriptionFilter) -> bool {
+    let any = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|it| !it.is_empty());
+    honoured.tools_list_changed == Some(true)
+        || honoured.prompts_list_changed == Some(true)
+        || honoured.resources_list_changed == Some(true)
+        || any(&honoured.resource_subscriptions)
+        || any(&honoured.task_ids)
+        || !honoured.extras.is_empty()
+}
+
+/// Whether a resource is another one that is watched or kept, or a part of it: a server may tell of parts
+/// (server/resources, all revisions).
+pub(super) fn is_part(uri: &str, whole: &str) -> bool {
+    let Some(rest) = uri.strip_prefix(whole) else {
+        return false;
+    };
+    let marks = ['/', '#', '?'];
+    rest.is_empty() || whole.ends_with(marks) || rest.starts_with(marks)
+}
+
+/// Something that happened to a subscription.
+#[derive(Debug)]
+pub(super) enum Watching {
+    /// It is open, and this of it is honoured.
+    Open(Option<Box<SubscriptionFilter>>),
+    /// It is open again, after something may have been missed.
+    Gap(Option<Box<SubscriptionFilter>>),
+    Ended(Outcome),
+}
+
+/// Who watches what.
+#[derive(Debug, Default)]
+pub(super) struct Watchers(Mutex<BTreeMap<SubscriptionKey, Arc<Watched>>>);
+
+impl Watchers {
+    pub(super) fn add(&self, key: SubscriptionKey, watched: Arc<Watched>) {
+        self.lock().insert(key, watched);
+    }
+
+    pub(super) fn remove(&self, key: SubscriptionKey) {
+        self.lock().remove(&key);
+    }
+
+    /// Tells what happened to a subscription. Whether there is still a reason to have it.
+    pub(super) fn tell(&self, key: SubscriptionKey, event: Watching) -> bool {
+        let watched = self.lock().get(&key).cloned();
+        let Some(watched) = watched else {
+            return true;
+        };
+        let is_wanted = match event {
+            Watching::Gap(honoured) => {
+                watched.add(Change::Unknown);
+                watched.open(honoured)
+            }
+            Watching::Open(honoured) => watched.open(honoured),
+            Watching::Ended(outcome) => {
+                watched.lock().end.get_or_insert(End::Outcome(outcome));
+                true
+            }
+        };
+        watched.wake.notify_waiters();
+        is_wanted
+    }
+
+    /// Hands a notification to those who watch what it is about.
+    pub(super) fn notify(&self, method: &str, params: Option<&Payload>) {
+        let watchers = self.lock();
+        if watchers.is_empty() {
+            return;
+        }
+        let change = match method.parse() {
+            Ok(Method::ToolListChanged) => Change::Tools,
+            Ok(Method::PromptListChanged) => Change::Prompts,
+            Ok(Method::ResourceListChanged) => Change::Resources,
+            Ok(Method::ResourceUpdated) => {
+                let read = params.map(Payload::decode::<ResourceUpdatedParams>);
+                match read {
+                    Some(Ok(params)) => Change::Resource(params.uri),
+                    _ => return,
+                }
+            }
+            _ => return,
+        };
+        for watched in watchers.values().filter(|watched| watched.wants(&change)) {
+            watched.add(change.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SubscriptionKey, Arc<Watched>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_resource_belong_to_it() {
+        for (uri, watched, belongs) in [
+            ("file:///a", "file:///a", true),
+            ("file:///a/b", "file:///a", true),
+            ("file:///a/b", "file:///a/", true),
+            ("file:///a#1", "file:///a", true),
+            ("file:///a?b=1", "file:///a?", true),
+            ("file:///ab", "file:///a", false),
+            ("file:///b", "file:///a", false),
+        ] {
+            assert_eq!(is_part(uri, watched), belongs, "{uri} of {watched}");
+        }
+    }
+
+    fn watched(limits: ChangeLimits) -> Watched {
+        let filter = SubscriptionFilter::new().resource_subscriptions(["x:/".to_owned()]);
+        Watched::new(filter, limits)
+    }
+
+    fn waiting(watched: &Watched) -> Vec<Change> {
+        watched.lock().changes.iter().cloned().collect()
+    }
+
+    // proves: F-BP-05
+    #[test]
+    fn beyond_the_limit_it_is_only_said_that_something_changed() {
+        let limits = ChangeLimits::default();
+        let watched = watched(limits);
+        let change = |number: usize| Change::Resource(format!("x:/{number}"));
+        for number in 0..limits.changes {
+            watched.add(change(number));
+            watched.add(change(number));
+        }
+        assert_eq!(waiting(&watched).len(), limits.changes);
+        watched.add(change(limits.changes));
+        assert_eq!(waiting(&watched), [Change::Unknown]);
+    }
+
+    // proves: F-BP-05
+    #[test]
+    fn long_uris_are_not_kept_beyond_the_limit_either() {
+        let (changes, bytes) = (10, 30);
+        let watched = watched(ChangeLimits { changes, bytes });
+        let change = |name: &str| Change::Resource(format!("x:/{name}-{}", "-".repeat(5)));
+        for name in ["a", "b", "c", "a", "b", "c"] {
+            watched.add(change(name));
+        }
+        assert_eq!(waiting(&watched).len(), 3, "30 bytes");
+        assert_eq!(watched.lock().pop(), Some(change("a")));
+        watched.add(change("d"));
+        assert_eq!(waiting(&watched), ["b", "c", "d"].map(change));
+        watched.add(Change::Resource(String::from("x")));
+        assert_eq!(waiting(&watched), [Change::Unknown]);
+        assert_eq!(watched.lock().bytes, 0);
+        // What comes then is told again.
+        watched.add(change("a"));
+        assert_eq!(waiting(&watched), [Change::Unknown, change("a")]);
+        watched.lock().clear();
+        watched.add(Change::Resource("x".repeat(31)));
+        assert_eq!(
+            waiting(&watched),
+            [Change::Unknown],
+            "one alone is too long"
+        );
+    }
+}

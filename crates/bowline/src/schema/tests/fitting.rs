@@ -1,0 +1,243 @@
+//! What fits, and what is said of what doesn't.
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::compile;
+
+#[test]
+fn words_name_the_place_and_not_the_value() {
+    let secret = "hunter2-hunter2";
+    for (schema, value, words) in [
+        (json!({"type": "string"}), json!(1), "must be a string"),
+        (
+            json!({"type": ["integer", "null"]}),
+            json!(secret),
+            "must be null or an integer",
+        ),
+        (
+            json!({"properties": {"a": {"properties": {"b": {"type": "array"}}}}}),
+            json!({"a": {"b": secret}}),
+            "a.b: must be an array",
+        ),
+        (
+            json!({"items": {"required": ["b"]}}),
+            json!([{"b": 1}, {"a": 1}]),
+            "[1].b: is missing",
+        ),
+        (json!({"minimum": 3}), json!(2), "must be 3 at least"),
+        (json!({"maximum": 3}), json!(4), "must be 3 at most"),
+        (
+            json!({"exclusiveMinimum": 3}),
+            json!(3),
+            "must be more than 3",
+        ),
+        (
+            json!({"exclusiveMaximum": 3}),
+            json!(3),
+            "must be less than 3",
+        ),
+        (
+            json!({"multipleOf": 3}),
+            json!(4),
+            "must be a multiple of 3",
+        ),
+        (
+            json!({"minLength": 3}),
+            json!("ab"),
+            "must have 3 characters at least",
+        ),
+        (
+            json!({"maxLength": 3}),
+            json!(secret),
+            "must have 3 characters at most",
+        ),
+        (
+            json!({"minItems": 1}),
+            json!([]),
+            "must have 1 items at least",
+        ),
+        (
+            json!({"maxItems": 1}),
+            json!([1, 2]),
+            "must have 1 items at most",
+        ),
+        (
+            json!({"minProperties": 1}),
+            json!({}),
+            "must have 1 members at least",
+        ),
+        (
+            json!({"maxProperties": 1}),
+            json!({"a": 1, "b": 1}),
+            "must have 1 members at most",
+        ),
+        (
+            json!({"uniqueItems": true}),
+            json!([secret, secret]),
+            "must not have an item twice",
+        ),
+        (
+            json!({"contains": {"type": "null"}}),
+            json!([secret]),
+            "must contain an item that it doesn't",
+        ),
+        (
+            json!({"pattern": "^a"}),
+            json!(secret),
+            "must match the pattern ^a",
+        ),
+        (json!({"const": 3}), json!(secret), "must be 3"),
+        (
+            json!({"enum": ["a", 2]}),
+            json!(secret),
+            r#"must be one of "a", 2"#,
+        ),
+        (
+            json!({"additionalProperties": false}),
+            json!({"x": secret}),
+            r#"unknown member "x""#,
+        ),
+        (
+            json!({"unevaluatedProperties": false}),
+            json!({"x": secret}),
+            r#"unknown member "x""#,
+        ),
+        (
+            json!({"unevaluatedItems": false}),
+            json!([secret]),
+            "has more items than are known",
+        ),
+        (
+            json!({"prefixItems": [{}], "items": false}),
+            json!([1, secret]),
+            "[1]: must not be there",
+        ),
+        (
+            json!({"anyOf": [{"type": "null"}, {"type": "array"}]}),
+            json!(secret),
+            "fits none of 2 alternatives",
+        ),
+        (
+            json!({"oneOf": [{"type": "null"}, {"type": "array"}]}),
+            json!(secret),
+            "fits none of 2 alternatives",
+        ),
+        (
+            json!({"oneOf": [{}, {}, false]}),
+            json!(secret),
+            "fits more than one of 3 alternatives",
+        ),
+        (json!({"not": {}}), json!(secret), "must not be as it is"),
+        (
+            json!({"propertyNames": {"maxLength": 1}}),
+            json!({"ab": secret}),
+            "a member's name must have 1 characters at most",
+        ),
+        (
+            json!({"dependentRequired": {"a": ["b"]}}),
+            json!({"a": secret}),
+            "b: is missing",
+        ),
+    ] {
+        let compiled = compile(&schema).expect("a schema");
+        let misfit = compiled
+            .check(&value.to_string())
+            .expect_err("it doesn't fit");
+        assert_eq!(misfit, Misfit::Wrong(words.to_owned()), "{schema}");
+    }
+}
+
+#[test]
+fn words_are_short_whatever_a_peer_chose() {
+    let name = "n".repeat(10_000);
+    for (schema, value) in [
+        (json!({"required": [name]}), json!({})),
+        (json!({"enum": [name]}), json!(1)),
+        (json!({"pattern": name}), json!("x")),
+        (
+            json!({"additionalProperties": false}),
+            json!({name.clone(): 1}),
+        ),
+        (
+            json!({"additionalProperties": {"type": "null"}}),
+            json!({name: 1}),
+        ),
+    ] {
+        let compiled = compile(&schema).expect("a schema");
+        let misfit = compiled
+            .check(&value.to_string())
+            .expect_err("it doesn't fit");
+        assert!(misfit.to_string().len() < 1_000, "{misfit}");
+    }
+}
+
+#[test]
+fn references_are_followed_within_the_schema() {
+    let draft7 = "http://json-schema.org/draft-07/schema#";
+    for schema in [
+        json!({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "null"}}}),
+        json!({"items": {"$ref": "#/$defs/a%20b~1c"}, "$defs": {"a b/c": {"type": "null"}}}),
+        json!({"items": {"$ref": "#name"}, "$defs": {"a": {"$anchor": "name", "type": "null"}}}),
+        json!({"items": {"$dynamicRef": "#name"}, "$defs": {"a": {"$dynamicAnchor": "name", "type": "null"}}}),
+        json!({"$id": "https://example.com/s", "items": {"$ref": "https://example.com/s#/$defs/a"}, "$defs": {"a": {"type": "null"}}}),
+        json!({"$schema": draft7, "items": {"$ref": "#/definitions/a"}, "definitions": {"a": {"type": "null"}}}),
+        json!({"$schema": draft7, "items": [{"type": "null"}], "additionalItems": {"type": "null"}}),
+        json!({"items": {"$ref": "#/x-own/a"}, "x-own": {"a": {"type": "null"}}}),
+    ] {
+        let compiled = compile(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        assert_eq!(compiled.check("[null,null]"), Ok(()), "{schema}");
+        let wrong = Misfit::Wrong("[1]: must be null".to_owned());
+        assert_eq!(compiled.check("[null,1]"), Err(wrong), "{schema}");
+    }
+    for reference in ["#/$defs/b", "#nobody", "#/%zz", "#/$defs/a/x"] {
+        let schema = json!({"$ref": reference, "$defs": {"a": true}});
+        let refused = compile(&schema).expect_err("it isn't there");
+        assert_eq!(refused, Refused::Missing(reference.to_owned()));
+    }
+}
+
+#[test]
+fn what_is_no_schema_is_refused() {
+    for schema in [
+        json!({"type": "text"}),
+        json!({"properties": 1}),
+        json!({"items": {"minimum": "3"}}),
+        json!({"pattern": "("}),
+        json!({"$ref": "#/const", "const": 3}),
+    ] {
+        let refused = compile(&schema);
+        assert!(
+            matches!(refused, Err(Refused::Invalid(_))),
+            "{schema}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn each_draft_has_its_own_rules() {
+    let of = |draft: &str, schema: Value| {
+        let mut schema = schema;
+        schema["$schema"] = json!(draft);
+        compile(&schema).expect("a schema")
+    };
+    // What stands beside a reference was nothing once.
+    let beside = json!({"$ref": "#/definitions/a", "maximum": 3, "definitions": {"a": true}});
+    let old = of("http://json-schema.org/draft-07/schema#", beside.clone());
+    assert_eq!(old.check("4"), Ok(()));
+    let new = of("https://json-schema.org/draft/2020-12/schema", beside);
+    assert!(new.check("4").is_err());
+    // A format is never asserted.
+    for draft in [
+        "draft-04/schema#",
+        "draft-06/schema",
+        "draft-07/schema",
+        "draft/2019-09/schema",
+    ] {
+        let schema = of(
+            &format!("http://json-schema.org/{draft}"),
+            json!({"format": "date"}),
+        );
+        assert_eq!(schema.check("\"never\""), Ok(()), "{draft}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Arguments and results of a tool against its schemas (SV-5, TL-8), with the feature `validate`.
+//!
+//! What is checked is decided when a tool is made: arguments whose type says all that their
+//! schema says are not, nor are results whose schema comes from their type. Schemas are compiled
+//! once, when the tool is registered. Without the feature there is nothing here, and nothing is
+//! checked but what decoding checks.
+
+#[cfg(feature = "validate")]
+pub(super) use checking::Checks;
+#[cfg(not(feature = "validate"))]
+pub(super) use nothing::Checks;
+
+#[cfg(feature = "validate")]
+mod checking {
+    use std::sync::Arc;
+
+    use bowline_types::json::Reader;
+    use bowline_types::tools::{CallToolResult, Tool};
+    use bowline_types::{ErrorObject, Revision};
+
+    use crate::schema::{Misfit, Schema, is_enforced_by_decoding};
+    use crate::server::context::Context;
+    use crate::server::extract::Rejection;
+    use crate::server::service::INTERNAL_ERROR;
+    use crate::server::tool::Called;
+
+    #[derive(Clone, Debug)]
+    pub(in crate::server) struct Checks {
+        arguments: Check,
+        result: Check,
+    }
+
+    #[derive(Clone, Debug)]
+    enum Check {
+        /// Nothing is left to check.
+        No,
+        /// There may be no members.
+        Empty,
+        /// When it is compiled.
+        Later,
+        Against(Arc<Schema>),
+        /// It can't be checked, so that the tool can't be called.
+        Refused,
+    }
+
+    impl Checks {
+        /// What is to be checked for a handler whose arguments have this schema, if it has any.
+        pub(in crate::server) fn of(arguments: Option<&schemars::Schema>) -> Self {
+            let arguments = match arguments {
+                None => Check::Empty,
+                Some(schema) if is_enforced_by_decoding(schema) => Check::No,
+                Some(_) => Check::Later,
+            };
+            Self {
+                arguments,
+                result: Check::No,
+            }
+        }
+
+        /// The schema of the arguments is not the one of their type.
+        pub(in crate::server) fn arguments_by_schema(&mut self) {
+            self.arguments = Check::Later;
+        }
+
+        /// The schema of the result is not the one of its type.
+        pub(in crate::server) fn result_by_schema(&mut self) {
+            self.result = Check::Later;
+        }
+
+        /// Compiles what is left to compile. What is wrong with it, in words.
+        pub(in crate::server) fn settle(&mut self, tool: &Tool) -> Option<String> {
+            let input = tool.input_schema.as_object().as_str();
+            let wrong_input = self.arguments.settle(input);
+            let output = tool.output_schema.as_ref();
+            let output = output.map_or("{}", |schema| schema.as_object().as_str());
+            let wrong_output = self.result.settle(output);
+            let of = |kind, words| format!("tool {}: its {kind} is refused: {words}", tool.name);
+            let wrong_input = wrong_input.map(|words| of("inputSchema", words));
+            wrong_input.or(wrong_output.map(|words| of("outputSchema", words)))
+        }
+
+        /// Checks arguments that could be decoded.
+        pub(in crate::server) fn arguments(&self, text: &str) -> Result<(), Rejection> {
+            if let (Check::Refused, _) | (_, Check::Refused) = (&self.arguments, &self.result) {
+                let words = "the server is set up wrongly";
+                return Err(ErrorObject::new(INTERNAL_ERROR, words).into());
+            }
+            match &self.arguments {
+                Check::Empty => no_members(text),
+                Check::Against(schema) => schema.check(text).map_err(|misfit| {
+                    Rejection::Arguments(match misfit {
+                        Misfit::Wrong(words) => words,
+                        Misfit::Unchecked(words) => format!("they can't be checked: {words}"),
+                    })
+                }),
+                Check::No | Check::Later | Check::Refused => Ok(()),
+            }
+        }
+
+        /// Checks the result of a call, when it is there.
+        pub(in crate::server) fn checked(
+            &self,
+            called: Called,
+            tool: &str,
+            context: &Context,
+        ) -> Called {
+            // TL-8: older clients don't see it.
+            if context.revision() < Revision::V2025_06_18 {
+                return called;
+            }
+            let Check::Against(schema) = &self.result else {
+                return called;
+            };
+            let (schema, request) = (Arc::clone(schema), context.request_number());
+            let tool = tool.to_owned();
+            Box::pin(async move {
+                let result = called.await?;
+                let Err(words) = fits(&schema, &result) else {
+                    return Ok(result);
+                };
+                tracing::error!(%tool, request, "the result doesn't fit the outputSchema: {words}");
+                let words = "the result doesn't fit the tool's outputSchema";
+                Err(ErrorObject::new(INTERNAL_ERROR, words))
+            })
+        }
+    }
+
+    impl Check {
+        fn settle(&mut self, schema: &str) -> Option<String> {
+            let Self::Later = self else {
+                return None;
+            };
+            match Schema::compile(schema) {
+                Ok(schema) => {
+                    *self = Self::Against(Arc::new(schema));
+                    None
+                }
+                Err(refused) => {
+                    *self = Self::Refused;
+                    Some(refused.to_string())
+                }
+            }
+        }
+    }
+
+    fn fits(schema: &Schema, result: &CallToolResult) -> Result<(), String> {
+        match &result.structured_content {
+            _ if result.is_failure() => Ok(()),
+            Some(content) => schema
+                .check(content.as_str())
+                .map_err(|misfit| misfit.to_string()),
+            None => Err("there is no structured content".to_owned()),
+        }
+    }
+
+    /// A tool without arguments gets none.
+    fn no_members(text: &str) -> Result<(), Rejection> {
+        let mut first = None;
+        let read = Reader::new(text).object(|reader, key| {
+            first.get_or_insert_with(|| key.chars().take(100).collect::<String>());
+            reader.raw().map(drop)
+        });
+        match first {
+            Some(name) if read.is_ok() => {
+                Err(Rejection::Arguments(format!("unknown member {name:?}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(not(feature = "validate"))]
+mod nothing {
+    use bowline_types::tools::Tool;
+
+    use crate::server::context::Context;
+    use crate::server::extract::Rejection;
+    use crate::server::tool::Called;
+
+    #[derive(Clone, Debug)]
+    pub(in crate::server) struct Checks;
+
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the same as where there is something to check"
+    )]
+    impl Checks {
+        pub(in crate::server) fn of(_: Option<&schemars::Schema>) -> Self {
+            Self
+        }
+
+        pub(in crate::server) fn arguments_by_schema(&mut self) {}
+
+        pub(in crate::server) fn result_by_schema(&mut self) {}
+
+        pub(in crate::server) fn settle(&mut self, _: &Tool) -> Option<String> {
+            None
+        }
+
+        pub(in crate::server) fn arguments(&self, _: &str) -> Result<(), Rejection> {
+            Ok(())
+        }
+
+        pub(in crate::server) fn checked(&self, called: Called, _: &str, _: &Context) -> Called {
+            called
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Which resources a client follows, where a handler wants to know.
+//!
+//! The session knows whom to tell of a change; this knows whom to tell that nobody wants to be
+//! told any more, whichever way that comes about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use bowline_proto::RequestKey;
+use bowline_proto::server::Listens;
+use bowline_types::resources::SubscribeParams;
+use bowline_types::subscriptions::ListenParams;
+use bowline_types::{ErrorObject, Method};
+
+use super::context::Context;
+use super::handler::{Handler, HandlerService};
+use super::service::{Request, method_not_found};
+use crate::panics::caught;
+
+/// What a handler has taken on for a session. The session's own limits bound it.
+#[derive(Debug, Default)]
+pub(super) struct Following {
+    /// By URI, in the handshake era.
+    watched: BTreeMap<String, Subscribed>,
+    /// By the request that is open, in the stateless era.
+    listens: BTreeMap<RequestKey, Vec<Subscribed>>,
+}
+
+impl Following {
+    /// What has ended with the requests that asked for it. To be dropped without a lock.
+    pub(super) fn take_ended(&mut self, open: &Listens) -> Vec<Vec<Subscribed>> {
+        if self.listens.len() <= open.len() {
+            return Vec::new();
+        }
+        let ended = self.listens.keys().filter(|key| !open.contains(**key));
+        let ended: Vec<RequestKey> = ended.copied().collect();
+        let taken = ended.iter().filter_map(|key| self.listens.remove(key));
+        taken.collect()
+    }
+}
+
+/// A resource that a handler has taken on. Dropping this tells it that it is over. That is the
+/// handler's code, so no lock may be held.
+pub(super) struct Subscribed {
+    handler: Arc<dyn Unsubscribed>,
+    uri: String,
+    context: Context,
+}
+
+/// Somebody who is told of the end of subscriptions.
+trait Unsubscribed: Send + Sync {
+    fn unsubscribed(&self, uri: &str, context: &Context);
+}
+
+impl<H: Handler> Unsubscribed for HandlerService<H> {
+    fn unsubscribed(&self, uri: &str, context: &Context) {
+        self.handler.unsubscribed(uri, context);
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        if let Err(panicked) = caught(|| self.handler.unsubscribed(&self.uri, &self.context)) {
+            let panic = panicked.0;
+            tracing::error!(panic, "a handler panicked at the end of a subscription");
+        }
+    }
+}
+
+impl fmt::Debug for Subscribed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Subscribed").field(&self.uri).finish()
+    }
+}
+
+impl<H: Handler> HandlerService<H> {
+    /// `resources/subscribe`.
+    pub(super) async fn subscribe(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
+        let inner = request.context.inner();
+        let uri = self.watched_uri(request)?;
+        let is_known = inner.session.lock().following.watched.contains_key(&uri);
+        if is_known {
+            return settle(request);
+        }
+        let subscribed = self.follow(&uri, &request.context).await?;
+        let (settled, _over) = inner.session.with(|core, _| {
+            let settled = core.session.settle(request.method, request.params());
+            let over = match settled {
+                // Another request may have been faster.
+                Ok(()) => core.following.watched.insert(uri, subscribed),
+                Err(_) => Some(subscribed),
+            };
+            (settled, over)
+        });
+        settled
+    }
+
+    /// `resources/unsubscribe`.
+    pub(super) fn unsubscribe(&self, request: &Request) -> Result<(), ErrorObject> {
+        let uri = self.watched_uri(request)?;
+        let session = &request.context.inner().session;
+        let (settled, _over) = session.with(|core, _| {
+            let settled = core.session.settle(request.method, request.params());
+            (settled, core.following.watched.remove(&uri))
+        });
+        settled
+    }
+
+    fn watched_uri(&self, request: &Request) -> Result<String, ErrorObject> {
+        if !self.offers_watching() {
+            return Err(method_not_found(request.method));
+        }
+        let params: SubscribeParams = request.decode()?;
+        Ok(params.uri)
+    }
+
+    fn offers_watching(&self) -> bool {
+        let resources = self.handler.capabilities().resources;
+        resources.is_some_and(|resources| resources.subscribe == Some(true))
+    }
+
+    /// `subscriptions/listen`. Resources that the handler refuses are left out of what is
+    /// honoured (2026-07-28, basic/patterns/subscriptions).
+    pub(super) async fn listen(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
+        let mut params: ListenParams = request.decode()?;
+        let inner = request.context.inner();
+        let most = inner.session.server.config.listen_limits().uris;
+        let uris = params.notifications.resource_subscriptions.as_mut();
+        let uris = uris.filter(|uris| uris.len() <= most && self.offers_watching());
+        let mut followed = Vec::new();
+        if let Some(uris) = uris {
+            let asked: BTreeSet<String> = uris.drain(..).collect();
+            for uri in asked {
+                if let Ok(subscribed) = self.follow(&uri, &request.context).await {
+                    followed.push(subscribed);
+                    uris.push(uri);
+                }
+            }
+        }
+        let capabilities = inner.session.server.capabilities();
+        let (opened, _over) = inner.session.with(|core, _| {
+            let opened = core.listen(inner.key, params, &capabilities);
+            let over = match opened {
+                Ok(()) => core.following.listens.insert(inner.key, followed),
+                Err(_) => Some(followed),
+            };
+            (opened, over)
+        });
+        opened
+    }
+
+    /// Asks the handler whether a client may follow a resource.
+    async fn follow(
+        self: &Arc<Self>,
+        uri: &str,
+        context: &Context,
+    ) -> Result<Subscribed, ErrorObject> {
+        self.handler.subscribed(uri, context).await?;
+        Ok(Subscribed {
+            handler: Arc::clone(self) as Arc<dyn Unsubscribed>,
+            uri: uri.to_owned(),
+            context: context.clone(),
+        })
+    }
+}
+
+/// Lets the session do what it does for every server.
+pub(super) fn settle(request: &Request) -> Result<(), ErrorObject> {
+    debug_assert!(request.method != Method::Listen, "it is opened otherwise");
+    let session = &request.context.inner().session;
+    session.with(|core, _| core.session.settle(request.method, request.params()))
+}

@@ -1,0 +1,113 @@
+//! The sessions of a server, and how they end.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bowline_proto::server::Change;
+use tokio::sync::watch;
+
+use super::session::Shared;
+
+/// The sessions of one server, and whether they are to end.
+#[derive(Debug)]
+pub(super) struct Life {
+    own: Mutex<Own>,
+    /// Nobody is accepted any more.
+    is_ending: watch::Sender<bool>,
+    /// All that are told of changes: also those of servers that share the registry.
+    told: Sessions,
+}
+
+#[derive(Debug, Default)]
+struct Own {
+    sessions: Sessions,
+    ending: Option<Ending>,
+}
+
+/// How a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// What is being served is finished.
+    ShutDown,
+    /// At once.
+    Close,
+}
+
+impl Life {
+    /// A server that has no session yet, and shares these.
+    pub(super) fn new(told: Sessions) -> Self {
+        Self {
+            own: Mutex::default(),
+            is_ending: watch::Sender::new(false),
+            told,
+        }
+    }
+
+    /// A session begins. On a server that ends it does so at once: whoever ends the server
+    /// finds it here, or is found by it.
+    pub(super) fn join(&self, session: &Arc<Shared>) {
+        self.told.join(session);
+        let own = self.own();
+        own.sessions.join(session);
+        let ending = own.ending;
+        drop(own);
+        if let Some(ending) = ending {
+            session.end(ending);
+        }
+    }
+
+    /// Ends all sessions of this server, and lets no other begin.
+    pub(super) fn end(&self, ending: Ending) {
+        let mut own = self.own();
+        own.ending = own.ending.max(Some(ending));
+        let sessions = own.sessions.all();
+        drop(own);
+        self.is_ending.send_replace(true);
+        for session in sessions {
+            session.end(ending);
+        }
+    }
+
+    /// Whether it ends, for whoever accepts clients.
+    pub(super) fn ending(&self) -> watch::Receiver<bool> {
+        self.is_ending.subscribe()
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sessions, as long as they last. Clones are the same ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sessions(Arc<Mutex<Vec<Weak<Shared>>>>);
+
+impl Sessions {
+    fn join(&self, session: &Arc<Shared>) {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() == sessions.capacity() {
+            // Seldom enough, however many come and go.
+            sessions.retain(|session| session.strong_count() > 0);
+            let room = sessions.len();
+            sessions.reserve(room);
+        }
+        sessions.push(Arc::downgrade(session));
+    }
+
+    /// All that have not ended.
+    fn all(&self) -> Vec<Arc<Shared>> {
+        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Something has changed that clients may want to know.
+    pub(super) fn changed(&self, change: Change<'_>) {
+        for session in self.all() {
+            session.note(change);
+        }
+    }
+
+    /// Somebody is done with a page: whoever asked them to open it is told. Whether one was.
+    pub(super) fn page_done(&self, id: &str) -> bool {
+        self.all().iter().any(|session| session.page_done(id))
+    }
+}

@@ -1,0 +1,189 @@
+//! What a resource may contain.
+
+use bowline_types::resources::{
+    BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
+};
+use bowline_types::{ErrorObject, JsonObject, Revision};
+
+use crate::server::base64;
+use crate::server::output::IntoToolError;
+use crate::server::service::INVALID_PARAMS;
+
+/// Something that a resource may contain: text, bytes, contents of its own, or a `Result` of
+/// these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be what a resource contains",
+    label = "not something that a resource can contain",
+    note = "return text (`String`, `&'static str`), bytes (`Vec<u8>`), `ResourceContents`, a list of them, \
+            or a `Result` with a `ToolError`"
+)]
+pub trait IntoResource {
+    /// What the client gets. The type is that of the resource, where it has one.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read.
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject>;
+
+    /// The same for a request of this number, which goes to the log with what is not told.
+    #[doc(hidden)]
+    fn into_resource_of(
+        self,
+        request: u64,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject>
+    where
+        Self: Sized,
+    {
+        let _ = request;
+        self.into_resource(uri, mime_type)
+    }
+}
+
+/// Parts that say of which type they are keep it.
+impl IntoResource for ReadResourceResult {
+    fn into_resource(mut self, _: &str, mime_type: Option<&str>) -> Result<Self, ErrorObject> {
+        for part in &mut self.contents {
+            let own = match part {
+                ResourceContents::Text(text) => &mut text.mime_type,
+                ResourceContents::Blob(blob) => &mut blob.mime_type,
+                _ => continue,
+            };
+            if own.is_none() {
+                *own = mime_type.map(str::to_owned);
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl IntoResource for Vec<ResourceContents> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        ReadResourceResult::new(self).into_resource(uri, mime_type)
+    }
+}
+
+impl IntoResource for ResourceContents {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        vec![self].into_resource(uri, mime_type)
+    }
+}
+
+impl IntoResource for String {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        let mut contents = TextResourceContents::new(uri, self);
+        contents.mime_type = Some(mime_type.unwrap_or("text/plain").to_owned());
+        Ok(ReadResourceResult::new([contents.into()]))
+    }
+}
+
+impl IntoResource for &'static str {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        self.to_owned().into_resource(uri, mime_type)
+    }
+}
+
+/// Bytes: the client gets them as base64.
+impl IntoResource for Vec<u8> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        let blob = base64::encode(&self);
+        let mut contents = BlobResourceContents::new(uri, blob);
+        contents.mime_type = Some(mime_type.unwrap_or("application/octet-stream").to_owned());
+        Ok(ReadResourceResult::new([contents.into()]))
+    }
+}
+
+/// Nothing: there is no such resource. For templates, which match more than there is.
+impl<T: IntoResource> IntoResource for Option<T> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        match self {
+            Some(contents) => contents.into_resource(uri, mime_type),
+            // The code is that of the revision; whoever dispatches knows it.
+            None => Err(ErrorObject::new(NOT_FOUND, "")),
+        }
+    }
+
+    fn into_resource_of(
+        self,
+        request: u64,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        match self {
+            Some(contents) => contents.into_resource_of(request, uri, mime_type),
+            None => None::<T>.into_resource(uri, mime_type),
+        }
+    }
+}
+
+impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
+    fn into_resource(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(None))?
+            .into_resource(uri, mime_type)
+    }
+
+    fn into_resource_of(
+        self,
+        request: u64,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
+            .into_resource_of(request, uri, mime_type)
+    }
+}
+
+/// Stands for "not found" until the revision is known.
+const NOT_FOUND: i64 = i64::MIN;
+
+/// The error for a resource that doesn't exist (RS-4).
+pub(in super::super) fn not_found(uri: &str, revision: Revision) -> ErrorObject {
+    let code = match revision >= Revision::V2026_07_28 {
+        true => INVALID_PARAMS,
+        false => -32002,
+    };
+    let uri: String = uri.chars().take(2048).collect();
+    let data: JsonObject = [("uri", uri.as_str())].into_iter().collect();
+    ErrorObject::new(code, "there is no such resource").data(data)
+}
+
+/// Puts the revision's code in place.
+pub(in super::super) fn settle(error: ErrorObject, uri: &str, revision: Revision) -> ErrorObject {
+    match error.code {
+        NOT_FOUND => not_found(uri, revision),
+        _ => error,
+    }
+}

@@ -1,0 +1,107 @@
+//! What a session's driver does without the lock: it wakes who waits, and runs handlers.
+
+use std::sync::Arc;
+use std::task::Context as TaskContext;
+
+use bowline_proto::server::RequestContext;
+use bowline_proto::{Payload, RequestKey};
+use bowline_types::{Method, Revision};
+
+use super::Driver;
+use super::handling::{Handling, Started};
+use crate::server::context::Context;
+use crate::server::service::Request;
+
+/// What the client says, in the order in which it does. The limits on requests bound what
+/// waits here.
+pub(super) enum Told {
+    Request {
+        key: RequestKey,
+        method: Method,
+        params: Option<Payload>,
+        stateless: Option<Box<RequestContext>>,
+        revision: Revision,
+    },
+    Notification(Method, Option<Payload>),
+}
+
+impl Driver {
+    /// Wakes who waits, and runs handlers while there is room for what they answer. Whether
+    /// there was one.
+    pub(super) fn tell(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+        for job in self.resumed.drain(..) {
+            job.start();
+        }
+        self.unsubscribed.clear();
+        for context in self.cancelled.drain(..) {
+            context.cancel();
+        }
+        let mut has_told = false;
+        while self.has_room
+            && let Some(told) = self.told.pop_front()
+        {
+            self.tell_one(told, cx);
+            has_told = true;
+        }
+        if has_told {
+            // Most handlers have answered: it is written with what is written now.
+            let shared = Arc::clone(&self.shared);
+            self.take_transmits(&mut shared.lock());
+        }
+        has_told
+    }
+
+    fn tell_one(&mut self, told: Told, cx: &mut TaskContext<'_>) {
+        match told {
+            Told::Notification(method, params) => {
+                self.shared.server.notified(method, params.as_ref());
+            }
+            Told::Request { key, .. } if self.withdrawn.remove(&key) => {
+                self.shared.with(|core, now| core.session.release(now, key));
+            }
+            Told::Request {
+                key,
+                method,
+                params,
+                stateless,
+                revision,
+            } => {
+                let session = Arc::clone(&self.shared);
+                let context =
+                    Context::new(session, key, method, revision, params.clone(), stateless);
+                let request = Request {
+                    method,
+                    params,
+                    context,
+                };
+                self.handle(request, cx);
+            }
+        }
+    }
+
+    /// Runs a handler here, and in a task of its own if it has to wait.
+    fn handle(&mut self, request: Request, cx: &mut TaskContext<'_>) {
+        let handling = match Handling::start(&self.shared, request, cx) {
+            Started::Answered { has_room } => {
+                self.has_room = has_room;
+                return;
+            }
+            Started::Waits(handling) => handling,
+        };
+        let context = handling.context().clone();
+        let key = context.inner().key;
+        let is_open = {
+            let mut core = self.shared.lock();
+            core.running.insert(key, context.clone());
+            core.session.request_id(key).is_some()
+        };
+        if !is_open || self.has_warned() {
+            // It was cancelled while it ran, or the session ends.
+            context.cancel();
+        }
+        tokio::spawn(handling);
+    }
+}

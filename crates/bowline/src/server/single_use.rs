@@ -1,0 +1,128 @@
+//! Which states of rounds were used, so that none is taken twice (MR-13).
+//!
+//! A state comes from the seal, is opened by the core, and is claimed here right before the
+//! handler runs. Without this, a sealed state is good until it is too old, however often.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use bowline_proto::server::{RoundsError, StateMark};
+use bowline_types::ErrorObject;
+
+use super::service::busy;
+
+/// Remembers which states were used, for one node or for several.
+pub(super) trait UsedStates: Send + Sync {
+    /// Uses a state that is not too old at `now`, in seconds. It must be remembered until it is.
+    fn claim(&self, mark: &StateMark, now: u64) -> Claim;
+}
+
+/// What comes of using a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nobody had used it: now it is.
+    First,
+    /// It was used before.
+    Again,
+    /// It can't be remembered now, so it is not used.
+    NoRoom,
+}
+
+impl Claim {
+    /// # Errors
+    ///
+    /// What the client is told when the state can't be used.
+    pub(super) fn granted(self) -> Result<(), ErrorObject> {
+        match self {
+            Self::First => Ok(()),
+            Self::Again => Err(RoundsError::UsedState.to_error()),
+            Self::NoRoom => Err(busy("too many rounds are going on")),
+        }
+    }
+}
+
+/// Remembers what was used in this process, up to a limit.
+#[derive(Debug)]
+pub(super) struct UsedInProcess {
+    max: usize,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    /// The first to expire is the first in order.
+    marks: BTreeSet<StateMark>,
+    /// What expired by then is forgotten. The clock is that of the wall, and may be set back:
+    /// what is forgotten must not become good again.
+    forgotten: u64,
+}
+
+impl UsedInProcess {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            max,
+            used: Mutex::default(),
+        }
+    }
+}
+
+impl UsedStates for UsedInProcess {
+    fn claim(&self, mark: &StateMark, now: u64) -> Claim {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(first) = used.marks.first()
+            && first.expires <= now
+        {
+            used.forgotten = first.expires;
+            used.marks.pop_first();
+        }
+        if mark.expires <= used.forgotten || used.marks.contains(mark) {
+            return Claim::Again;
+        }
+        if used.marks.len() >= self.max {
+            return Claim::NoRoom;
+        }
+        used.marks.insert(mark.clone());
+        Claim::First
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(used: &UsedInProcess, nonce: &str, expires: u64, now: u64) -> Claim {
+        used.claim(&StateMark::new(nonce, expires), now)
+    }
+
+    // proves: F-OA-20
+    #[test]
+    fn a_state_is_used_once_until_it_is_too_old() {
+        let used = UsedInProcess::new(10);
+        assert_eq!(claim(&used, "a", 200, 100), Claim::First);
+        assert_eq!(claim(&used, "b", 200, 100), Claim::First);
+        for now in [100, 199] {
+            assert_eq!(claim(&used, "a", 200, now), Claim::Again, "{now}");
+        }
+        assert_eq!(claim(&used, "c", 300, 200), Claim::First);
+        let kept = used.used.lock().expect("nobody panicked").marks.len();
+        assert_eq!(kept, 1, "the two that are too old are forgotten");
+        // The clock is set back.
+        assert_eq!(claim(&used, "a", 200, 100), Claim::Again);
+        let error = Claim::Again.granted().expect_err("it was used");
+        assert_eq!(error.code, -32602);
+    }
+
+    #[test]
+    fn what_is_used_is_not_forgotten_for_want_of_room() {
+        let used = UsedInProcess::new(2);
+        assert_eq!(claim(&used, "a", 200, 100), Claim::First);
+        assert_eq!(claim(&used, "b", 300, 100), Claim::First);
+        assert_eq!(claim(&used, "c", 400, 100), Claim::NoRoom);
+        assert_eq!(claim(&used, "a", 200, 199), Claim::Again);
+        assert_eq!(claim(&used, "c", 400, 200), Claim::First, "one is too old");
+        assert_eq!(claim(&used, "d", 400, 200), Claim::NoRoom);
+        let error = Claim::NoRoom.granted().expect_err("there is no room");
+        let data = error.data.expect("a reason");
+        assert_eq!(data.as_str(), r#"{"reason":"busy"}"#);
+    }
+}

@@ -1,0 +1,134 @@
+//! Calls of tools that go on after they are answered.
+//!
+//! A call becomes a task where its tool [allows](super::ToolDef::task_support) it: in 2025-11-25
+//! when the client asks, with the extension `io.modelcontextprotocol/tasks` of 2026-07-28 when the
+//! server decides. The handler is the same, and doesn't notice: what it asks the client reaches it
+//! through the task. A task belongs to no connection, but to its [principal](super::Principal) where
+//! there is one; where there is none, who knows its id, which can't be guessed, can look at it.
+//!
+//! The parts: `entry` is one task and the one place where its status changes, `store` holds all
+//! of them within limits, `run` runs a handler to the end of its task, `asking` lets it ask,
+//! `serve` answers the methods, `way` decides what becomes a task.
+
+mod asking;
+mod entry;
+mod run;
+mod serve;
+mod stamp;
+mod store;
+mod way;
+
+use std::time::Duration;
+
+pub(super) use entry::Entry;
+pub(super) use run::run;
+pub(super) use serve::created;
+pub(super) use store::TaskStore;
+pub(super) use way::{TaskRule, Way};
+
+/// How a server keeps tasks: see [`Server::tasks`](super::Server::tasks).
+///
+/// ```
+/// use std::time::Duration;
+/// use bowline::server::{Server, TaskConfig};
+///
+/// let mut tasks = TaskConfig::new();
+/// tasks.max_tasks(50).max_ttl(Duration::from_secs(600));
+/// let server = Server::new("renderer", "1.0.0").tasks(tasks);
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskConfig {
+    max_tasks: usize,
+    max_per_client: usize,
+    max_result_bytes: usize,
+    ttl: Duration,
+    max_ttl: Duration,
+    poll_interval: Duration,
+    is_listed: bool,
+}
+
+impl TaskConfig {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self {
+            max_tasks: 1000,
+            max_per_client: 100,
+            max_result_bytes: 64 * 1024 * 1024,
+            ttl: Duration::from_secs(60 * 60),
+            max_ttl: Duration::from_secs(24 * 60 * 60),
+            poll_interval: Duration::from_millis(500),
+            is_listed: false,
+        }
+    }
+
+    /// Tasks that are kept at a time, of all clients. Default 1000. One that has ended is kept
+    /// until its time is over. Beyond it a call that has to become a task is answered with
+    /// "busy"; one that may is served as a plain call.
+    pub fn max_tasks(&mut self, tasks: usize) -> &mut Self {
+        self.max_tasks = tasks;
+        self
+    }
+
+    /// Tasks of them that one [principal](super::Principal) may have begun, or one connection
+    /// where nobody knows whose it is. Default 100: one client alone shall not keep out the
+    /// others.
+    pub fn max_per_client(&mut self, tasks: usize) -> &mut Self {
+        self.max_per_client = tasks;
+        self
+    }
+
+    /// Bytes of results that are kept at a time. Default 64 MiB. A task whose result doesn't fit
+    /// fails.
+    pub fn max_result_bytes(&mut self, bytes: usize) -> &mut Self {
+        self.max_result_bytes = bytes;
+        self
+    }
+
+    /// How long a task is kept from its beginning on, where the client doesn't say. Default 1 h.
+    /// A handler that still runs then is cancelled.
+    pub fn ttl(&mut self, ttl: Duration) -> &mut Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// How long at most, whatever the client says. Default 24 h.
+    pub fn max_ttl(&mut self, ttl: Duration) -> &mut Self {
+        self.max_ttl = ttl;
+        self
+    }
+
+    /// How often clients shall look at a task. Default twice a second.
+    pub fn poll_interval(&mut self, interval: Duration) -> &mut Self {
+        self.poll_interval = interval;
+        self
+    }
+
+    /// Offers `tasks/list` in 2025-11-25. A [principal](super::Principal) sees its own tasks.
+    /// Clients without one see all tasks of clients without one, can fetch their results and
+    /// cancel them: that is for a server with one client, or with clients that trust each other
+    /// (2025-11-25, tasks, security: not where callers can't be told apart). Default: no.
+    pub fn listed(&mut self, is_listed: bool) -> &mut Self {
+        self.is_listed = is_listed;
+        self
+    }
+
+    /// How long a task is kept for which a client wants so many milliseconds.
+    fn granted(&self, asked: Option<i64>) -> Duration {
+        match asked {
+            None => self.ttl.min(self.max_ttl),
+            Some(millis) => {
+                let asked = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+                asked.max(LEAST_TTL).min(self.max_ttl)
+            }
+        }
+    }
+}
+
+impl Default for TaskConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A task that is gone before anybody can look at it is of no use.
+const LEAST_TTL: Duration = Duration::from_secs(1);

@@ -1,0 +1,129 @@
+//! The methods of tasks.
+
+use std::sync::Arc;
+
+use bowline_types::meta::{ResultMeta, keys};
+use bowline_types::pagination::PaginatedParams;
+use bowline_types::result::EmptyResult;
+use bowline_types::tasks::{
+    CancelTaskResult, CreateTaskResult, GetTaskResult, ListTasksResult, RelatedTask, TaskParams,
+    UpdateTaskParams,
+};
+use bowline_types::{ErrorObject, Method, Revision};
+
+use super::entry::{Ending, Entry};
+use super::store::TaskStore;
+use super::way::{declares_extension, missing_extension};
+use crate::server::context::Context;
+use crate::server::service::{INVALID_PARAMS, Reply, Request, method_not_found, say, say_with};
+use crate::transport::BoxFuture;
+
+impl TaskStore {
+    /// Serves a request about tasks. `meta` is what results say of the server, and `page` how
+    /// many tasks a list has in one answer.
+    pub(in crate::server) fn serve(
+        self: &Arc<Self>,
+        request: Request,
+        meta: &str,
+        page: usize,
+    ) -> BoxFuture<'static, Reply> {
+        let is_extension = request.context.revision() >= Revision::V2026_07_28;
+        if is_extension && !declares_extension(&request.context) {
+            return ready(Err(missing_extension()));
+        }
+        match request.method {
+            Method::GetTask => ready(self.get(&request, meta)),
+            Method::CancelTask => ready(self.cancel(&request, meta)),
+            Method::UpdateTask => ready(self.update(&request, meta)),
+            Method::ListTasks if self.is_listed() => ready(self.list(&request, page)),
+            Method::GetTaskPayload => match self.about(&request) {
+                Ok(entry) => Box::pin(result(entry, request.context)),
+                Err(error) => ready(Err(error)),
+            },
+            other => ready(Err(method_not_found(other))),
+        }
+    }
+
+    fn get(&self, request: &Request, meta: &str) -> Reply {
+        let entry = self.about(request)?;
+        let task = entry.detailed(request.context.revision());
+        say_with(&request.context, &GetTaskResult::new(task), meta)
+    }
+
+    fn cancel(&self, request: &Request, meta: &str) -> Reply {
+        let entry = self.about(request)?;
+        let revision = request.context.revision();
+        let was_running = entry.end(Ending::Cancelled, 0);
+        // TK-12; the extension acknowledges that, too (TX-14).
+        if !was_running && revision < Revision::V2026_07_28 {
+            let words = "the task has ended, and can't be cancelled";
+            return Err(ErrorObject::new(INVALID_PARAMS, words));
+        }
+        let result = CancelTaskResult::new().task(entry.task(revision));
+        say_with(&request.context, &result, meta)
+    }
+
+    fn update(&self, request: &Request, meta: &str) -> Reply {
+        let params: UpdateTaskParams = request.decode()?;
+        let entry = self.known(&params.task_id, request)?;
+        entry.answer(&params.input_responses);
+        say_with(&request.context, &EmptyResult::new(), meta)
+    }
+
+    fn list(&self, request: &Request, size: usize) -> Reply {
+        let params: PaginatedParams = request.decode()?;
+        let page = self.page(params.cursor.as_deref(), size, &request.context);
+        let wrong = || ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list");
+        let (page, next) = page.ok_or_else(wrong)?;
+        let revision = request.context.revision();
+        let tasks: Vec<_> = page.iter().map(|entry| entry.task(revision)).collect();
+        let mut result = ListTasksResult::new(tasks);
+        result.next_cursor = next;
+        say(&request.context, &result)
+    }
+
+    /// The task that a request is about.
+    fn about(&self, request: &Request) -> Result<Arc<Entry>, ErrorObject> {
+        let params: TaskParams = request.decode()?;
+        self.known(&params.task_id, request)
+    }
+
+    fn known(&self, id: &str, request: &Request) -> Result<Arc<Entry>, ErrorObject> {
+        self.find(id, &request.context).ok_or_else(unknown)
+    }
+}
+
+/// Waits until a task has ended, and answers as its call would have been answered (TK-9).
+async fn result(entry: Arc<Entry>, context: Context) -> Reply {
+    let waits = entry.waits(&context);
+    let ending = entry.ended().await;
+    drop(waits);
+    match ending {
+        Ending::Done(result) => {
+            let mut result = (*result).clone();
+            let meta = result.meta.get_or_insert_with(ResultMeta::new);
+            meta.set(keys::RELATED_TASK, RelatedTask::new(&*entry.id));
+            say(&context, &result)
+        }
+        Ending::Failed(error) => Err(error),
+        Ending::Cancelled => {
+            let words = "the task was cancelled, and has no result";
+            Err(ErrorObject::new(INVALID_PARAMS, words))
+        }
+        Ending::Expired => Err(unknown()),
+    }
+}
+
+/// The answer to a call that has become a task.
+pub(in crate::server) fn created(entry: &Entry, context: &Context, meta: &str) -> Reply {
+    let created = CreateTaskResult::new(entry.task(context.revision()));
+    say_with(context, &created, meta)
+}
+
+fn unknown() -> ErrorObject {
+    ErrorObject::new(INVALID_PARAMS, "there is no such task, or no longer")
+}
+
+fn ready(reply: Reply) -> BoxFuture<'static, Reply> {
+    Box::pin(std::future::ready(reply))
+}

@@ -1,0 +1,101 @@
+//! Which calls become tasks, and when.
+
+use std::time::Duration;
+
+use bowline_proto::server::Refusal;
+use bowline_types::capabilities::ClientCapabilities;
+use bowline_types::tasks::{EXTENSION, TaskMetadata};
+use bowline_types::{ErrorObject, RequestId, Revision, Wire as _};
+
+use crate::server::context::Context;
+use crate::server::service::{INVALID_PARAMS, METHOD_NOT_FOUND};
+
+/// What a tool says of tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::server) struct TaskRule {
+    /// It is always a task.
+    pub(in crate::server) is_required: bool,
+    /// With the extension it becomes one after so long.
+    pub(in crate::server) after: Option<Duration>,
+}
+
+/// How a call is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) enum Way {
+    /// It is answered when the handler is done.
+    Plain,
+    /// It becomes a task when the handler takes longer.
+    After(Duration),
+    /// It is a task from the beginning on, which the client wants to be kept for so many
+    /// milliseconds.
+    Task(Option<i64>),
+}
+
+impl Way {
+    /// How a call of a tool with this rule is served. `asked` is the member `task` of its
+    /// parameters; `offers_tasks` is whether the server has a tool that runs as one.
+    ///
+    /// # Errors
+    ///
+    /// When the tool and the client don't fit.
+    pub(in crate::server) fn of(
+        rule: Option<TaskRule>,
+        asked: Option<&str>,
+        offers_tasks: impl FnOnce() -> bool,
+        context: &Context,
+    ) -> Result<Self, ErrorObject> {
+        let wrong = |words: &str| ErrorObject::new(METHOD_NOT_FOUND, words);
+        match (context.revision(), rule, asked) {
+            // TX-1: nobody asks for a task there.
+            (revision, rule, _) if revision >= Revision::V2026_07_28 => {
+                Self::of_extension(rule, context)
+            }
+            (Revision::V2025_11_25, Some(_), Some(asked)) => {
+                let asked = TaskMetadata::from_json(asked).map_err(|error| {
+                    let error = error.under_key("task").under_key("params");
+                    ErrorObject::new(INVALID_PARAMS, error.to_string())
+                })?;
+                Ok(Self::Task(asked.ttl))
+            }
+            // TK-3.
+            (Revision::V2025_11_25, Some(rule), None) if rule.is_required => {
+                Err(wrong("this tool runs as a task: call it with `task`"))
+            }
+            // TK-4: without a declaration `task` is ignored.
+            (Revision::V2025_11_25, None, Some(_)) if offers_tasks() => Err(wrong(
+                "this tool doesn't run as a task: call it without `task`",
+            )),
+            // Also in revisions that know no tasks, for tools that always are one.
+            (_, _, _) => Ok(Self::Plain),
+        }
+    }
+
+    fn of_extension(rule: Option<TaskRule>, context: &Context) -> Result<Self, ErrorObject> {
+        let Some(rule) = rule else {
+            return Ok(Self::Plain);
+        };
+        let can_take = declares_extension(context);
+        match (rule.is_required, can_take, rule.after) {
+            (true, true, _) => Ok(Self::Task(None)),
+            // TX-3.
+            (true, false, _) => Err(missing_extension()),
+            (false, true, Some(after)) => Ok(Self::After(after)),
+            (false, _, _) => Ok(Self::Plain),
+        }
+    }
+}
+
+/// Whether the client has declared the extension with this very request.
+pub(super) fn declares_extension(context: &Context) -> bool {
+    context.client_capabilities().has_extension(EXTENSION)
+}
+
+/// The error for a client that has not (TX-3, TX-13).
+pub(super) fn missing_extension() -> ErrorObject {
+    let mut needed = ClientCapabilities::new();
+    needed.add_extension(EXTENSION);
+    // The id is known to whoever answers.
+    let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
+    refusal.error.message = format!("the client doesn't declare the extension {EXTENSION}");
+    refusal.error
+}

@@ -1,0 +1,168 @@
+//! Threads for handlers that block.
+//!
+//! Nobody joins them: a handler may never return, and neither a runtime that is dropped nor
+//! a process that ends should wait for it, as they do for tokio's.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::context::Context;
+use super::session::{Shared, Ticket};
+use crate::panics::caught;
+
+/// Threads of this process at most: as many as tokio has for the same purpose.
+const MOST: usize = 512;
+
+/// Those of one session at most, unless its server says otherwise: no client has all of them.
+pub(super) const SHARE: usize = MOST / 8;
+
+/// How long a thread waits for something else to do.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Something to be done on a thread, for a request.
+pub(super) struct Job {
+    context: Context,
+    ticket: Ticket,
+    work: Box<dyn FnOnce() + Send>,
+}
+
+impl Job {
+    /// Has something done when it is the session's turn, and a thread is free. Where there can
+    /// be no thread at all it is dropped.
+    pub(super) fn submit(context: &Context, work: impl FnOnce() + Send + 'static) -> Submitted {
+        let session = &context.inner().session;
+        let (ticket, next) = session.line_up(|ticket| Self {
+            context: context.clone(),
+            ticket,
+            work: Box::new(work),
+        });
+        if let Some(job) = next {
+            job.start();
+        }
+        let session = Arc::clone(session);
+        Submitted { session, ticket }
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Whether nobody wants it any more.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.context.is_cancelled()
+    }
+
+    /// Gives it to the threads: it is its session's turn.
+    pub(super) fn start(self) {
+        let mut dropped = enqueue(self);
+        while let Some(job) = dropped.pop_front() {
+            let (session, ticket) = (Arc::clone(&job.context.inner().session), job.ticket);
+            drop(job);
+            // There is no thread for the next one either.
+            dropped.extend(session.returned(ticket));
+        }
+    }
+
+    /// Does it, unless its client doesn't read what was answered before: then it waits for
+    /// that, and keeps no thread.
+    fn run(self) {
+        let (session, ticket) = (Arc::clone(&self.context.inner().session), self.ticket);
+        let Some(job) = session.park_if_full(self) else {
+            return;
+        };
+        if let Err(panicked) = caught(job.work) {
+            tracing::error!(panic = panicked.0, "what a handler left behind panicked");
+        }
+        if let Some(next) = session.returned(ticket) {
+            next.start();
+        }
+    }
+}
+
+/// A job that somebody waits for. Dropping this says that its result was taken, or is not
+/// wanted: then it doesn't begin.
+pub(super) struct Submitted {
+    session: Arc<Shared>,
+    ticket: Ticket,
+}
+
+impl Drop for Submitted {
+    fn drop(&mut self) {
+        if let Some(next) = self.session.taken(self.ticket) {
+            next.start();
+        }
+    }
+}
+
+/// Puts a job into the queue. The jobs that are to be dropped, since there is no thread.
+fn enqueue(job: Job) -> VecDeque<Job> {
+    let mut pool = lock();
+    pool.queue.push_back(job);
+    if pool.queue.len() <= pool.idle || pool.threads >= MOST {
+        drop(pool);
+        HAS_WORK.notify_one();
+        return VecDeque::new();
+    }
+    pool.threads += 1;
+    drop(pool);
+    let thread = thread::Builder::new().name("bowline-blocking".into());
+    let Err(error) = thread.spawn(work) else {
+        return VecDeque::new();
+    };
+    tracing::error!(%error, "there is no thread for a handler that blocks");
+    let mut pool = lock();
+    pool.threads -= 1;
+    // Others do it, if there are some.
+    match pool.threads {
+        0 => std::mem::take(&mut pool.queue),
+        1.. => VecDeque::new(),
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").finish_non_exhaustive()
+    }
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    queue: VecDeque::new(),
+    threads: 0,
+    idle: 0,
+});
+static HAS_WORK: Condvar = Condvar::new();
+
+struct Pool {
+    queue: VecDeque<Job>,
+    threads: usize,
+    /// Threads that wait for something to do.
+    idle: usize,
+}
+
+fn lock() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a thread does. The jobs catch their panics.
+fn work() {
+    let mut pool = lock();
+    loop {
+        if let Some(job) = pool.queue.pop_front() {
+            drop(pool);
+            job.run();
+            pool = lock();
+            continue;
+        }
+        pool.idle += 1;
+        let waited = HAS_WORK.wait_timeout(pool, IDLE);
+        let (awake, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        pool = awake;
+        pool.idle -= 1;
+        if timeout.timed_out() && pool.queue.is_empty() {
+            pool.threads -= 1;
+            return;
+        }
+    }
+}

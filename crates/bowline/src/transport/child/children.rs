@@ -1,0 +1,104 @@
+//! How many processes a command has, for those who want to see them gone.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use super::ending::Witness;
+use super::stderr::shown;
+
+/// The processes that a [`ChildProcess`](super::ChildProcess) and its clones have started: see
+/// [`ChildProcess::children`](super::ChildProcess::children).
+#[derive(Clone)]
+pub struct Children {
+    count: watch::Receiver<usize>,
+    latest: Latest,
+}
+
+/// The process that was started last.
+type Latest = Arc<Mutex<Option<Witness>>>;
+
+impl Children {
+    /// How many there are: they are being started, run, or have not been waited for yet.
+    pub fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
+    /// Waits until there is none. One whose client is stopped or dropped ends within twice its
+    /// [grace](super::ChildProcess::grace); one that has a client goes on. Cancel safe.
+    pub async fn ended(&mut self) {
+        // Whoever could start another one may be gone.
+        let _ = self.count.wait_for(|count| *count == 0).await;
+    }
+
+    /// What the process that was started last has said on stderr, as errors show it: the end of
+    /// it, 2 KiB at most, on one line. `None` when it said nothing, or
+    /// [not to us](super::StderrTo::Inherit).
+    pub fn last_words(&self) -> Option<String> {
+        let words = shown(&self.latest()?.tail.text());
+        Some(words).filter(|words| !words.is_empty())
+    }
+
+    /// Whether the process that was started last is stopped, as one is that asks for something
+    /// on a terminal: that is not its own. `false` too where nobody knows.
+    pub fn is_stopped(&self) -> bool {
+        self.latest().is_some_and(|latest| latest.is_stopped())
+    }
+
+    fn latest(&self) -> Option<Witness> {
+        let latest = self.latest.lock();
+        latest.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for Children {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Children").field(&self.count()).finish()
+    }
+}
+
+/// Counts the processes of a command.
+#[derive(Clone, Debug)]
+pub(super) struct Census {
+    count: Arc<watch::Sender<usize>>,
+    latest: Latest,
+}
+
+impl Census {
+    pub(super) fn new() -> Self {
+        Self {
+            count: Arc::new(watch::Sender::new(0)),
+            latest: Latest::default(),
+        }
+    }
+
+    pub(super) fn children(&self) -> Children {
+        Children {
+            count: self.count.subscribe(),
+            latest: Arc::clone(&self.latest),
+        }
+    }
+
+    /// One more, until this is dropped.
+    pub(super) fn count(&self) -> Counted {
+        self.count.send_modify(|count| *count += 1);
+        Counted(Arc::clone(&self.count))
+    }
+
+    /// Knows who can tell of the process that was started last.
+    pub(super) fn remember(&self, witness: Witness) {
+        let latest = self.latest.lock();
+        *latest.unwrap_or_else(PoisonError::into_inner) = Some(witness);
+    }
+}
+
+/// A process that counts.
+#[derive(Debug)]
+pub(super) struct Counted(Arc<watch::Sender<usize>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}

@@ -1,0 +1,98 @@
+//! Who is told of changes, and of nothing else.
+
+use bowline::server::{Registry, Server};
+use serde_json::{Value, json};
+
+use super::raw::{Raw, cancelled, stateless};
+
+const UPDATED: &str = "notifications/resources/updated";
+
+fn server() -> (Server, Registry) {
+    let server = Server::new("changes", "1").resource("r:watched", "r", || async { "" });
+    let registry = server.registry();
+    (server, registry)
+}
+
+/// Many resources change, the watched one among them.
+fn change_many(registry: &Registry) {
+    for number in 0..2000 {
+        registry.resource_updated(&format!("r:{number}"));
+    }
+    registry.resource_updated("r:watched");
+}
+
+/// What is heard next must be the update.
+async fn hear_update(client: &mut Raw) {
+    let heard = client.hear().await;
+    assert_eq!(heard["method"], UPDATED, "{heard}");
+    assert_eq!(heard["params"]["uri"], "r:watched");
+}
+
+/// Nothing but the answer to a ping is heard.
+async fn hear_nothing(client: &mut Raw, id: u64) {
+    client.send(id, "ping", json!({})).await;
+    let heard = client.hear().await;
+    assert_eq!(heard["id"], id, "{heard}");
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn an_update_is_not_lost_among_those_that_nobody_watches() {
+    let (server, registry) = server();
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    change_many(&registry);
+    hear_nothing(&mut client, 1).await;
+    let uri = json!({"uri": "r:watched"});
+    client.ask(2, "resources/subscribe", uri.clone()).await;
+    change_many(&registry);
+    hear_update(&mut client).await;
+    hear_nothing(&mut client, 3).await;
+    client.ask(4, "resources/unsubscribe", uri).await;
+    change_many(&registry);
+    hear_nothing(&mut client, 5).await;
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_subscription_is_told_of_its_own_resources() {
+    let (server, registry) = server();
+    let mut client = Raw::new(server);
+    let listen = |wanted: Value| stateless(json!({"notifications": wanted}));
+    let wanted = listen(json!({"resourceSubscriptions": ["r:watched"]}));
+    client.send(1, "subscriptions/listen", wanted).await;
+    client.hear().await;
+    let wanted = listen(json!({"toolsListChanged": true}));
+    client.send(2, "subscriptions/listen", wanted).await;
+    client.hear().await;
+    change_many(&registry);
+    hear_update(&mut client).await;
+    client.say(&cancelled(1)).await;
+    hear_nothing(&mut client, 3).await;
+    change_many(&registry);
+    hear_nothing(&mut client, 4).await;
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn many_watched_resources_are_all_told_of() {
+    let (server, registry) = server();
+    let mut client = Raw::new(server);
+    let uris = |from: u64| (from..from + 900).map(|number| format!("r:{number}"));
+    for id in [1, 2] {
+        let uris: Vec<_> = uris(id * 1000).collect();
+        let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
+        let wanted = stateless(wanted);
+        client.send(id, "subscriptions/listen", wanted).await;
+        client.hear().await;
+    }
+    for uri in uris(1000).chain(uris(2000)) {
+        registry.resource_updated(&uri);
+    }
+    let mut told = std::collections::BTreeSet::new();
+    while told.len() < 1800 {
+        let heard = client.hear().await;
+        assert_eq!(heard["method"], UPDATED, "{heard}");
+        told.insert(heard["params"]["uri"].to_string());
+    }
+}

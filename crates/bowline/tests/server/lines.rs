@@ -1,0 +1,112 @@
+//! A client that writes and reads lines, for what our own client would not say or hides.
+
+use std::time::Duration;
+
+use bowline::server::Running;
+use bowline::transport::Stream;
+use bowline::types::{Era, Revision};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{DuplexStream, Lines as LinesOf, ReadHalf, WriteHalf, duplex, split};
+use tokio::time::timeout;
+
+/// A client of which every word is up to the test.
+pub(crate) struct Lines {
+    reader: LinesOf<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    revision: Revision,
+    last: u64,
+}
+
+impl Lines {
+    /// A client of a server, which has said nothing yet.
+    pub(crate) fn open(server: &Running) -> Self {
+        Self::open_with(|stream| server.serve_stream(stream))
+    }
+
+    /// A client of whoever serves a stream.
+    pub(crate) fn open_with<S>(serve: impl FnOnce(Stream) -> S) -> Self
+    where
+        S: Future<Output = Result<(), bowline::Error>> + Send + 'static,
+    {
+        let (ours, theirs) = duplex(1 << 20);
+        let (reader, writer) = split(theirs);
+        tokio::spawn(serve(Stream::new(reader, writer)));
+        let (reader, writer) = split(ours);
+        Self {
+            reader: BufReader::new(reader).lines(),
+            writer,
+            revision: Revision::LATEST,
+            last: 0,
+        }
+    }
+
+    /// Introduces the client, where the revision has that.
+    pub(crate) async fn begin(&mut self, revision: Revision) -> Value {
+        self.revision = revision;
+        if revision.era() == Era::Stateless {
+            return Value::Null;
+        }
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": {"roots": {}},
+            "clientInfo": {"name": "lines", "version": "1"},
+        });
+        let answer = self.ask("initialize", &params.to_string()).await;
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        answer
+    }
+
+    /// The answer to a request.
+    pub(crate) async fn ask(&mut self, method: &str, params: &str) -> Value {
+        let id = self.send(method, params).await;
+        self.answer(id).await
+    }
+
+    /// Sends a request with all that its revision demands. Its id.
+    pub(crate) async fn send(&mut self, method: &str, params: &str) -> u64 {
+        let mut params: Value = serde_json::from_str(params).expect("JSON");
+        if self.revision.era() == Era::Stateless {
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = self.revision.as_str().into();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "lines", "version": "1"});
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({"roots": {}});
+        }
+        self.last += 1;
+        let (id, method) = (self.last, method);
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        id
+    }
+
+    /// Gives a request up.
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let (method, params) = ("notifications/cancelled", json!({"requestId": id}));
+        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            .await;
+    }
+
+    pub(crate) async fn say(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        let written = self.writer.write_all(line.as_bytes()).await;
+        written.expect("the server reads");
+    }
+
+    /// The answer to the request of this id.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let heard = self.hear().await;
+            if heard["id"] == id && heard.get("method").is_none() {
+                return heard;
+            }
+        }
+    }
+
+    /// The next message.
+    pub(crate) async fn hear(&mut self) -> Value {
+        let line = timeout(Duration::from_secs(20), self.reader.next_line()).await;
+        let line = line.expect("it says something").expect("it can be read");
+        serde_json::from_str(&line.expect("it is there")).expect("JSON")
+    }
+}

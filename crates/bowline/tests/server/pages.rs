@@ -1,0 +1,126 @@
+//! Pages that a person is asked to open, and questions that nobody answers.
+
+use std::time::Duration;
+
+use bowline::server::{Context, Server, ToolError};
+use bowline::types::elicitation::ElicitUrlParams;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::raw::Raw;
+
+/// Asks to open a page, and tells its id.
+async fn asks(cx: Context) -> Result<String, ToolError> {
+    let id = cx.unique_id()?;
+    let page = ElicitUrlParams::new("Look", format!("https://example.com/{id}"));
+    cx.elicit("page", page.elicitation_id(id.clone())).await?;
+    Ok(id)
+}
+
+/// Asks to open a page without an id of its own.
+async fn asks_any(cx: Context) -> Result<&'static str, ToolError> {
+    let page = ElicitUrlParams::new("Look", "https://example.com/");
+    cx.elicit("page", page).await?;
+    Ok("asked")
+}
+
+fn server() -> Server {
+    let server = Server::new("pages", "1");
+    let server = server.tool("asks", "Asks to open a page", asks);
+    server.tool("asks_any", "Asks to open any page", asks_any)
+}
+
+/// Says hello, as a client that can show pages.
+async fn begin(client: &mut Raw) {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {"url": {}}},
+        "clientInfo": {"name": "raw", "version": "1"},
+    });
+    client.ask(0, "initialize", params).await;
+    client
+        .say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+}
+
+/// Calls a tool that asks, and answers. The id of the page.
+async fn opened(client: &mut Raw, id: u64, tool: &str, action: &str) -> String {
+    client.call(id, tool).await;
+    let question = client.hear().await;
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action}});
+    client.say(&answer.to_string()).await;
+    client.answer(id).await;
+    let page = question["params"]["elicitationId"].as_str();
+    page.expect("it has an id").to_owned()
+}
+
+// EL-17: the client that was asked, and no other.
+#[tokio::test]
+async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
+    let server = server();
+    let registry = server.registry();
+    let server = server.build().expect("it can be served");
+    let (mut other, mut client) = (Raw::of(&server), Raw::of(&server));
+    begin(&mut other).await;
+    begin(&mut client).await;
+    let others = opened(&mut other, 1, "asks", "accept").await;
+    let page = opened(&mut client, 1, "asks", "accept").await;
+    let declined = opened(&mut client, 2, "asks", "decline").await;
+    assert!(!registry.elicitation_done(&declined), "nobody opened it");
+    assert!(!registry.elicitation_done("unknown"));
+    assert!(registry.elicitation_done(&page), "its handler has returned");
+    assert!(!registry.elicitation_done(&page), "once");
+    let told = client.hear().await;
+    assert_eq!(told["method"], "notifications/elicitation/complete");
+    assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
+    // The other one hears of its own, and of nothing before.
+    assert!(registry.elicitation_done(&others));
+    let told = other.hear().await;
+    assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
+}
+
+// EL-14: ids are unique.
+#[tokio::test]
+async fn a_page_without_an_id_gets_one_of_its_own() {
+    let mut client = Raw::new(server());
+    begin(&mut client).await;
+    let first = opened(&mut client, 1, "asks_any", "accept").await;
+    let second = opened(&mut client, 2, "asks_any", "accept").await;
+    assert!(!first.is_empty() && first != second, "{first} {second}");
+}
+
+#[tokio::test]
+async fn of_many_pages_the_oldest_are_forgotten() {
+    let server = server();
+    let registry = server.registry();
+    let mut client = Raw::new(server);
+    begin(&mut client).await;
+    let mut pages = Vec::new();
+    for id in 1..=257 {
+        pages.push(opened(&mut client, id, "asks", "accept").await);
+    }
+    assert!(!registry.elicitation_done(&pages[0]), "one too many");
+    assert!(registry.elicitation_done(&pages[1]));
+}
+
+// proves: SV-4
+#[tokio::test(start_paused = true)]
+async fn a_client_may_take_as_long_as_was_set() {
+    let server = server().question_timeout(Duration::from_secs(7));
+    let mut client = Raw::new(server);
+    begin(&mut client).await;
+    let started = Instant::now();
+    client.call(1, "asks").await;
+    let question = client.hear().await;
+    let mut heard = client.hear().await;
+    if heard["method"] == "notifications/cancelled" {
+        assert_eq!(heard["params"]["requestId"], question["id"], "{heard}");
+        heard = client.hear().await;
+    }
+    let elapsed = started.elapsed();
+    assert_eq!(heard["id"], 1, "{heard}");
+    assert_eq!(heard["result"]["isError"], Value::Bool(true), "{heard}");
+    let expected = Duration::from_secs(7)..Duration::from_secs(8);
+    assert!(expected.contains(&elapsed), "{elapsed:?}");
+}

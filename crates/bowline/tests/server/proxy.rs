@@ -1,0 +1,248 @@
+//! A proxy: a handler with full control that passes everything on to another server.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bowline::client::{Change, Client};
+use bowline::server::{Context, Handler, Registry, Reply, Request, Server, ToolError, tool};
+use bowline::types::capabilities::{ClientCapabilities, ElicitationCapability, ServerCapabilities};
+use bowline::types::elicitation::{
+    ElicitFormParams, ElicitResult, ElicitValue, FormSchema, PrimitiveSchema,
+};
+use bowline::types::logging::LoggingLevel;
+use bowline::types::subscriptions::SubscriptionFilter;
+use bowline::types::tools::TaskSupport;
+use bowline::types::{ErrorObject, Method, Revision};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::lines::Lines;
+use super::support::{call, connected_with, tool as called};
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Passes everything on to the server behind it.
+struct Proxy {
+    upstream: Client,
+    /// Who passes changes on, by resource.
+    followed: Mutex<BTreeMap<String, JoinHandle<()>>>,
+    /// What its client does with subscriptions and levels.
+    heard: mpsc::Sender<String>,
+}
+
+impl Proxy {
+    async fn pass(&self, request: &Request) -> Reply {
+        let method = request.method().as_str();
+        let answer = self.upstream.call(method, request.params()).raw().await;
+        answer.map_err(passed)
+    }
+
+    fn tell(&self, words: String) {
+        self.heard.try_send(words).expect("the test listens");
+    }
+}
+
+fn passed(error: bowline::Error) -> ErrorObject {
+    let own = || ErrorObject::new(-32603, "the server behind this one is gone");
+    error.server_error().cloned().unwrap_or_else(own)
+}
+
+impl Handler for Proxy {
+    fn capabilities(&self) -> ServerCapabilities {
+        self.upstream.capabilities().expect("it is connected")
+    }
+
+    async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+        match request.method() {
+            Method::Subscribe
+            | Method::Unsubscribe
+            | Method::Listen
+            | Method::SetLevel
+            | Method::Discover => ControlFlow::Continue(request),
+            _ => ControlFlow::Break(self.pass(&request).await),
+        }
+    }
+
+    async fn subscribed(&self, uri: &str, context: &Context) -> Result<(), ErrorObject> {
+        if uri == "forbidden:" {
+            return Err(ErrorObject::new(-32602, "not this one"));
+        }
+        let watching = self.upstream.resources().subscribe(uri).await;
+        let mut watching = watching.map_err(passed)?;
+        let (registry, uri): (Registry, _) = (context.registry().clone(), uri.to_owned());
+        self.tell(format!("subscribed {uri}"));
+        let of_task = uri.clone();
+        let task = tokio::spawn(async move {
+            while watching.next().await.is_some() {
+                registry.resource_updated(&of_task);
+            }
+        });
+        self.followed.lock().expect("no panic").insert(uri, task);
+        Ok(())
+    }
+
+    fn unsubscribed(&self, uri: &str, _: &Context) {
+        if let Some(task) = self.followed.lock().expect("no panic").remove(uri) {
+            task.abort();
+        }
+        self.tell(format!("unsubscribed {uri}"));
+    }
+
+    async fn set_level(&self, level: LoggingLevel, _: &Context) -> Result<(), ErrorObject> {
+        self.tell(format!("level {level:?}"));
+        Ok(())
+    }
+}
+
+async fn greets(cx: Context) -> Result<String, ToolError> {
+    let form = FormSchema::new([("name", PrimitiveSchema::string())]);
+    let answer = cx.elicit("who", ElicitFormParams::new("Who?", form));
+    let content = answer.await?.content.unwrap_or_default();
+    let name = match content.get("name") {
+        Some(ElicitValue::String(name)) => name.as_str(),
+        _ => "nobody",
+    };
+    Ok(format!("hello {name}"))
+}
+
+/// A server behind the proxy, whose resource changes with each call of `bump`.
+fn behind() -> Server {
+    let count = Arc::new(AtomicUsize::new(0));
+    let of_tool = Arc::clone(&count);
+    Server::new("behind", "1")
+        .tool("greets", "Asks who", greets)
+        .tool("bump", "Changes a resource", move |cx: Context| {
+            let number = of_tool.fetch_add(1, Ordering::SeqCst);
+            cx.registry().resource_updated("count:");
+            async move { number.to_string() }
+        })
+        .add_tool(tool("slow", || async { "slowly" }).task_support(TaskSupport::Optional))
+        .resource("count:", "count", move || {
+            let number = count.load(Ordering::SeqCst);
+            async move { number.to_string() }
+        })
+}
+
+/// The proxy, and what it hears.
+async fn proxy(revision: Revision) -> (Server, mpsc::Receiver<String>) {
+    // It asks nobody: questions are passed on, and its own client must not see them.
+    let upstream = connected_with(behind(), revision, |config| {
+        let elicitation = ElicitationCapability::new();
+        let can = ClientCapabilities::new().elicitation(elicitation);
+        config.connection().capabilities(can);
+    });
+    let (heard, hears) = mpsc::channel(64);
+    let proxy = Proxy {
+        upstream: upstream.await,
+        followed: Mutex::default(),
+        heard,
+    };
+    (Server::with_handler("proxy", "1", proxy), hears)
+}
+
+async fn next(heard: &mut mpsc::Receiver<String>) -> String {
+    let heard = timeout(LONG, heard.recv()).await;
+    heard.expect("it is told").expect("the proxy is there")
+}
+
+// proves: SV-1
+#[tokio::test]
+async fn a_proxy_passes_results_errors_and_changes_on() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (server, mut heard) = proxy(revision).await;
+        let client = connected_with(server, revision, |_| {}).await;
+        let listed = call(&client, "tools/list", "{}").await;
+        assert_eq!(listed["tools"][0]["name"], "greets", "{revision}");
+        let error = client.call("tools/call", r#"{"name":"none"}"#).await;
+        let error = error.expect_err("there is none");
+        assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
+        let watching = client.resources().subscribe("count:").await;
+        let mut watching = watching.expect("it can be watched");
+        assert_eq!(next(&mut heard).await, "subscribed count:");
+        assert_eq!(called(&client, "bump", "{}").await, "0");
+        let change = timeout(LONG, watching.next()).await;
+        let expected = Some(Change::Resource("count:".to_owned()));
+        assert_eq!(change, Ok(expected), "{revision}");
+        let read = call(&client, "resources/read", r#"{"uri":"count:"}"#).await;
+        assert_eq!(read["contents"][0]["text"], "1");
+        drop(watching);
+        assert_eq!(next(&mut heard).await, "unsubscribed count:", "{revision}");
+        let watching = client.resources().subscribe("count:").await;
+        let _watching = watching.expect("it can be watched");
+        assert_eq!(next(&mut heard).await, "subscribed count:");
+        // The client goes without a word.
+        drop(client);
+        drop(_watching);
+        assert_eq!(next(&mut heard).await, "unsubscribed count:", "{revision}");
+    }
+}
+
+// proves: SV-4
+#[tokio::test]
+async fn a_proxy_passes_questions_on_to_its_own_client() {
+    let revision = Revision::V2026_07_28;
+    let (server, _heard) = proxy(revision).await;
+    let client = connected_with(server, revision, |config| {
+        config.elicitation(|_| async { Ok(ElicitResult::accept([("name", "Ada")])) });
+    });
+    let words = called(&client.await, "greets", "{}").await;
+    assert_eq!(words, "hello Ada");
+}
+
+// proves: FT-12
+#[tokio::test]
+async fn a_proxy_passes_tasks_on() {
+    let revision = Revision::V2025_11_25;
+    let (server, _heard) = proxy(revision).await;
+    let client = connected_with(server, revision, |_| {}).await;
+    let begun = call(&client, "tools/call", r#"{"name":"slow","task":{}}"#).await;
+    let id = begun["task"]["taskId"].as_str().expect("it is a task");
+    let params = json!({"taskId": id}).to_string();
+    let result = call(&client, "tasks/result", &params).await;
+    assert_eq!(result["content"][0]["text"], "slowly", "{result}");
+}
+
+// proves: SV-1, SV-3
+#[tokio::test]
+async fn a_handler_decides_about_subscriptions_and_levels() {
+    let (server, mut heard) = proxy(Revision::V2025_11_25).await;
+    let server = server.build().expect("it can be served");
+    let mut client = Lines::open(&server);
+    client.begin(Revision::V2025_11_25).await;
+    let refused = client.ask("resources/subscribe", r#"{"uri":"forbidden:"}"#);
+    assert_eq!(refused.await["error"]["message"], "not this one");
+    for _ in 0..2 {
+        let watched = client.ask("resources/subscribe", r#"{"uri":"count:"}"#);
+        assert!(watched.await["result"].is_object());
+    }
+    let level = client.ask("logging/setLevel", r#"{"level":"error"}"#).await;
+    assert!(level["result"].is_object(), "{level}");
+    for method in ["resources/unsubscribe", "resources/unsubscribe"] {
+        let answer = client.ask(method, r#"{"uri":"count:"}"#).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+    let told = std::iter::from_fn(|| heard.try_recv().ok());
+    let expected = ["subscribed count:", "level Error", "unsubscribed count:"];
+    assert_eq!(Vec::from_iter(told), expected, "each once");
+}
+
+// SB-2: what is not honoured is left out.
+#[tokio::test]
+async fn a_resource_that_a_handler_refuses_is_not_honoured() {
+    let (server, mut heard) = proxy(Revision::V2026_07_28).await;
+    let client = connected_with(server, Revision::V2026_07_28, |_| {}).await;
+    let uris = ["count:".to_owned(), "forbidden:".to_owned()];
+    let filter = SubscriptionFilter::new().resource_subscriptions(uris);
+    let watching = client.subscribe(filter).await.expect("a part of it");
+    let honoured = watching.honoured().resource_subscriptions;
+    assert_eq!(honoured, Some(vec!["count:".to_owned()]));
+    assert_eq!(next(&mut heard).await, "subscribed count:");
+    drop(watching);
+    assert_eq!(next(&mut heard).await, "unsubscribed count:");
+}

@@ -1,0 +1,119 @@
+//! A client that writes and reads lines: for what our own client wouldn't do.
+
+use std::time::Duration;
+
+use bowline::server::{Running, Server};
+use bowline::transport::Stream;
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
+};
+use tokio::time::timeout;
+
+/// Longer than anything takes, in tests whose time is not real.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A client that writes and reads lines.
+pub(crate) struct Raw {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Raw {
+    /// A client of a server of its own.
+    pub(crate) fn new(server: Server) -> Self {
+        Self::of(&server.build().expect("it can be served"))
+    }
+
+    /// A client of a server that runs.
+    pub(crate) fn of(server: &Running) -> Self {
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(theirs);
+        tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
+        let (reader, writer) = tokio::io::split(ours);
+        let reader = BufReader::new(reader);
+        Self { reader, writer }
+    }
+
+    /// Says something, and a line end.
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.writer
+            .write_all(text.as_bytes())
+            .await
+            .expect("it reads");
+        self.writer.write_all(b"\n").await.expect("it reads");
+    }
+
+    /// Says no more, and goes on listening.
+    pub(crate) async fn leave(&mut self) {
+        self.writer.shutdown().await.expect("it reads");
+    }
+
+    /// The next message. `Null` when the stream has ended.
+    pub(crate) async fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        let read = timeout(PATIENCE, self.reader.read_line(&mut line)).await;
+        read.expect("it says something").expect("it is there");
+        serde_json::from_str(&line).unwrap_or(Value::Null)
+    }
+
+    /// The answer to the request of this id. What else is said is passed over.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let heard = self.hear().await;
+            assert!(!heard.is_null(), "the stream ended");
+            if heard["id"] == id && heard.get("method").is_none() {
+                return heard;
+            }
+        }
+    }
+
+    /// Says hello, in the handshake era.
+    pub(crate) async fn initialize(&mut self) {
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"roots": {}},
+            "clientInfo": {"name": "raw", "version": "1"},
+        });
+        self.ask(0, "initialize", params).await;
+        self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+            .await;
+    }
+
+    /// Asks, and waits for the answer.
+    pub(crate) async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.send(id, method, params).await;
+        self.answer(id).await
+    }
+
+    /// Asks.
+    pub(crate) async fn send(&mut self, id: u64, method: &str, params: Value) {
+        self.say(&request(id, method, params)).await;
+    }
+
+    /// Calls a tool, in the handshake era.
+    pub(crate) async fn call(&mut self, id: u64, tool: &str) {
+        self.send(id, "tools/call", json!({"name": tool})).await;
+    }
+}
+
+/// A request, as text.
+pub(crate) fn request(id: u64, method: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+/// The cancellation of a request, as text.
+pub(crate) fn cancelled(id: u64) -> String {
+    let params = json!({"requestId": id});
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string()
+}
+
+/// Parameters of the stateless era.
+pub(crate) fn stateless(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+    });
+    params
+}

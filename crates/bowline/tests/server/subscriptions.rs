@@ -1,0 +1,69 @@
+//! `subscriptions/listen`, word by word.
+
+use bowline::server::{Running, Server};
+use bowline::types::Revision;
+
+use super::lines::Lines;
+
+fn server() -> Running {
+    let server = Server::new("listening", "1").tool("fine", "", || async { "fine" });
+    server.build().expect("it can be served")
+}
+
+async fn begun(server: &Running) -> Lines {
+    let mut client = Lines::open(server);
+    client.begin(Revision::LATEST).await;
+    client
+}
+
+const LISTEN: &str = "subscriptions/listen";
+const TOOLS: &str = r#"{"notifications":{"toolsListChanged":true}}"#;
+
+// proves: MO-4
+#[tokio::test]
+async fn one_subscription_too_many_is_busy() {
+    let mut client = begun(&server()).await;
+    let mut opened = Vec::new();
+    for _ in 0..64 {
+        opened.push(client.send(LISTEN, TOOLS).await);
+        let heard = client.hear().await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        assert_eq!(heard["method"], acknowledged, "{heard}");
+    }
+    let refused = client.ask(LISTEN, TOOLS).await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
+    client.cancel(opened[0]).await;
+    client.send(LISTEN, TOOLS).await;
+    let heard = client.hear().await;
+    assert!(heard.get("error").is_none(), "there is room again: {heard}");
+}
+
+// SB-2: what is not supported is left out.
+#[tokio::test]
+async fn what_a_server_does_not_have_is_not_acknowledged() {
+    let mut client = begun(&server()).await;
+    let all = r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,
+        "resourceSubscriptions":["r:"],"taskIds":["t1"]}}"#;
+    client.send(LISTEN, all).await;
+    let heard = client.hear().await;
+    let honoured = &heard["params"]["notifications"];
+    assert_eq!(honoured, &serde_json::json!({"toolsListChanged": true}));
+}
+
+// 2026-07-28, basic/patterns/subscriptions wants the result, and basic/patterns/cancellation
+// the notification where there is no stream to be closed.
+#[tokio::test]
+async fn a_subscription_that_the_server_ends_has_its_result_and_is_cancelled() {
+    let server = server();
+    let mut client = begun(&server).await;
+    let id = client.send(LISTEN, TOOLS).await;
+    client.hear().await;
+    server.shut_down();
+    let result = client.hear().await;
+    assert_eq!(result["id"], id, "{result}");
+    assert_eq!(result["result"]["resultType"], "complete", "{result}");
+    let cancelled = client.hear().await;
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], id, "{cancelled}");
+}

@@ -1,0 +1,250 @@
+//! Everything that a client can make grow, at its limit and one past it; and time.
+
+use std::time::Duration;
+
+use bowline::client::features::{Started, TaskHandle};
+use bowline::server::{Server, State, TaskConfig, tool};
+use bowline::types::tasks::TaskStatus;
+use bowline::types::tools::TaskSupport;
+use bowline::{Client, Error};
+use serde_json::json;
+
+use super::super::lines::Lines;
+use super::{Gate, NEW, OLD, World, code, started};
+
+fn server(gate: &Gate, tasks: &TaskConfig) -> Server {
+    let waits = tool("waits", |State(gate): State<Gate>| async move {
+        gate.pass().await;
+        "x".repeat(1000)
+    });
+    let slow = tool("slow", |State(gate): State<Gate>| async move {
+        gate.pass().await;
+        "done"
+    });
+    Server::new("tasks", "1")
+        .state(gate.clone())
+        .tasks(tasks.clone())
+        .add_tool(waits.task_support(TaskSupport::Required))
+        .add_tool(slow.as_task_after(Duration::from_secs(1)))
+}
+
+async fn for_so_long(client: &Client, ttl: Duration) -> Result<TaskHandle, Error> {
+    let call = client.tools().call("waits", ()).as_task(Some(ttl));
+    match call.start_task().await? {
+        Started::Task(handle) => Ok(handle),
+        Started::Done(result) => panic!("it is no task: {result:?}"),
+    }
+}
+
+fn is_busy(error: &Error) {
+    assert_eq!(code(error), -32603, "{error}");
+    assert!(error.is_recoverable(), "MO-4: {error}");
+}
+
+// proves: SV-3, SV-6, MO-4
+#[tokio::test(start_paused = true)]
+async fn a_full_store_is_busy_until_a_tasks_time_is_over() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let mut tasks = TaskConfig::new();
+        tasks.max_tasks(2).ttl(Duration::from_secs(60));
+        let world = World::new(server(&gate, &tasks));
+        let (one, other) = (world.client(revision).await, world.client(revision).await);
+        let first = started(&one, "waits").await.expect("a task");
+        started(&other, "waits").await.expect("a task");
+        is_busy(&started(&one, "waits").await.unwrap_err());
+        is_busy(&started(&other, "waits").await.unwrap_err());
+        // One that has ended is kept, and counts.
+        gate.open();
+        first.wait().await.expect("a result");
+        is_busy(&started(&one, "waits").await.unwrap_err());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        started(&one, "waits").await.expect("there is room again");
+        // What may be a task and need not is served.
+        started(&other, "waits").await.expect("there is room again");
+        let slow = one.tools().call("slow", ()).await;
+        assert_eq!(slow.expect("a result").text(), "done");
+    }
+}
+
+/// Longer than a thread takes to return on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_handler_on_a_thread_counts_until_it_returns_however_short_its_task_is_kept() {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = std::sync::Arc::new(std::sync::Mutex::new(released));
+    let blocks = tool("waits", move || {
+        let released = std::sync::Arc::clone(&released);
+        async move {
+            // Until it is told, or the test has ended.
+            let _ = released.lock().expect("ours").recv();
+            "done"
+        }
+    });
+    let blocks = blocks.blocking().task_support(TaskSupport::Required);
+    let mut tasks = TaskConfig::new();
+    tasks.max_tasks(1);
+    let server = Server::new("tasks", "1").tasks(tasks).add_tool(blocks);
+    let world = World::new(server);
+    let client = world.client(OLD).await;
+    let second = Duration::from_secs(1);
+    for_so_long(&client, second).await.expect("a task");
+    tokio::time::sleep(10 * second).await;
+    let listed = client.tools().call("waits", ()).as_task(Some(second));
+    is_busy(&listed.start_task().await.unwrap_err());
+    release.send(()).expect("it waits");
+    // The thread has to return first, which takes real time.
+    let released = std::time::Instant::now();
+    while let Err(error) = for_so_long(&client, second).await {
+        is_busy(&error);
+        assert!(released.elapsed() < LONG, "the thread has returned");
+        std::thread::yield_now();
+    }
+    drop(release);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_task_may_be_kept_and_waited_for_for_ever() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let mut tasks = TaskConfig::new();
+        tasks.ttl(Duration::MAX).max_ttl(Duration::MAX);
+        let world = World::new(server(&gate, &tasks));
+        let client = world.client(revision).await;
+        let call = client.tools().call("waits", ()).max_total(Duration::MAX);
+        let call = tokio::spawn(call.as_task(None).send());
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        gate.open();
+        let result = call.await.expect("no panic").expect("a result");
+        assert_eq!(result.text().len(), 1000);
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_handler_timeout_ends_neither_a_task_nor_who_waits_for_it() {
+    let (gate, second) = (Gate::new(), Duration::from_secs(1));
+    let server = server(&gate, &TaskConfig::new()).handler_timeout(Some(5 * second));
+    let mut client = Lines::open(&server.build().expect("it can be served"));
+    client.begin(OLD).await;
+    let call = r#"{"name":"waits","arguments":{},"task":{}}"#;
+    let task = client.ask("tools/call", call).await;
+    let task = json!({"taskId": task["result"]["task"]["taskId"]}).to_string();
+    let waiting = client.send("tasks/result", &task).await;
+    tokio::time::sleep(60 * second).await;
+    gate.open();
+    let result = client.answer(waiting).await;
+    assert!(result["result"]["content"].is_array(), "{result}");
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn what_may_become_a_task_is_served_as_it_was_begun_when_the_store_is_full() {
+    let gate = Gate::new();
+    let mut tasks = TaskConfig::new();
+    tasks.max_tasks(0);
+    let world = World::new(server(&gate, &tasks));
+    let client = world.client(NEW).await;
+    let call = tokio::spawn(client.tools().call("slow", ()).send());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    gate.open();
+    let result = call.await.expect("it runs").expect("a result");
+    assert_eq!(result.text(), "done");
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn one_client_cannot_keep_out_the_others() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        tasks.max_per_client(2);
+        let world = World::new(server(&Gate::new(), &tasks));
+        let greedy = world.client(revision).await;
+        for _ in 0..2 {
+            for_so_long(&greedy, Duration::from_secs(60))
+                .await
+                .expect("a task");
+        }
+        is_busy(&started(&greedy, "waits").await.unwrap_err());
+        let modest = world.client(revision).await;
+        started(&modest, "waits").await.expect("a task");
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn results_that_do_not_fit_fail() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        gate.open();
+        let mut tasks = TaskConfig::new();
+        // One of them fits, with what is around its 1,000 characters.
+        tasks.max_result_bytes(1500).ttl(Duration::from_secs(60));
+        let world = World::new(server(&gate, &tasks));
+        let client = world.client(revision).await;
+        let first = started(&client, "waits").await.expect("a task");
+        assert_eq!(first.wait().await.expect("it fits").text().len(), 1000);
+        let second = started(&client, "waits").await.expect("a task");
+        let error = second.wait().await.unwrap_err();
+        assert_eq!(code(&error), -32603);
+        assert!(error.to_string().contains("too large"), "{error}");
+        // The room is free again when the first one is gone.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let third = started(&client, "waits").await.expect("a task");
+        assert_eq!(third.wait().await.expect("it fits").text().len(), 1000);
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_cancelled_when_the_time_of_its_task_is_over() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let mut tasks = TaskConfig::new();
+        tasks.ttl(Duration::from_secs(10));
+        let world = World::new(server(&gate, &tasks));
+        let client = world.client(revision).await;
+        let handle = started(&client, "waits").await.expect("a task");
+        assert_eq!(handle.begun().and_then(|task| task.ttl), Some(10_000));
+        tokio::time::sleep(Duration::from_millis(9_900)).await;
+        let task = handle.get().await.expect("it is there").task;
+        assert_eq!((task.status, gate.count()), (TaskStatus::Working, 0));
+        gate.left(1).await;
+        // It is gone: nobody can tell that it was there.
+        let error = handle.get().await.unwrap_err();
+        assert_eq!(code(&error), -32602, "{error}");
+        assert_eq!(code(&handle.wait().await.unwrap_err()), -32602);
+        assert_eq!(code(&handle.cancel().await.unwrap_err()), -32602);
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_waited_for_ends_with_its_task() {
+    let mut tasks = TaskConfig::new();
+    tasks.ttl(Duration::from_secs(10));
+    let world = World::new(server(&Gate::new(), &tasks));
+    let client = world.client(OLD).await;
+    let handle = started(&client, "waits").await.expect("a task");
+    let result = client.tasks().result(handle.id()).await;
+    assert_eq!(code(&result.unwrap_err()), -32602);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn the_time_that_a_client_wants_is_granted_within_limits() {
+    let mut tasks = TaskConfig::new();
+    tasks.max_ttl(Duration::from_secs(100));
+    let world = World::new(server(&Gate::new(), &tasks));
+    let client = world.client(OLD).await;
+    for (asked, granted) in [(0, 1_000), (50_000, 50_000), (100_001, 100_000)] {
+        let asked = Duration::from_millis(asked);
+        let handle = for_so_long(&client, asked).await.expect("a task");
+        assert_eq!(handle.begun().and_then(|task| task.ttl), Some(granted));
+    }
+    let handle = started(&client, "waits").await.expect("a task");
+    assert_eq!(handle.begun().and_then(|task| task.ttl), Some(100_000));
+}

@@ -1,0 +1,226 @@
+//! Tasks that run to their end, and tasks that don't.
+
+use std::time::Duration;
+
+use bowline::ErrorKind;
+use bowline::client::features::Started;
+use bowline::server::{Context, Server, State, ToolError, tool};
+use bowline::types::tasks::TaskStatus;
+use bowline::types::tools::TaskSupport;
+use bowline::types::{ErrorObject, Revision};
+use tokio::time::Instant;
+
+use super::{Gate, NEW, OLD, World, code, started};
+
+/// Tools that run as tasks, and end as their names say.
+fn server(gate: &Gate) -> Server {
+    let waits = tool(
+        "waits",
+        |State(gate): State<Gate>, cx: Context| async move {
+            cx.progress(1, None, Some("at the gate"));
+            gate.pass().await;
+            if cx.is_task() { "a task" } else { "a call" }
+        },
+    );
+    let fails = tool("fails", || async { Err::<(), _>(ToolError::new("no")) });
+    let breaks = tool("breaks", || async {
+        let error = ErrorObject::new(-32000, "broken");
+        Err::<(), _>(ToolError::protocol(error))
+    });
+    let panics = tool("panics", || async {
+        assert!(!std::hint::black_box(true), "a secret");
+    });
+    let server = Server::new("tasks", "1").state(gate.clone());
+    [waits, fails, breaks, panics]
+        .into_iter()
+        .map(|tool| tool.task_support(TaskSupport::Required))
+        .fold(server, Server::add_tool)
+}
+
+// proves: FT-12, SV-3
+#[tokio::test(start_paused = true)]
+async fn a_task_is_awaited_like_any_other_call() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let world = World::new(server(&gate));
+        let client = world.client(revision).await;
+        // The older generation has to know that the tool demands it.
+        client.tools().list_all().await.expect("tools");
+        let call = tokio::spawn(client.tools().call("waits", ()).send());
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        gate.open();
+        let result = call.await.expect("it runs").expect("a result");
+        assert_eq!(result.text(), "a task", "{revision}");
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_client_of_a_revision_without_tasks_is_served_as_always() {
+    let gate = Gate::new();
+    gate.open();
+    let world = World::new(server(&gate));
+    let client = world.client(Revision::V2025_06_18).await;
+    let result = client.tools().call("waits", ()).await.expect("a result");
+    assert_eq!(result.text(), "a call");
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn what_a_handler_reports_stands_in_the_task() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let world = World::new(server(&gate));
+        let client = world.client(revision).await;
+        let handle = started(&client, "waits").await.expect("a task");
+        let begun = handle.begun().expect("it was begun here").clone();
+        assert_eq!(begun.status, TaskStatus::Working);
+        assert_eq!(begun.ttl, Some(3_600_000));
+        assert_eq!(begun.poll_interval, Some(500));
+        assert!(begun.created_at.ends_with('Z') && begun.task_id.len() >= 32);
+        // The handler runs when its client knows of the task.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let task = handle.get().await.expect("it is there").task;
+        assert_eq!(task.status_message.as_deref(), Some("at the gate"));
+        gate.open();
+        assert_eq!(handle.wait().await.expect("a result").text(), "a task");
+        // It is kept: whoever asks again gets the same.
+        assert_eq!(handle.wait().await.expect("a result").text(), "a task");
+        let task = handle.get().await.expect("it is there").task;
+        assert_eq!(task.status, TaskStatus::Completed);
+        assert_eq!(task.result.is_some(), revision == NEW);
+    }
+}
+
+// proves: SV-3, ER-4
+#[tokio::test(start_paused = true)]
+async fn failures_are_told_as_each_generation_has_them() {
+    for revision in [OLD, NEW] {
+        let world = World::new(server(&Gate::new()));
+        let client = world.client(revision).await;
+        for (name, status) in [
+            // TK-10 and TX-8.
+            (
+                "fails",
+                if revision == OLD {
+                    TaskStatus::Failed
+                } else {
+                    TaskStatus::Completed
+                },
+            ),
+            ("breaks", TaskStatus::Failed),
+            ("panics", TaskStatus::Failed),
+        ] {
+            let handle = started(&client, name).await.expect("a task");
+            let waited = handle.wait().await;
+            match (name, waited) {
+                ("fails", Ok(result)) => assert!(result.is_failure()),
+                ("breaks", Err(error)) => assert_eq!(code(&error), -32000),
+                ("panics", Err(error)) => {
+                    assert_eq!(code(&error), -32603);
+                    assert!(!error.to_string().contains("secret"), "{error}");
+                }
+                (_, other) => panic!("{name} in {revision}: {other:?}"),
+            }
+            let task = handle.get().await.expect("it is there").task;
+            assert_eq!(task.status, status, "{name} in {revision}");
+        }
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_task_ends_its_handler_and_stays_cancelled() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let world = World::new(server(&gate));
+        let client = world.client(revision).await;
+        let handle = started(&client, "waits").await.expect("a task");
+        let waiting = tokio::spawn({
+            let handle = handle.clone();
+            async move { handle.wait().await }
+        });
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let cancelled = handle.cancel().await.expect("it is cancelled");
+        // TK-13: in 2025-11-25 it is so before the answer.
+        let told = cancelled.task.map(|task| task.status);
+        assert_eq!(told, (revision == OLD).then_some(TaskStatus::Cancelled));
+        gate.left(1).await;
+        gate.open();
+        let error = waiting.await.expect("it runs").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        let task = handle.get().await.expect("it is there").task;
+        assert_eq!(task.status, TaskStatus::Cancelled);
+        // TK-12, TX-14.
+        match (handle.cancel().await, revision == OLD) {
+            (Err(error), true) => assert_eq!(code(&error), -32602),
+            (Ok(_), false) => {}
+            (again, _) => panic!("{again:?}"),
+        }
+    }
+}
+
+// proves: FT-12, SV-3
+#[tokio::test(start_paused = true)]
+async fn whoever_drops_the_call_ends_the_handler() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let world = World::new(server(&gate));
+        let client = world.client(revision).await;
+        client.tools().list_all().await.expect("tools");
+        let call = tokio::spawn(client.tools().call("waits", ()).send());
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(gate.count(), 0, "it runs");
+        call.abort();
+        gate.left(1).await;
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn with_the_extension_only_what_takes_long_becomes_a_task() {
+    let gate = Gate::new();
+    let slow = tool("slow", |State(gate): State<Gate>, cx: Context| async move {
+        gate.pass().await;
+        if cx.is_task() { "a task" } else { "a call" }
+    });
+    let after = Duration::from_secs(5);
+    let server = Server::new("tasks", "1")
+        .state(gate.clone())
+        .add_tool(slow.as_task_after(after))
+        .add_tool(tool("quick", || async { "quick" }).as_task_after(after));
+    let world = World::new(server);
+    let client = world.client(NEW).await;
+    let quick = client.tools().call("quick", ()).start_task().await;
+    assert!(matches!(quick, Ok(Started::Done(_))));
+
+    let since = Instant::now();
+    let handle = started(&client, "slow").await.expect("a task");
+    assert_eq!(since.elapsed().as_secs(), 5);
+    gate.open();
+    assert_eq!(handle.wait().await.expect("a result").text(), "a task");
+
+    // In 2025-11-25 the client decides.
+    let client = world.client(OLD).await;
+    let call = client.tools().call("slow", ()).await;
+    assert_eq!(call.expect("a result").text(), "a call");
+    let call = client.tools().call("slow", ()).as_task(None).await;
+    assert_eq!(call.expect("a result").text(), "a task");
+}
+
+// proves: SV-3, SV-7
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_cancels_its_tasks() {
+    for is_sudden in [false, true] {
+        let gate = Gate::new();
+        let world = World::new(server(&gate));
+        let client = world.client(NEW).await;
+        let _handle = started(&client, "waits").await.expect("a task");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        match is_sudden {
+            true => world.running.close(),
+            false => world.running.shut_down(),
+        }
+        gate.left(1).await;
+    }
+}

@@ -1,0 +1,138 @@
+//! What a client can make a server hold: bytes, not only things.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bowline::Limits;
+use bowline::server::Server;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::raw::{Raw, cancelled, request, stateless};
+
+const KIB: usize = 1024;
+
+/// A server of a tool that waits and answers 64 KiB, of which 1 MiB may wait to be read.
+/// How often it has answered.
+fn large_answers(wait: Duration) -> (Server, Arc<AtomicUsize>) {
+    let mut limits = Limits::server();
+    limits.max_queued_bytes(1024 * KIB);
+    let answered = Arc::new(AtomicUsize::new(0));
+    let of_tool = Arc::clone(&answered);
+    let server = Server::new("large", "1")
+        .limits(limits)
+        .tool("large", "", move || {
+            let answered = Arc::clone(&of_tool);
+            async move {
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                answered.fetch_add(1, Ordering::SeqCst);
+                "x".repeat(64 * KIB)
+            }
+        });
+    (server, answered)
+}
+
+async fn check_answers(wait: Duration) {
+    let (server, answered) = large_answers(wait);
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    let calls = (1..=200).map(|id| request(id, "tools/call", json!({"name": "large"})));
+    let calls: Vec<_> = calls.collect();
+    client.say(&calls.join("\n")).await;
+    // Time passes when there is nothing left to do.
+    sleep(Duration::from_secs(10)).await;
+    // 16 wait, one more passes the limit, and a few are on their way through the pipe.
+    let most = answered.load(Ordering::SeqCst);
+    assert!((17..=24).contains(&most), "{most} answers are held");
+    // They were late, but none is lost.
+    for _ in 1..=200 {
+        assert!(client.hear().await["result"].is_object());
+    }
+    assert_eq!(answered.load(Ordering::SeqCst), 200);
+}
+
+// proves: SV-6
+#[tokio::test(start_paused = true)]
+async fn no_handler_begins_while_answers_are_not_read() {
+    check_answers(Duration::ZERO).await;
+}
+
+// proves: SV-6
+#[tokio::test(start_paused = true)]
+async fn no_handler_goes_on_while_answers_are_not_read() {
+    check_answers(Duration::from_secs(1)).await;
+}
+
+// proves: SV-6, MO-4
+#[tokio::test(start_paused = true)]
+async fn handlers_that_wait_for_room_learn_that_the_client_is_gone() {
+    let (server, answered) = large_answers(Duration::from_secs(1));
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    for id in 1..=40 {
+        client.call(id, "large").await;
+    }
+    sleep(Duration::from_secs(2)).await;
+    let held = answered.load(Ordering::SeqCst);
+    assert!(held < 40);
+    // Nothing is read for 30 s: the session is over, and they end.
+    sleep(Duration::from_secs(40)).await;
+    assert_eq!(answered.load(Ordering::SeqCst), 40);
+}
+
+// proves: SV-6, MO-4
+#[tokio::test]
+async fn calls_are_busy_when_those_that_run_hold_too_much() {
+    let mut limits = Limits::server();
+    limits.max_peer_request_bytes(1024 * KIB);
+    let server =
+        Server::new("hang", "1")
+            .limits(limits)
+            .tool("hang", "", |_: serde_json::Value| {
+                std::future::pending::<()>()
+            });
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    let params = json!({"name": "hang", "arguments": {"x": "x".repeat(250 * KIB)}});
+    for id in 1..=5 {
+        client.send(id, "tools/call", params.clone()).await;
+    }
+    let refused = client.answer(5).await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    assert_eq!(refused["error"]["data"]["reason"], "busy");
+    client.say(&cancelled(1)).await;
+    // There is room again as soon as the handler is gone.
+    for id in 6.. {
+        client.send(id, "tools/call", params.clone()).await;
+        client.send(1000 + id, "ping", json!({})).await;
+        let heard = client.hear().await;
+        if heard["id"] == 1000 + id {
+            break;
+        }
+        client.hear().await;
+    }
+}
+
+// proves: SV-6
+#[tokio::test]
+async fn the_uris_of_subscriptions_are_bounded_together() {
+    let server = Server::new("uris", "1").resource("r:", "r", || async { "" });
+    let mut client = Raw::new(server);
+    let long = "x".repeat(10_000);
+    let listen = |number: u64| {
+        let uris: Vec<_> = (0..30)
+            .map(|it| format!("r:{number}/{it}/{long}"))
+            .collect();
+        stateless(json!({"notifications": {"resourceSubscriptions": uris}}))
+    };
+    let mut opened = 0;
+    for id in 1..=5 {
+        client.send(id, "subscriptions/listen", listen(id)).await;
+        let heard = client.hear().await;
+        opened += usize::from(heard["method"] == "notifications/subscriptions/acknowledged");
+    }
+    assert_eq!(opened, 3, "of 300 kB each, in 1 MiB");
+}
