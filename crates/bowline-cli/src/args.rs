@@ -1,10 +1,19 @@
 //! What was typed. Nothing is resolved here; that is for [`settings`](crate::settings).
 
+mod help;
+pub(crate) mod talk;
+
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use bowline_types::Revision;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::args::talk::TalkCommand;
+use crate::bounded::MAX_BYTES;
+use crate::config::places;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -17,17 +26,62 @@ pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColourChoice,
+
+    /// Print data as JSON; errors, warnings and notes are JSON objects on stderr, one a line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Tell on stderr what the library does; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// When to use colours. The help of the option says what they mean: help for each of them
+/// would be most of the help of every command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColourChoice {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what this does: a server is started, called, killed and called again
+    #[command(after_long_help = DEMO_HELP)]
+    Demo(DemoArgs),
+    #[command(flatten)]
+    Talk(TalkCommand),
+    /// List the servers that the configurations of MCP clients have
+    #[command(after_long_help = SERVERS_HELP.as_str())]
+    Servers(ServersArgs),
     /// Say of each message what it is, whether it is valid, and in which revisions
     #[command(after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
     /// Serve MCP on stdin and stdout
     #[command(after_long_help = SERVE_HELP)]
     Serve(ServeArgs),
+    /// Print a script that lets a shell complete what is typed after `bowline`
+    #[command(after_long_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+}
+
+/// The arguments of `bowline demo`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Speak this revision only
+    #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
+    pub(crate) revision: Option<Revision>,
+
+    /// Draw with ASCII characters, as where the locale is not UTF-8
+    #[arg(long)]
+    pub(crate) ascii: bool,
 }
 
 /// The arguments of `bowline explain`.
@@ -37,10 +91,6 @@ pub(crate) struct ExplainArgs {
     ///
     /// On a terminal and without FILE, a built-in example is explained.
     pub(crate) file: Option<PathBuf>,
-
-    /// Print a JSON object for each frame
-    #[arg(long)]
-    pub(crate) json: bool,
 
     /// Judge by this revision only (may be given several times)
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
@@ -54,6 +104,32 @@ pub(crate) struct ServeArgs {
     pub(crate) what: What,
 }
 
+/// The arguments of `bowline completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    pub(crate) shell: Shell,
+}
+
+/// The arguments of `bowline servers`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServersArgs {
+    /// Show only this one, with everything that is known of it
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// Where servers are looked for: an option of every command that takes a server's name.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    /// Look for servers in this file, and in no other that is not named (may be given several
+    /// times)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+}
+
 /// What can be served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum What {
@@ -65,6 +141,32 @@ pub(crate) enum What {
 fn revision_parser() -> impl TypedValueParser<Value = Revision> {
     PossibleValuesParser::new(Revision::ALL.map(Revision::as_str)).try_map(|name| name.parse())
 }
+
+/// What stands below the options in `bowline demo --help`.
+const DEMO_HELP: &str = r#"It starts `bowline serve demo` as a process of its own, calls tools, reads a resource, kills
+the process in the middle of a call, and shows how that call ends, how the connection
+recovers, and that the next call succeeds. It needs nothing else, and takes two seconds.
+
+Output with --json:
+  One object per step and line. Times are in milliseconds since the start.
+
+  connect   process (its id), server (name, version, title), revision, capabilities
+            (as the server declared them), took_ms
+  tools     names, took_ms
+  call      tool, arguments, from_ms, to_ms, reports (of progress, where they were
+            asked for), and outcome: answered or tool_error (with text), lost or failed
+            (with error, kind, and may_have_run: whether it may have been executed)
+  read      uri, text, took_ms
+  kill      process, signal, tool (that is being called), progress (of it), at_ms
+  recover   process (the new one), changes: at_ms, from, to, cause of each change of the
+            connection's state since the kill
+  timeline  states: state, from_ms, to_ms; calls: name, from_ms, to_ms, outcome
+
+Exit codes:
+  0  all of it worked; also when whoever reads the output has enough of it
+  1  something did not, or writing failed
+  2  the command line is wrong
+  4  the server can't be started"#;
 
 /// What stands below the options in `bowline explain --help`.
 const EXPLAIN_HELP: &str = r#"Input:
@@ -110,6 +212,69 @@ Exit codes:
   0  the client has left, or a signal came
   1  stdin or stdout can't be used, or the client speaks anything but MCP
   2  the command line is wrong"#;
+
+/// What stands below the options in `bowline completions --help`.
+const COMPLETIONS_HELP: &str = r#"Where the script goes:
+  bash        bowline completions bash > ~/.local/share/bash-completion/completions/bowline
+  zsh         bowline completions zsh > "${fpath[1]}/_bowline"
+  fish        bowline completions fish > ~/.config/fish/completions/bowline.fish
+  elvish      bowline completions elvish >> ~/.config/elvish/rc.elv
+  powershell  bowline completions powershell >> $PROFILE
+
+Exit codes:
+  0  done, also when whoever reads the script has enough of it
+  1  writing failed
+  2  the command line is wrong"#;
+
+/// What stands below the options in `bowline servers --help`.
+static SERVERS_HELP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        r#"Where servers are looked for without --config, the first of a name wins:
+{places}
+
+What the files may have:
+  mcpServers, servers, mcp, context_servers and mcp.servers, each with servers by name;
+  comments, and a comma after the last element. A server has command, args, env, envFile
+  and cwd, or url and headers, and may have type, timeout, disabled and enabled. In their
+  texts ${{VAR}}, ${{VAR:-default}} and ${{env:VAR}} are filled in, and ${{workspaceFolder}} and
+  ${{userHome}}. A file has at most {mib} MiB.
+
+  A server of a project is started in its folder. It gets no variables of ours but those
+  that a program needs to start, and its own. timeout is in milliseconds; below 1000, or in
+  context_servers, in seconds. A disabled server is used when it is named. A file of a
+  project that belongs to another user has to be named. Where a project and the user have
+  different servers of one name, commands that talk to it want to know which one is meant,
+  with --config; of files that are named the first wins.
+
+What is not shown:
+  Values of variables and headers, of arguments that look secret, and in URLs who signs in
+  and the values of the query. What they refer to, such as ${{VAR}}, is shown.
+
+Output with --json:
+  One object with servers and files; with NAME the server alone. Members that don't apply
+  are left out.
+
+  servers
+    name, transport (stdio, http or sse)
+    command     the program and its arguments
+    url, env, env_file, headers, cwd, timeout_ms
+    origin      named, project, user or built-in
+    file, line  where it stands
+    disabled    whether it is
+    shadowed_by the file that has its name before it, or built-in
+    shadows     files that have its name after it; with NAME only
+    problem     why it can't be used: message, line, column, field, hint
+  files
+    path, origin, problem
+
+Exit codes:
+  0  done
+  1  a file that was named can't be used, or the server that was named can't
+  2  the command line is wrong, or there is no server of that name"#,
+        places = places::HELP,
+        mib = MAX_BYTES >> 20,
+    )
+});
 
 #[cfg(test)]
 mod tests {

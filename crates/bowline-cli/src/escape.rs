@@ -19,6 +19,51 @@ pub(crate) fn for_terminal(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// `text` for a reader, on as many lines as it has. Tabs stay what they are.
+pub(crate) fn in_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 1);
+    for line in text.lines() {
+        let line = replace(line, |out, character| match character {
+            '\t' => out.push('\t'),
+            other => out.push_str(&for_terminal(other.encode_utf8(&mut [0; 4]))),
+        });
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// A text that is the content of an answer, and whether something in it is escaped. It is
+/// somebody's file, so what is harmless in the middle of a text stays: lines end as they
+/// did, and joiners, soft hyphens, byte order marks and the selector of coloured emoji are
+/// what words and emoji are made of. Where the last line has no end, it gets one.
+pub(crate) fn content(text: &str) -> (String, bool) {
+    let mut out = String::with_capacity(text.len() + 1);
+    let mut is_escaped = false;
+    let mut before = '\n';
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_kept = match character {
+            '\n' | '\t' | '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{feff}' => true,
+            // One of them after what can be an emoji. More say nothing, or something else.
+            EMOJI => can_be_emoji(before),
+            '\r' => characters.peek() == Some(&'\n'),
+            other => !is_harmful(other),
+        };
+        if is_kept {
+            out.push(character);
+        } else {
+            is_escaped = true;
+            out.push_str(&for_terminal(character.encode_utf8(&mut [0; 4])));
+        }
+        before = character;
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    (out, is_escaped)
+}
+
 /// `json`, a JSON text without line breaks, with the harmful characters in its strings
 /// as escapes: the same value, harmless on a terminal.
 pub(crate) fn in_json(json: &str) -> Cow<'_, str> {
@@ -60,13 +105,27 @@ fn replace(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     out.into()
 }
 
+/// Whether a coloured picture of the character may exist: keycaps, signs and symbols. What is
+/// written with letters has none.
+fn can_be_emoji(character: char) -> bool {
+    let is_keycap = matches!(character, '0'..='9' | '#' | '*');
+    let is_symbol = matches!(
+        character,
+        '\u{a9}' | '\u{ae}' | '\u{2000}'..='\u{32ff}' | '\u{1f000}'..='\u{1faff}'
+    );
+    is_keycap || (is_symbol && !is_harmful(character))
+}
+
 /// Whether a terminal may obey the character, or a reader not see it.
 fn is_harmful(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            // Soft hyphen, the fillers of Hangul, and Mongolian vowel separator.
-            '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{180e}'
+            // Soft hyphen, combining grapheme joiner, the fillers of Hangul, the inherent
+            // vowels of Khmer, and Mongolian vowel separator.
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}'
             // The Arabic letter mark changes the reading direction,
             | '\u{61c}'
             // as do marks, embeddings, overrides and isolates. The others in these
@@ -74,12 +133,20 @@ fn is_harmful(character: char) -> bool {
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
-            // Byte order mark, annotations, tags.
+            // Variation selectors, of which there are enough to write bytes with.
+            | '\u{fe00}'..='\u{fe0f}'
+            // Byte order mark, annotations and what may become such.
             | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
+            | '\u{fff0}'..='\u{fffb}'
+            // Beams and slurs of musical notation.
+            | '\u{1d173}'..='\u{1d17a}'
+            // Tags, more variation selectors, and what is set aside for more of them.
+            | '\u{e0000}'..='\u{e0fff}'
         )
 }
+
+/// What makes a coloured picture of the character before it.
+const EMOJI: char = '\u{fe0f}';
 
 #[cfg(test)]
 mod tests {
@@ -135,6 +202,22 @@ mod tests {
                 "a\\u200bb\\ufeff",
             ),
             ("\u{e0041}", "\\u{e0041}", "\\udb40\\udc41"),
+            // Bytes in variation selectors.
+            (
+                "a\u{fe00}\u{fe0f}\u{e0100}\u{e01ef}",
+                "a\\u{fe00}\\u{fe0f}\\u{e0100}\\u{e01ef}",
+                "a\\ufe00\\ufe0f\\udb40\\udd00\\udb40\\uddef",
+            ),
+            (
+                "\u{34f}\u{17b4}\u{17b5}\u{180e}",
+                "\\u{34f}\\u{17b4}\\u{17b5}\\u{180e}",
+                "\\u034f\\u17b4\\u17b5\\u180e",
+            ),
+            (
+                "\u{1d173}\u{1d17a}\u{e0080}\u{e0fff}",
+                "\\u{1d173}\\u{1d17a}\\u{e0080}\\u{e0fff}",
+                "\\ud834\\udd73\\ud834\\udd7a\\udb40\\udc80\\udb43\\udfff",
+            ),
             // The other way round.
             ("\u{202e}gnp.exe", "\\u{202e}gnp.exe", "\\u202egnp.exe"),
             (
@@ -153,5 +236,56 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_shown_as_numbers() {
         assert_eq!(bytes(b"a\xff\xc3(\xe2\x82"), "a\\xff\\xc3(\\xe2\\x82");
+    }
+
+    // proves: F-CL-01
+    #[test]
+    fn lines_stay_lines_and_nothing_else_is_obeyed() {
+        for (text, shown) in [
+            ("", ""),
+            ("a", "a\n"),
+            ("a\n", "a\n"),
+            ("a\r\n\n\tb\n\n", "a\n\n\tb\n\n"),
+            ("a\rb\u{1b}[2J\u{202e}", "a\\rb\\u{1b}[2J\\u{202e}\n"),
+        ] {
+            assert_eq!(in_lines(text), shown);
+        }
+    }
+
+    // proves: F-CL-01
+    #[test]
+    fn contents_stay_what_they_are_but_for_what_is_obeyed() {
+        for (text, shown, is_escaped) in [
+            ("", "", false),
+            ("a", "a\n", false),
+            ("a\r\n\n\tb\r\n", "a\r\n\n\tb\r\n", false),
+            // A family, Persian, a soft hyphen, and a byte order mark.
+            (
+                "👩\u{200d}👧 می\u{200c}خواهم co\u{ad}op\n",
+                "👩\u{200d}👧 می\u{200c}خواهم co\u{ad}op\n",
+                false,
+            ),
+            ("\u{feff}a\n", "\u{feff}a\n", false),
+            // Coloured emoji, a keycap; but no bytes behind a letter.
+            (
+                "❤\u{fe0f} 1\u{fe0f}\u{20e3} 🏳\u{fe0f}\u{200d}🌈\n",
+                "❤\u{fe0f} 1\u{fe0f}\u{20e3} 🏳\u{fe0f}\u{200d}🌈\n",
+                false,
+            ),
+            ("a\u{fe0f}", "a\\u{fe0f}\n", true),
+            ("❤\u{fe0f}\u{fe0f}", "❤\u{fe0f}\\u{fe0f}\n", true),
+            ("❤\u{fe0e}", "❤\\u{fe0e}\n", true),
+            ("\u{e0100}", "\\u{e0100}\n", true),
+            ("a\rb\n", "a\\rb\n", true),
+            ("a\r", "a\\r\n", true),
+            ("\u{1b}[2J", "\\u{1b}[2J\n", true),
+            ("\u{7f}\u{9b}\0", "\\u{7f}\\u{9b}\\u{0}\n", true),
+            ("\u{202e}a\u{2066}b", "\\u{202e}a\\u{2066}b\n", true),
+            ("\u{200b}\u{200e}", "\\u{200b}\\u{200e}\n", true),
+        ] {
+            assert_eq!(content(text), (shown.to_owned(), is_escaped));
+        }
+        // Names and errors are stricter.
+        assert_eq!(for_terminal("a\u{200d}\u{ad}\u{feff}").chars().count(), 23);
     }
 }

@@ -11,14 +11,30 @@ pub(crate) enum ExitStatus {
     Failed,
     /// 2: the command line makes no sense.
     Usage,
+    /// 3: the server wants somebody to sign in, or says no to who has.
+    Authorization,
+    /// 4: the server can't be started or reached.
+    Unreachable,
+    /// 5: the tool answered, with an error.
+    ToolError,
+}
+
+impl ExitStatus {
+    /// The number that the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Authorization => 3,
+            Self::Unreachable => 4,
+            Self::ToolError => 5,
+        }
+    }
 }
 
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
-        Self::from(match status {
-            ExitStatus::Done => 0,
-            ExitStatus::Failed => 1,
-            ExitStatus::Usage => 2,
-        })
+        Self::from(status.code())
     }
 }

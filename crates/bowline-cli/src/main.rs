@@ -5,32 +5,68 @@
 //! ties them together and turns the outcome into an exit code.
 
 mod args;
+mod arguments;
+mod asking;
+mod base64;
+mod bounded;
+mod charset;
 mod commands;
+mod config;
+mod connect;
+mod content;
+mod conversation;
 mod demo;
 mod escape;
 mod excerpt;
 mod exit;
+mod failure;
 mod frames;
-mod hint;
+mod interrupt;
+mod launch;
+mod nearest;
+mod output;
+mod paragraph;
 mod printer;
+mod progress;
+mod redact;
+mod refusal;
+mod schema;
+#[cfg(test)]
+mod scratch;
 mod settings;
+mod signature;
+mod surroundings;
+mod table;
+mod target;
+mod timeline;
+mod times;
+mod verbose;
 
-use std::io::{IsTerminal, stdin};
+use std::env;
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use clap::Parser;
-
+use crate::args::talk::TalkCommand;
 use crate::args::{Args, Command};
+use crate::charset::Charset;
 use crate::exit::ExitStatus;
+use crate::failure::Failure;
 use crate::printer::{OutputClosed, Printer};
-use crate::settings::{ExplainSettings, ServeSettings};
+use crate::settings::{
+    AskSettings, CompleteSettings, DemoSettings, ExplainSettings, Format, ListSettings,
+    PingSettings, Screen, ServeSettings, ServerSettings, ServersSettings, WatchSettings,
+};
+use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match refusal::parse(&env::args_os().collect::<Vec<_>>()) {
         Ok(args) => args,
-        Err(refusal) => return refuse(&refusal).into(),
+        Err(status) => return status.into(),
     };
-    let mut printer = Printer::standard();
+    let mut printer = Printer::standard(args.color);
+    if args.json {
+        printer.talk_json();
+    }
     let outcome = run(args, &mut printer);
     outcome
         .unwrap_or_else(|error| {
@@ -38,32 +74,82 @@ fn main() -> ExitCode {
                 return ExitStatus::Done;
             }
             printer.error(&error);
-            ExitStatus::Failed
+            Failure::status_of(&error)
         })
         .into()
 }
 
 /// Does what was asked for.
 fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
+    let format = Format::wanted(args.json);
+    verbose::begin(args.verbose, format)?;
+    let screen = Screen {
+        format,
+        charset: Charset::of_locale(|name| env::var_os(name)),
+        is_verbose: args.verbose > 0,
+        is_attended: stdin().is_terminal() && stderr().is_terminal(),
+    };
     match args.command {
+        Command::Demo(demo) => {
+            let settings = DemoSettings::resolve(&demo, screen);
+            commands::demo(&settings, printer)
+        }
         Command::Explain(args) => {
-            let settings = ExplainSettings::resolve(args, stdin().is_terminal());
+            let settings = ExplainSettings::resolve(args, format, stdin().is_terminal());
             commands::explain(&settings, printer)
+        }
+        Command::Servers(args) => {
+            let surroundings = Surroundings::current()?;
+            let settings = ServersSettings::resolve(args, format);
+            commands::servers(&settings, &surroundings, printer)
         }
         Command::Serve(args) => {
             let settings = ServeSettings::resolve(&args, stdin().is_terminal());
             commands::serve(&settings, printer)
         }
+        Command::Completions(args) => commands::completions(&args, printer),
+        Command::Talk(command) => talk(command, screen, &Surroundings::current()?, printer),
     }
 }
 
-/// Says why nothing was done. A plea for help or for the version comes this way too.
-fn refuse(refusal: &clap::Error) -> ExitStatus {
-    // There is nobody left to tell when this fails.
-    let _ = refusal.print();
-    if refusal.use_stderr() {
-        ExitStatus::Usage
-    } else {
-        ExitStatus::Done
+/// Does what was asked for of a server.
+fn talk(
+    command: TalkCommand,
+    screen: Screen,
+    here: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let to_terminal = stdout().is_terminal();
+    let asking = |args, what| AskSettings::resolve(args, screen, to_terminal, what);
+    match command {
+        TalkCommand::Call(args) => commands::call(&asking(args, ("tool", "tools"))?, here, printer),
+        TalkCommand::Complete(args) => {
+            commands::complete(&CompleteSettings::resolve(args, screen)?, here, printer)
+        }
+        TalkCommand::Info(args) => {
+            commands::info(&ServerSettings::only(args, screen)?, here, printer)
+        }
+        TalkCommand::Ping(args) => {
+            commands::ping(&PingSettings::resolve(args, screen)?, here, printer)
+        }
+        TalkCommand::Prompt(args) => {
+            commands::prompt(&asking(args, ("prompt", "prompts"))?, here, printer)
+        }
+        TalkCommand::Prompts(args) => {
+            commands::prompts(&ListSettings::resolve(args, screen)?, here, printer)
+        }
+        TalkCommand::Read(args) => {
+            let settings = asking(args, ("resource", "resources"))?.without_arguments()?;
+            commands::read(&settings, here, printer)
+        }
+        TalkCommand::Resources(args) => {
+            commands::resources(&ServerSettings::only(args, screen)?, here, printer)
+        }
+        TalkCommand::Tools(args) => {
+            commands::tools(&ListSettings::resolve(args, screen)?, here, printer)
+        }
+        TalkCommand::Watch(args) => {
+            commands::watch(&WatchSettings::resolve(args, screen)?, here, printer)
+        }
     }
 }

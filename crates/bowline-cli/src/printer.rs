@@ -3,6 +3,8 @@
 //! stdout is data, stderr is talk. Whatever is said passes through
 //! [`escape`] here, so callers may hand over what peers wrote.
 
+mod remark;
+
 use std::env;
 use std::error::Error;
 use std::fmt;
@@ -10,15 +12,21 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::args::ColourChoice;
+use crate::connect::server_error_of;
 use crate::escape;
-use crate::hint::Hinted;
+use crate::exit::ExitStatus;
+use crate::failure::{Failure, words_of};
+use crate::printer::remark::Remark;
 
 /// Writes lines, harmless ones.
 pub(crate) struct Printer {
     data: Box<dyn Write>,
     talk: Box<dyn Write>,
     has_colour: bool,
+    talks_json: bool,
 }
 
 /// What a line is, so that it can be coloured.
@@ -32,6 +40,28 @@ pub(crate) enum Tone {
     Bad,
     /// An aside.
     Aside,
+    /// What the lines below are about.
+    Heading,
+}
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) tone: Tone,
+    pub(crate) text: String,
+}
+
+impl Piece {
+    /// A part of a tone.
+    pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { tone, text }
+    }
+
+    /// A part of no tone.
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self::new(Tone::Plain, text)
+    }
 }
 
 /// Whoever reads our output has enough of it. Not an error to anyone.
@@ -39,11 +69,19 @@ pub(crate) enum Tone {
 pub(crate) struct OutputClosed;
 
 impl Printer {
-    /// Writes to stdout and stderr, in colour on a terminal unless `NO_COLOR` is set.
-    pub(crate) fn standard() -> Self {
+    /// Writes to stdout and stderr. Unless it was asked for, there is colour on a terminal that
+    /// has it when `NO_COLOR` is not set.
+    pub(crate) fn standard(colour: ColourChoice) -> Self {
         let data = io::stdout();
-        let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let has_colour = data.is_terminal() && !is_unwanted;
+        let has_colour = match colour {
+            ColourChoice::Always => true,
+            ColourChoice::Never => false,
+            ColourChoice::Auto => {
+                let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let is_dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
+                data.is_terminal() && !is_unwanted && !is_dumb
+            }
+        };
         Self::new(BufWriter::new(data), io::stderr(), has_colour)
     }
 
@@ -53,7 +91,13 @@ impl Printer {
             data: Box::new(data),
             talk: Box::new(talk),
             has_colour,
+            talks_json: false,
         }
+    }
+
+    /// Errors, warnings and notes are for a program from now on: one JSON object a line.
+    pub(crate) fn talk_json(&mut self) {
+        self.talks_json = true;
     }
 
     /// A line of data for a reader, `depth` levels indented.
@@ -62,15 +106,61 @@ impl Printer {
     ///
     /// [`OutputClosed`], or what the output says.
     pub(crate) fn line(&mut self, depth: usize, tone: Tone, text: &str) -> anyhow::Result<()> {
-        let (on, off) = if self.has_colour {
-            tone.codes()
-        } else {
-            ("", "")
-        };
-        let indent = depth * 2;
-        let text = escape::for_terminal(text);
-        let written = writeln!(self.data, "{:indent$}{on}{text}{off}", "");
-        written.map_err(cannot_write)
+        self.pieces(depth, &[Piece::new(tone, text)])
+    }
+
+    /// A line of data for a reader, of several tones.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputClosed`], or what the output says.
+    pub(crate) fn pieces(&mut self, depth: usize, pieces: &[Piece]) -> anyhow::Result<()> {
+        let mut line = " ".repeat(depth * 2);
+        for Piece { tone, text } in pieces {
+            let (on, off) = match self.has_colour {
+                true => tone.codes(),
+                false => ("", ""),
+            };
+            line.extend([on, &escape::for_terminal(text), off]);
+        }
+        writeln!(self.data, "{line}").map_err(cannot_write)
+    }
+
+    /// A text of data for a reader, on as many lines as it has.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputClosed`], or what the output says.
+    pub(crate) fn text(&mut self, text: &str) -> anyhow::Result<()> {
+        let lines = escape::in_lines(text);
+        self.data.write_all(lines.as_bytes()).map_err(cannot_write)
+    }
+
+    /// A text that is the content of an answer, as it is but for what is harmful. Whether
+    /// there was something harmful in it.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputClosed`], or what the output says.
+    pub(crate) fn content(&mut self, text: &str) -> anyhow::Result<bool> {
+        let (shown, is_escaped) = escape::content(text);
+        let written = self.data.write_all(shown.as_bytes());
+        written.map_err(cannot_write)?;
+        Ok(is_escaped)
+    }
+
+    /// Data as it is, for whoever asked for exactly that and is no terminal.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputClosed`], or what the output says.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.data.write_all(bytes).map_err(cannot_write)
+    }
+
+    /// Whether there are colours.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.has_colour
     }
 
     /// A line of data for a program.
@@ -95,18 +185,111 @@ impl Printer {
 
     /// A line about the work, not a part of it.
     pub(crate) fn talk(&mut self, text: &str) {
+        self.remark(&Remark {
+            note: Some(text),
+            ..Remark::default()
+        });
+    }
+
+    /// The same for a program, as an object of its own.
+    pub(crate) fn talk_object(&mut self, object: &Value) {
+        let object = object.to_string();
+        let json = escape::in_json(&object);
         // There is nobody left to tell when this fails.
-        let _ = writeln!(self.talk, "{}", escape::for_terminal(text));
+        let _ = self.talk.write_all(format!("{json}\n").as_bytes());
     }
 
     /// Why there is no more, and what to do about it where we know.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         // Data first: a reader of both sees what came before the error above it.
         let _ = self.data.flush();
-        self.talk(&format!("error: {error:#}"));
-        if let Some(hinted) = error.downcast_ref::<Hinted>() {
-            self.talk(&format!("hint: {}", hinted.hint()));
-        }
+        self.remark(&Remark {
+            error: Some(&words_of(error)),
+            hint: Failure::hint_of(error),
+            exit_code: Some(Failure::status_of(error).code()),
+            ..Remark::of_server(server_error_of(error))
+        });
+    }
+
+    /// The command line makes no sense, which is said in the same way.
+    pub(crate) fn usage_error(&mut self, error: &str, hint: &str) {
+        self.remark(&Remark {
+            error: Some(error),
+            hint: Some(hint),
+            exit_code: Some(ExitStatus::Usage.code()),
+            ..Remark::default()
+        });
+    }
+
+    /// What is not well but no reason to stop, and what to do about it.
+    pub(crate) fn warning(&mut self, text: &str, hint: Option<&str>) {
+        self.remark(&Remark {
+            warning: Some(text),
+            hint,
+            ..Remark::default()
+        });
+    }
+
+    /// Says it in the words of whoever listens.
+    fn remark(&mut self, remark: &Remark<'_>) {
+        // There is nobody left to tell when this fails.
+        let _ = self.talk.write_all(remark.said(self.talks_json).as_bytes());
+    }
+}
+
+/// A warning from wherever there is no printer: what becomes of a question of the server.
+pub(crate) fn warn_aside(talks_json: bool, text: &str, hint: Option<&str>) {
+    let remark = Remark {
+        warning: Some(text),
+        hint,
+        ..Remark::default()
+    };
+    // There is nobody left to tell when this fails.
+    let _ = io::stderr()
+        .lock()
+        .write_all(remark.said(talks_json).as_bytes());
+}
+
+/// A line about the work from wherever there is no printer: what the library tells of itself.
+pub(crate) fn note(talks_json: bool, text: &str) {
+    let remark = Remark {
+        note: Some(text),
+        ..Remark::default()
+    };
+    // There is nobody left to tell when this fails.
+    let _ = io::stderr()
+        .lock()
+        .write_all(remark.said(talks_json).as_bytes());
+}
+
+/// What stands before that which somebody is to type.
+pub(crate) fn prompt(text: &str) {
+    // There is nobody left to ask when this fails.
+    let _ = io::stderr()
+        .lock()
+        .write_all(escape::for_terminal(text).as_bytes());
+}
+
+/// A line for whoever sits there, or an object for a program that is ready to be written.
+pub(crate) fn aside(text: &str) {
+    // There is nobody left to tell when this fails.
+    let _ = io::stderr().lock().write_all(harmless(text).as_bytes());
+}
+
+/// `text` as a line of talk. It is written as a whole, since other threads may have something
+/// to say as well.
+fn harmless(text: &str) -> String {
+    format!("{}\n", escape::for_terminal(text))
+}
+
+/// Columns of the terminal that stdout is, or of a page where it is none.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    match columns {
+        // Some terminals don't know.
+        0 => PAGE,
+        columns => columns.clamp(NARROWEST, WIDEST),
     }
 }
 
@@ -124,6 +307,7 @@ impl Tone {
             Self::Good => ("\x1b[32m", "\x1b[0m"),
             Self::Bad => ("\x1b[31m", "\x1b[0m"),
             Self::Aside => ("\x1b[2m", "\x1b[0m"),
+            Self::Heading => ("\x1b[1m", "\x1b[0m"),
         }
     }
 }
@@ -145,20 +329,28 @@ fn cannot_write(error: io::Error) -> anyhow::Error {
     }
 }
 
+/// Columns of what is read elsewhere.
+const PAGE: usize = 80;
+
+/// What is narrower is treated as if it were not.
+const NARROWEST: usize = 40;
+
+/// Lines that are longer are hard to read.
+const WIDEST: usize = 120;
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod page {
     use std::cell::RefCell;
     use std::rc::Rc;
 
     use super::*;
-    use crate::hint::hinted;
 
     /// Keeps what is written where the test can see it.
     #[derive(Clone, Default)]
-    struct Page(Rc<RefCell<Vec<u8>>>);
+    pub(crate) struct Page(Rc<RefCell<Vec<u8>>>);
 
     impl Page {
-        fn text(&self) -> String {
+        pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.borrow().clone()).unwrap()
         }
     }
@@ -173,75 +365,14 @@ mod tests {
         }
     }
 
-    /// Takes nothing.
-    struct Refusing(ErrorKind);
-
-    impl Write for Refusing {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
+    impl Printer {
+        /// Writes data and talk to one page, without colours.
+        pub(crate) fn on_page() -> (Self, Page) {
+            let page = Page::default();
+            (Self::new(page.clone(), page.clone(), false), page)
         }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    // proves: F-CL-01
-    #[test]
-    fn only_our_own_escapes_reach_the_output() {
-        let hostile = "\u{1b}[31mred\u{1b}]52;c;aGk=\u{7}\nforged";
-        for (has_colour, on, off) in [(false, "", ""), (true, "\u{1b}[31m", "\u{1b}[0m")] {
-            let (data, talk) = (Page::default(), Page::default());
-            let mut printer = Printer::new(data.clone(), talk.clone(), has_colour);
-            printer.line(1, Tone::Bad, hostile).unwrap();
-            printer.talk(hostile);
-            let shown = "\\u{1b}[31mred\\u{1b}]52;c;aGk=\\u{7}\\nforged";
-            assert_eq!(data.text(), format!("  {on}{shown}{off}\n"));
-            assert_eq!(talk.text(), format!("{shown}\n"));
-        }
-    }
-
-    // proves: F-CL-01
-    #[test]
-    fn json_is_harmless_and_says_the_same() {
-        let hostile = "\u{9b}31m\u{202e}\u{7f}\n\u{e0041}\"\\";
-        let data = Page::default();
-        let mut printer = Printer::new(data.clone(), Page::default(), false);
-        printer.json(&hostile).unwrap();
-        let text = data.text();
-        assert!(
-            text.trim_end()
-                .bytes()
-                .all(|byte| (0x20..0x7f).contains(&byte))
-        );
-        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), hostile);
-    }
-
-    // proves: F-CL-02
-    #[test]
-    fn a_closed_pipe_is_told_from_a_full_disk() {
-        let print = |kind| {
-            let mut printer = Printer::new(Refusing(kind), Page::default(), false);
-            printer.line(0, Tone::Plain, "x").unwrap_err()
-        };
-        assert!(print(ErrorKind::BrokenPipe).is::<OutputClosed>());
-        let full = print(ErrorKind::StorageFull);
-        assert!(!full.is::<OutputClosed>());
-        assert_eq!(
-            format!("{full:#}"),
-            "cannot write the output: no storage space"
-        );
-    }
-
-    #[test]
-    fn errors_end_with_their_hint() {
-        let talk = Page::default();
-        let mut printer = Printer::new(Page::default(), talk.clone(), false);
-        let error = anyhow::anyhow!("the cause").context("what happened");
-        printer.error(&hinted(error, "what to do"));
-        assert_eq!(
-            talk.text(),
-            "error: what happened: the cause\nhint: what to do\n"
-        );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,19 @@
 //! What is wanted: the command line, resolved against its surroundings.
 
+mod talk;
+
 use std::fmt;
 use std::path::PathBuf;
 
-use bowline_types::Revisions;
+use bowline_types::{Revision, Revisions};
 
-use crate::args::{ExplainArgs, ServeArgs, What};
+use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServersArgs, What};
+use crate::charset::Charset;
+
+pub(crate) use talk::{
+    AskSettings, CompleteSettings, ListSettings, PingSettings, Screen, ServerSettings,
+    WatchSettings,
+};
 
 /// What `bowline explain` shall do.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +28,7 @@ pub(crate) struct ExplainSettings {
 
 impl ExplainSettings {
     /// What `args` mean here.
-    pub(crate) fn resolve(args: ExplainArgs, stdin_is_terminal: bool) -> Self {
+    pub(crate) fn resolve(args: ExplainArgs, format: Format, stdin_is_terminal: bool) -> Self {
         let source = match args.file {
             Some(path) if path.as_os_str() != "-" => Source::File(path),
             None if stdin_is_terminal => Source::Example,
@@ -34,11 +42,7 @@ impl ExplainSettings {
         };
         Self {
             source,
-            format: if args.json {
-                Format::Json
-            } else {
-                Format::Text
-            },
+            format,
             revisions,
         }
     }
@@ -68,13 +72,70 @@ impl fmt::Display for Source {
     }
 }
 
-/// How frames are explained.
+/// For whom the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// To a reader.
     Text,
     /// To a program.
     Json,
+}
+
+impl Format {
+    /// JSON for whoever asks for it.
+    pub(crate) fn wanted(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
+}
+
+/// What `bowline servers` shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ServersSettings {
+    /// The only server to show.
+    pub(crate) name: Option<String>,
+    /// The only files to look at. None: the known ones.
+    pub(crate) config: Vec<PathBuf>,
+    /// For whom.
+    pub(crate) format: Format,
+}
+
+impl ServersSettings {
+    /// What `args` mean.
+    pub(crate) fn resolve(args: ServersArgs, format: Format) -> Self {
+        Self {
+            name: args.name,
+            config: args.config.config,
+            format,
+        }
+    }
+}
+
+/// What `bowline demo` shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DemoSettings {
+    /// How the steps are told.
+    pub(crate) format: Format,
+    /// The revision to speak, when it may be only one.
+    pub(crate) revision: Option<Revision>,
+    /// What is drawn with.
+    pub(crate) charset: Charset,
+    /// Whether the library tells what it does, which a bar would get in the way of.
+    pub(crate) is_verbose: bool,
+}
+
+impl DemoSettings {
+    /// What `args` mean on this screen.
+    pub(crate) fn resolve(args: &DemoArgs, screen: Screen) -> Self {
+        Self {
+            format: screen.format,
+            revision: args.revision,
+            charset: match args.ascii {
+                true => Charset::Ascii,
+                false => screen.charset,
+            },
+            is_verbose: screen.is_verbose,
+        }
+    }
 }
 
 /// What `bowline serve` shall do.
@@ -108,7 +169,6 @@ pub(crate) enum Served {
 
 #[cfg(test)]
 mod tests {
-    use bowline_types::Revision;
     use clap::Parser;
 
     use super::*;
@@ -119,7 +179,7 @@ mod tests {
         let Command::Explain(args) = Args::try_parse_from(line).unwrap().command else {
             panic!("not explain");
         };
-        ExplainSettings::resolve(args, stdin_is_terminal)
+        ExplainSettings::resolve(args, Format::Text, stdin_is_terminal)
     }
 
     #[test]

@@ -17,8 +17,8 @@ use bowline_types::inspect::Inspector;
 
 use crate::commands::explain::account::Account;
 use crate::exit::ExitStatus;
+use crate::failure::hinted;
 use crate::frames::{Content, Frames};
-use crate::hint::hinted;
 use crate::printer::Printer;
 use crate::settings::{ExplainSettings, Format, Source};
 

@@ -84,8 +84,7 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
 }
 
 async fn ask_page(cx: Context) -> Result<String, ToolError> {
-    let page = ElicitUrlParams::new("Please have a look", "https://modelcontextprotocol.io/")
-        .elicitation_id("page-1");
+    let page = ElicitUrlParams::new("Please have a look", "https://modelcontextprotocol.io/");
     let answer = cx.elicit("page", page).await?;
     Ok(format!("The user's answer: {}", answer.action.as_str()))
 }

@@ -1,7 +1,9 @@
 //! Results that are more than text: images, sound, links to resources, and resources
 //! themselves.
 
-use bowline::server::{Server, base64, resource, tool};
+use std::time::Duration;
+
+use bowline::server::{Caching, Server, base64, resource, tool};
 use bowline_types::common::{Annotations, Role};
 use bowline_types::content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
@@ -13,6 +15,7 @@ use super::{icons, wav};
 
 const README: &str = "demo://readme";
 const PICTURE: &str = "demo://knot.png";
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 pub(super) fn add_to(server: Server) -> Server {
     server
@@ -53,6 +56,8 @@ pub(super) fn add_to(server: Server) -> Server {
                 .description("What this server is")
                 .mime_type("text/markdown")
                 .size(TEXT.len() as u64)
+                // It never changes while the server runs.
+                .cache(Caching::public(HOUR))
                 .annotations(Annotations::new().audience([Role::User]).priority(0.8)),
         )
         .add_resource(
@@ -61,6 +66,7 @@ pub(super) fn add_to(server: Server) -> Server {
                 .title("A knot")
                 .description("The picture of the tool `image`")
                 .mime_type("image/png")
+                .cache(Caching::public(HOUR))
                 .icons(icons::knot()),
         )
 }

@@ -18,6 +18,7 @@ mod plugins;
 mod progress;
 mod prompts;
 mod stress;
+mod tasks;
 mod wav;
 
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub(crate) fn server() -> Server {
         basics::add_to,
         content::add_to,
         progress::add_to,
+        tasks::add_to,
         logging::add_to,
         asking::add_to,
         failing::add_to,
@@ -62,9 +64,10 @@ pub(crate) fn server() -> Server {
 
 const INSTRUCTIONS: &str = "\
 This server is for trying clients. Start with `echo` and `add`. `countdown` reports progress and \
-can be cancelled; `ask_name`, `ask_model` and `list_roots` ask the client something. `increment` \
-changes the resource demo://counter, `note_add` the list of resources, `plugin_add` the list of \
-tools. `fail`, `protocol_error`, `panic`, `hang` and `large` misbehave, and say how.";
+can be cancelled; `brew` becomes a task; `ask_name`, `ask_model` and `list_roots` ask the client \
+something. `increment` changes the resource demo://counter, `note_add` the list of resources, \
+`plugin_add` the list of tools. `fail`, `protocol_error`, `panic`, `hang` and `large` misbehave, and \
+say how.";
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,26 @@
     reason = "a test that can't go on shall stop, in its helpers too"
 )]
 
+mod asking;
+mod call;
+mod complete;
+mod completions;
+mod demo;
+mod ending;
 mod explain;
+mod info;
+// It waits for processes by their descriptors.
+#[cfg(target_os = "linux")]
+mod interrupt;
+mod json;
+mod place;
+mod prompts;
+mod refusals;
+mod resources;
 mod run;
+mod secrets;
+mod servers;
 mod streams;
+mod terminal;
+mod tools;
+mod watch;

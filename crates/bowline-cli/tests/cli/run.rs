@@ -40,17 +40,25 @@ pub(crate) fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
 ///
 /// With `BOWLINE_UPDATE_SNAPSHOTS` in the environment the snapshot is written instead.
 pub(crate) fn check(name: &str, args: &[&str], stdin: &[u8]) {
-    let output = run(args, stdin);
-    let found = format!(
+    compare(name, &transcript(args, &run(args, stdin)));
+}
+
+/// What was typed, and what came of it.
+pub(crate) fn transcript(args: &[&str], output: &Output) -> String {
+    format!(
         "$ {}\nexit code {}\n---- stdout\n{}---- stderr\n{}",
         [&["bowline"], args].concat().join(" "),
         output.status.code().unwrap(),
         text(&output.stdout),
         text(&output.stderr),
-    );
+    )
+}
+
+/// Compares a transcript with the snapshot `name`, as [`check`] does.
+pub(crate) fn compare(name: &str, found: &str) {
     let path = snapshots().join(name).with_extension("txt");
     if env::var_os("BOWLINE_UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &found).unwrap();
+        fs::write(&path, found).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert!(
@@ -72,4 +80,23 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
 
 fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn no_snapshot_is_left_over() {
+    let mut source = String::new();
+    for entry in fs::read_dir(package().join("tests/cli")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension() == Some(OsStr::new("rs")) {
+            source.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+    for entry in fs::read_dir(snapshots()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(
+            source.contains(&format!("\"{name}\"")),
+            "no test makes {name}"
+        );
+    }
 }

@@ -112,9 +112,11 @@ fn a_client_of_the_stateless_era_listens_to_changes() {
     raw.ask(4, "tools/call", note);
     assert_eq!(raw.hear()["id"], 4);
     raw.hang_up();
-    // The subscription ends with its result.
+    // The subscription ends with its result, and on a stream with a word to those who don't
+    // expect one.
     let (rest, status) = raw.end();
-    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(rest.len(), 2, "{rest:?}");
+    assert!(rest[1].contains("notifications/cancelled"), "{rest:?}");
     let ended: Value = serde_json::from_str(&rest[0]).unwrap();
     assert_eq!(
         (&ended["id"], &ended["result"]["resultType"]),

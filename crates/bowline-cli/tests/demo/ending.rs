@@ -20,9 +20,14 @@ fn call(id: u32, name: &str, arguments: &Value) -> Value {
 
 /// Calls a tool that doesn't answer, and makes sure that it runs.
 fn make_busy(raw: &mut Raw, name: &str) {
-    raw.say(&call(1, name, &json!({"ms": 600_000})));
+    let arguments = match name {
+        "hang" => json!({}),
+        _ => json!({"ms": 600_000}),
+    };
+    raw.say(&call(1, name, &arguments));
     raw.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
-    assert_eq!(raw.hear()["id"], 2);
+    let heard = raw.hear();
+    assert_eq!(heard["id"], 2, "{heard}");
 }
 
 fn send_signal(raw: &Raw, signal: &str) {

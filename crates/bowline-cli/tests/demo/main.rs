@@ -12,5 +12,6 @@ mod failing;
 mod raw;
 mod resources;
 mod support;
+mod tasks;
 mod tools;
 mod words;

@@ -45,7 +45,7 @@ async fn every_tool_is_listed_with_what_a_client_needs() {
 }
 
 /// All tools, in the order in which they are listed.
-const TOOLS: [&str; 30] = [
+const TOOLS: [&str; 31] = [
     "echo",
     "add",
     "count_words",
@@ -55,6 +55,7 @@ const TOOLS: [&str; 30] = [
     "embedded_resource",
     "mixed",
     "countdown",
+    "brew",
     "log",
     "ask_name",
     "ask_survey",

@@ -1,0 +1,248 @@
+//! What was typed for the commands that talk to a server.
+//!
+//! A server is the first word, or a command after `--`. Which word is which depends on that,
+//! so they are told apart by [`settings`](crate::settings).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_types::Revision;
+use bowline_types::logging::LoggingLevel;
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::args::{ConfigArgs, help, revision_parser};
+use crate::asking::AskingArgs;
+
+/// The commands that talk to a server.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TalkCommand {
+    /// List the tools of a server, or show one with its schema
+    #[command(override_usage = help::TOOLS_USAGE, after_long_help = help::TOOLS_HELP)]
+    Tools(ListArgs),
+    /// Call a tool of a server
+    #[command(override_usage = help::CALL_USAGE, after_long_help = help::CALL_HELP)]
+    Call(AskArgs),
+    /// List the resources of a server, and its templates
+    #[command(override_usage = help::RESOURCES_USAGE, after_long_help = help::RESOURCES_HELP)]
+    Resources(AloneArgs),
+    /// Read a resource of a server
+    #[command(override_usage = help::READ_USAGE, after_long_help = help::READ_HELP)]
+    Read(AskArgs),
+    /// List the prompts of a server, or show one
+    #[command(override_usage = help::PROMPTS_USAGE, after_long_help = help::PROMPTS_HELP)]
+    Prompts(ListArgs),
+    /// Get a prompt of a server, filled in
+    #[command(override_usage = help::PROMPT_USAGE, after_long_help = help::PROMPT_HELP)]
+    Prompt(AskArgs),
+    /// Complete an argument of a prompt, or a variable of a template
+    #[command(override_usage = help::COMPLETE_USAGE, after_long_help = help::COMPLETE_HELP)]
+    Complete(CompleteArgs),
+    /// Measure how long a server takes to answer
+    #[command(override_usage = help::PING_USAGE, after_long_help = help::PING_HELP)]
+    Ping(PingArgs),
+    /// Say who a server is, and what it has
+    #[command(override_usage = help::INFO_USAGE, after_long_help = help::INFO_HELP)]
+    Info(AloneArgs),
+    /// Follow what changes at a server: its state, lists, resources, log
+    #[command(override_usage = help::WATCH_USAGE, after_long_help = help::WATCH_HELP)]
+    Watch(WatchArgs),
+}
+
+/// What every command that talks to a server takes, besides its words.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServerArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+
+    /// Speak this revision only
+    #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
+    pub(crate) revision: Option<Revision>,
+
+    /// Give up when the server takes longer to start, or to answer or report progress (30,
+    /// unless its configuration says otherwise)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Give up a call that takes longer in all, whatever progress it reports, or the task that
+    /// it becomes (600, or --timeout where that is more)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) max_time: Option<Duration>,
+
+    /// Show what the server logs from this level on: debug, info, notice, warning (unless
+    /// another is given), error, critical, alert or emergency
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = level_parser())]
+    pub(crate) log: Option<LoggingLevel>,
+
+    /// Tell the server that it may work in this folder (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) root: Vec<PathBuf>,
+
+    /// The command that starts the server, in place of a server's name
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// The arguments of commands that take nothing but a server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AloneArgs {
+    /// The server: `demo`, or a name that `bowline servers` lists
+    #[arg(value_name = "SERVER")]
+    pub(crate) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The arguments of `bowline ping`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PingArgs {
+    /// The server: `demo`, or a name that `bowline servers` lists
+    #[arg(value_name = "SERVER")]
+    pub(crate) words: Vec<String>,
+
+    /// How often
+    #[arg(short, long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) count: u32,
+
+    /// How long to wait before the next one
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = pause)]
+    pub(crate) interval: Duration,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The arguments of commands that list what a server has, or show one of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
+    /// then the only one to show
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The arguments of commands that ask a server for something by its name.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AskArgs {
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
+    /// then what is asked for, and its arguments
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+
+    /// Save images, sound and blobs in this folder, or as this file; a text too, if there is
+    /// nothing else. `-`: all of it to stdout, byte by byte
+    #[arg(short, long, value_name = "DIR|FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+
+    // The last, since what follows would stand under its heading.
+    #[command(flatten)]
+    pub(crate) asking: AskingArgs,
+}
+
+/// The arguments of `bowline complete`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompleteArgs {
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
+    /// then the prompt or template, the argument with what has been typed of it, and arguments
+    /// that have their values
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The arguments of `bowline watch`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WatchArgs {
+    /// The server: `demo`, or a name that `bowline servers` lists
+    #[arg(value_name = "SERVER")]
+    pub(crate) words: Vec<String>,
+
+    /// Watch this resource as well (may be given several times)
+    #[arg(short, long, value_name = "URI")]
+    pub(crate) resource: Vec<String>,
+
+    /// End after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// End after so many events
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// A time that something may take: more than none.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match pause(text)? {
+        Duration::ZERO => Err("it must be more than 0".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// A time in seconds, a day at most.
+fn pause(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if !(0.0..=LONGEST).contains(&seconds) {
+        return Err(format!("it must be between 0 and {LONGEST}"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Knows the levels, so that errors can list them.
+fn level_parser() -> impl TypedValueParser<Value = LoggingLevel> {
+    PossibleValuesParser::new(LEVELS).map(|name| LoggingLevel::from(name.as_str()))
+}
+
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+/// A day, in seconds. Nobody waits for longer.
+const LONGEST: f64 = 86_400.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_within_reason() {
+        for (text, time) in [
+            ("0.5", Some(Duration::from_millis(500))),
+            ("86400", Some(Duration::from_secs(86_400))),
+            ("0", None),
+            ("-1", None),
+            ("86401", None),
+            ("NaN", None),
+            ("soon", None),
+        ] {
+            assert_eq!(seconds(text).ok(), time, "{text}");
+        }
+        assert_eq!(pause("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn every_level_is_known() {
+        for name in LEVELS {
+            assert!(!matches!(LoggingLevel::from(name), LoggingLevel::Other(_)));
+        }
+    }
+}

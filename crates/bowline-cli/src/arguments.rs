@@ -1,0 +1,114 @@
+//! Arguments of a tool, as they are typed.
+//!
+//! | typed | means |
+//! |---|---|
+//! | `key=value` | a text, made into what the schema of the tool wants |
+//! | `key:=json` | a JSON value, sent as it is |
+//! | `key=@file`, `key:=@file` | the same from a file, or from stdin with `@-` |
+//! | `a.b=value` | a member of the object `a`, unless the tool has an argument `a.b` |
+//! | `key=1 key=2` | an array, where the schema wants one |
+//! | `{…}`, `@file`, `-` | all arguments as one JSON object, sent as it is |
+//!
+//! Words are checked by name and value, and what the tool requires has to be there. Of a JSON
+//! object only the names are checked, where the schema has no others or one is a slip:
+//! whoever writes one wants to see what the server says to it. Words beside it add to it or
+//! replace its members.
+
+mod build;
+mod coerce;
+mod given;
+
+use std::io::Read;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::arguments::build::Builder;
+use crate::arguments::given::{Members, Word};
+use crate::schema::Schema;
+
+/// Arguments that can be sent: a JSON object.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments(Vec<(String, Item)>);
+
+/// A value. What was given as JSON stays as it was written: numbers are exact.
+#[derive(Debug)]
+enum Item {
+    Raw(Box<RawValue>),
+    Text(String),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+impl Arguments {
+    /// The arguments that `words` are, for a tool whose input has this schema. `stdin` is read
+    /// when a word says so.
+    ///
+    /// # Errors
+    ///
+    /// A word makes no sense, a file can't be read, the tool has no argument of a name or
+    /// wants another value, or something is missing. All are the user's
+    /// ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
+    pub(crate) fn read(
+        words: &[String],
+        schema: &Value,
+        stdin: &mut dyn Read,
+    ) -> anyhow::Result<Self> {
+        let mut object: Option<Members> = None;
+        let mut builder = Builder::new(Schema::of(schema));
+        let mut has_pairs = false;
+        let mut stdin = given::Stdin::new(stdin);
+        for word in words {
+            match given::read(word, &builder, &mut stdin)? {
+                Word::Object(members) if object.is_none() => object = Some(members),
+                Word::Object(_) => return Err(given::second_object(word)),
+                Word::Pair { key, value } => {
+                    has_pairs = true;
+                    builder.add(key, value)?;
+                }
+            }
+        }
+        let is_checked = has_pairs || object.is_none();
+        let members = object.unwrap_or_default().all;
+        let mut items: Vec<_> = members
+            .into_iter()
+            .map(|(name, raw)| (name, Item::Raw(raw)))
+            .collect();
+        builder.check_names(&items)?;
+        for (name, item) in builder.build(&items, is_checked)? {
+            set(&mut items, name, item);
+        }
+        Ok(Self(items))
+    }
+}
+
+/// Sets a member, in the place of one that is there.
+fn set(items: &mut Vec<(String, Item)>, name: String, item: Item) {
+    match items.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, old)) => *old = item,
+        None => items.push((name, item)),
+    }
+}
+
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, item)| (name, item)))
+    }
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Raw(raw) => raw.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(name, item)| (name, item)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

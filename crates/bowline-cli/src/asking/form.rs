@@ -1,0 +1,284 @@
+//! A form that a person fills in, field by field.
+
+use bowline_types::Map;
+use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitValue, FormSchema};
+
+use crate::asking::field::{Field, shown_value};
+use crate::asking::person::{Person, Said, cut, show_text, unknown_command};
+
+/// Asks for what is missing in `given`, and lets the person look at all of it before it is
+/// sent.
+pub(super) async fn fill(
+    person: &mut impl Person,
+    server: &str,
+    form: &ElicitFormParams,
+    given: Map<ElicitValue>,
+) -> ElicitResult {
+    let schema = &form.requested_schema;
+    person.show(&format!("{server} asks you to fill in a form:"));
+    show_text(person, &form.message);
+    person.show(HELP);
+    let interview = Interview {
+        schema,
+        filled: given,
+    };
+    interview
+        .run(person)
+        .await
+        .unwrap_or_else(|refusal| refusal)
+}
+
+/// A form that is being filled in.
+struct Interview<'a> {
+    schema: &'a FormSchema,
+    filled: Map<ElicitValue>,
+}
+
+impl Interview<'_> {
+    /// Both are answers: the error ends the interview early.
+    async fn run(mut self, person: &mut impl Person) -> Result<ElicitResult, ElicitResult> {
+        if let Some(name) = without_choice(self.schema, &self.filled) {
+            person.show(&format!(
+                "the form can't be filled in: {} is required and has nothing to choose from",
+                cut(name)
+            ));
+            return Err(ElicitResult::cancel());
+        }
+        let mut is_again = false;
+        loop {
+            for field in fields(self.schema) {
+                if is_again || self.filled.get(field.name).is_none() {
+                    self.ask(person, field).await?;
+                }
+            }
+            let filled = match self.schema.fill(self.filled.clone()) {
+                Ok(filled) => filled,
+                Err(error) => {
+                    // A field that is required and not in the form, for one.
+                    person.show(&format!("the form can't be filled in: {error}"));
+                    return Err(ElicitResult::cancel());
+                }
+            };
+            if review(person, self.schema, &filled).await? {
+                return Ok(ElicitResult::accept(filled));
+            }
+            is_again = true;
+        }
+    }
+
+    /// Asks for one field until it fits.
+    async fn ask(
+        &mut self,
+        person: &mut impl Person,
+        field: Field<'_>,
+    ) -> Result<(), ElicitResult> {
+        let before = self.filled.get(field.name).cloned();
+        let default = before.or_else(|| field.schema.default_value());
+        for line in field.lines(default.as_ref()) {
+            person.show(&line);
+        }
+        let name = cut(field.name);
+        loop {
+            let text = match said(person, &format!("{name}> ")).await? {
+                Some(text) => text,
+                None if default.is_none() && field.is_required => {
+                    person.show(&format!("{name} is required"));
+                    continue;
+                }
+                None => {
+                    if let Some(default) = default {
+                        self.filled.insert(field.name, default);
+                    }
+                    return Ok(());
+                }
+            };
+            match field.read(&text) {
+                Ok(value) => {
+                    self.filled.insert(field.name, value);
+                    return Ok(());
+                }
+                Err(reason) => person.show(&format!("{name} {reason}")),
+            }
+        }
+    }
+}
+
+/// A field that would be asked for without end: no text fits it, and it can't be left out.
+fn without_choice<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> Option<&'a str> {
+    let mut hopeless = fields(schema).filter(|field| {
+        let has_none = field.schema.choices().is_some_and(|it| it.is_empty());
+        let is_open = field.is_required && filled.get(field.name).is_none();
+        has_none && is_open && field.schema.default_value().is_none()
+    });
+    hopeless.next().map(|field| field.name)
+}
+
+/// Shows what will be sent. Whether it shall be; otherwise the fields are asked for again.
+async fn review(
+    person: &mut impl Person,
+    schema: &FormSchema,
+    filled: &Map<ElicitValue>,
+) -> Result<bool, ElicitResult> {
+    // Who has just typed the only field knows what is in it.
+    if schema.properties.len() == 1 {
+        return Ok(true);
+    }
+    for (name, value) in filled {
+        person.show(&format!("  {} = {}", cut(name), cut(&shown_value(value))));
+    }
+    loop {
+        let Some(text) = said(person, "send this? (y)es, (e)dit> ").await? else {
+            continue;
+        };
+        match text.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(true),
+            "e" | "edit" => return Ok(false),
+            _ => person.show("answer y or e, !decline or !cancel"),
+        }
+    }
+}
+
+/// A text, or nothing. Commands end the form.
+async fn said(person: &mut impl Person, prompt: &str) -> Result<Option<String>, ElicitResult> {
+    loop {
+        match Said::of(person.ask(prompt).await) {
+            Said::Text(text) => return Ok(Some(text)),
+            Said::Nothing => return Ok(None),
+            Said::Decline => return Err(ElicitResult::decline()),
+            Said::Cancel => return Err(ElicitResult::cancel()),
+            Said::Command(command) => person.show(&unknown_command(&command)),
+        }
+    }
+}
+
+/// The fields of a form, in their order.
+pub(super) fn fields(schema: &FormSchema) -> impl Iterator<Item = Field<'_>> {
+    let is_required = |name: &str| schema.required.iter().flatten().any(|it| it == name);
+    let properties = schema.properties.iter();
+    properties.map(move |(name, field)| Field {
+        name,
+        schema: field,
+        is_required: is_required(name),
+    })
+}
+
+const HELP: &str = "an empty line takes the default or leaves the field out; \
+    !decline says no, !cancel or Ctrl-D gives no answer";
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::elicitation::ElicitAction;
+    use bowline_types::{Revision, Wire};
+
+    use super::*;
+    use crate::asking::person::script::{Script, now};
+
+    const NAME: &str = r#"{"type":"object","required":["name"],
+        "properties":{"name":{"type":"string","maxLength":4}}}"#;
+    const TWO: &str = r#"{"type":"object","required":["age"],"properties":{
+        "age":{"type":"integer"},"sails":{"type":"boolean","default":true},
+        "why":{"type":"string"}}}"#;
+
+    /// What is sent, and what was to be seen.
+    fn filled(schema: &str, given: Map<ElicitValue>, lines: &[&str]) -> (String, String) {
+        let schema = FormSchema::from_json(schema).unwrap();
+        let form = ElicitFormParams::new("Who are you?\nReally?", schema);
+        let mut person = Script::of(lines);
+        let answer = now(fill(&mut person, "demo", &form, given));
+        assert_eq!(person.rest(), 0, "{}", person.seen);
+        let content = answer
+            .content
+            .map(|it| it.to_json(Revision::LATEST).unwrap().to_string());
+        let said = match answer.action {
+            ElicitAction::Accept => content.unwrap(),
+            other => {
+                assert_eq!(content, None);
+                other.as_str().to_owned()
+            }
+        };
+        (said, person.seen)
+    }
+
+    // proves: FT-8
+    #[test]
+    fn a_form_is_asked_field_by_field_and_checked_at_once() {
+        let (said, seen) = filled(NAME, Map::default(), &["", "Augusta", "!help", "Ada"]);
+        assert_eq!(said, r#"{"name":"Ada"}"#);
+        let expected = format!(
+            "demo asks you to fill in a form:\n  | Who are you?\n  | Really?\n{HELP}\n\
+             name (text, at most 4 characters, required)\n\
+             name> \nname is required\n\
+             name> Augusta\nname must have 4 characters at most\n\
+             name> !help\nthere is no !help; for a text that begins with ! write !!help\n\
+             name> Ada\n"
+        );
+        assert_eq!(seen, expected);
+    }
+
+    // proves: FT-8
+    #[test]
+    fn all_of_it_is_shown_before_it_is_sent_and_can_be_changed() {
+        let lines = [
+            "x", "36", "", "", "", "maybe", "e", "", "no", "because", "yes",
+        ];
+        let (said, seen) = filled(TWO, Map::default(), &lines);
+        assert_eq!(said, r#"{"age":36,"sails":false,"why":"because"}"#);
+        let review = "  age = 36\n  sails = yes\nsend this? (y)es, (e)dit> \n\
+             send this? (y)es, (e)dit> maybe\nanswer y or e, !decline or !cancel\n";
+        assert!(seen.contains(review), "{seen}");
+        // What was typed before is the default now.
+        assert!(seen.contains("age (integer, required)\n  default: 36\n"));
+    }
+
+    #[test]
+    fn who_says_no_or_nothing_ends_it_anywhere() {
+        for (lines, expected) in [
+            (&["!decline"][..], "decline"),
+            (&["36", "!cancel"], "cancel"),
+            (&["36", ""], "cancel"),
+            (&["36", "", "", "!decline"], "decline"),
+            (&[], "cancel"),
+        ] {
+            assert_eq!(filled(TWO, Map::default(), lines).0, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_given_is_not_asked_for() {
+        let given = Map::from([("age", 36)]);
+        let (said, seen) = filled(TWO, given, &["", "so", "y"]);
+        assert_eq!(said, r#"{"age":36,"sails":true,"why":"so"}"#);
+        assert!(!seen.contains("age>"), "{seen}");
+    }
+
+    #[test]
+    fn a_form_without_fields_is_a_question_and_one_that_has_no_answer_is_cancelled() {
+        let empty = r#"{"type":"object","properties":{}}"#;
+        assert_eq!(filled(empty, Map::default(), &["y"]).0, "{}");
+        assert_eq!(filled(empty, Map::default(), &["!decline"]).0, "decline");
+        let odd = r#"{"type":"object","properties":{},"required":["x"]}"#;
+        let (said, seen) = filled(odd, Map::default(), &[]);
+        assert_eq!(said, "cancel");
+        assert!(seen.contains("can't be filled in: the field `x` is missing"));
+    }
+
+    // proves: FT-8
+    #[test]
+    fn a_field_without_a_choice_is_not_asked_for_without_end() {
+        let form = |choices: &str, required: &str| {
+            format!(
+                r#"{{"type":"object","required":[{required}],"properties":{{
+                "why":{{"type":"string"}},"it":{{"type":"string",{choices}}}}}}}"#
+            )
+        };
+        for none in [r#""enum":[]"#, r#""oneOf":[]"#] {
+            let (said, seen) = filled(&form(none, "\"it\""), Map::default(), &[]);
+            assert_eq!(said, "cancel");
+            let warning = "can't be filled in: it is required and has nothing to choose from";
+            assert!(seen.contains(warning), "{seen}");
+            // What may be left out is.
+            let (said, _) = filled(&form(none, ""), Map::default(), &["so", "", "y"]);
+            assert_eq!(said, r#"{"why":"so"}"#);
+        }
+    }
+}

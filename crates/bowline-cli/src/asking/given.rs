@@ -1,0 +1,350 @@
+//! Answers that were given on the command line, and what they are worth for a question.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context as _, anyhow};
+use bowline_types::elicitation::{ElicitResult, ElicitValue, FormSchema};
+use bowline_types::{Map, Revision, Wire};
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::asking::args::AskingArgs;
+use crate::failure::{usage, words_of};
+
+/// What was given.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    answers: Vec<Word>,
+    accepts_defaults: bool,
+    pub(super) accepts_pages: bool,
+    pub(super) declines: bool,
+    samples: Vec<String>,
+    /// Requests for a model so far.
+    sampled: AtomicUsize,
+    /// Keys that a form had.
+    used: Mutex<BTreeSet<String>>,
+}
+
+/// `key=value`, and its key.
+#[derive(Debug)]
+struct Word {
+    key: String,
+    word: String,
+}
+
+/// What becomes of a form.
+#[derive(Debug, PartialEq)]
+pub(super) enum Fate {
+    /// It is answered.
+    Answered(ElicitResult),
+    /// It can't be, for a reason, with what was given for it.
+    Open {
+        given: Map<ElicitValue>,
+        reason: Reason,
+    },
+}
+
+/// Why a form is not answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Nothing was given for it, or not all.
+    Incomplete(Vec<String>),
+    /// Something else was wanted.
+    Unfit(String),
+}
+
+impl Given {
+    /// What `args` give.
+    ///
+    /// # Errors
+    ///
+    /// An answer makes no sense.
+    pub(super) fn read(args: &AskingArgs) -> anyhow::Result<Self> {
+        let answers = args.answer.iter().map(|word| Word::read(word));
+        Ok(Self {
+            answers: answers.collect::<anyhow::Result<_>>()?,
+            accepts_defaults: args.accept_defaults,
+            accepts_pages: args.accept_pages,
+            declines: args.decline,
+            samples: args.sample.clone(),
+            ..Self::default()
+        })
+    }
+
+    /// Whether forms are answered at all.
+    pub(super) fn has_forms(&self) -> bool {
+        self.declines || self.accepts_defaults || !self.answers.is_empty()
+    }
+
+    /// Whether pages are.
+    pub(super) fn has_pages(&self) -> bool {
+        self.declines || self.accepts_pages
+    }
+
+    /// Whether requests for a model are.
+    pub(super) fn has_samples(&self) -> bool {
+        self.declines || !self.samples.is_empty()
+    }
+
+    /// The text for the next request for a model.
+    pub(super) fn next_sample(&self) -> Option<&str> {
+        let last = self.samples.len().checked_sub(1)?;
+        let next = self.sampled.fetch_add(1, Ordering::Relaxed);
+        Some(&self.samples[next.min(last)])
+    }
+
+    /// What becomes of a form. `is_patient` when a person can add what is missing.
+    pub(super) fn fate(&self, form: &FormSchema, is_patient: bool) -> Fate {
+        if self.declines {
+            return Fate::Answered(ElicitResult::decline());
+        }
+        let given = match self.content(form) {
+            Ok(given) => given,
+            Err(error) => {
+                let reason = Reason::Unfit(words_of(&error));
+                let given = Map::default();
+                return Fate::Open { given, reason };
+            }
+        };
+        let is_given = |name: &str| given.get(name).is_some();
+        let fields = form.properties.iter().map(|(name, _)| name);
+        let missing: Vec<_> = fields.filter(|name| !is_given(name)).collect();
+        // A person is asked for what may be left out as well.
+        let is_enough =
+            self.accepts_defaults || missing.is_empty() || !is_patient && !given.is_empty();
+        match form.fill(given.clone()) {
+            Ok(filled) if is_enough => Fate::Answered(ElicitResult::accept(filled)),
+            Err(error) if is_given(error.field()) => Fate::Open {
+                given: Map::default(),
+                reason: Reason::Unfit(error.to_string()),
+            },
+            Ok(_) | Err(_) => {
+                let reason = Reason::Incomplete(self.wanted(form, &missing));
+                Fate::Open { given, reason }
+            }
+        }
+    }
+
+    /// What has to be given for a form: what it requires, or where it requires nothing, all.
+    fn wanted(&self, form: &FormSchema, missing: &[&str]) -> Vec<String> {
+        let required = form.required.iter().flatten();
+        let has_no_default = |name: &str| {
+            let field = form.properties.get(name);
+            field.is_none_or(|field| field.default_value().is_none())
+        };
+        let needed = required.filter(|it| missing.contains(&it.as_str()) && has_no_default(it));
+        let needed: Vec<String> = needed.take(MAX_NAMES).cloned().collect();
+        match needed.is_empty() {
+            false => needed,
+            true => missing
+                .iter()
+                .take(MAX_NAMES)
+                .map(|&it| it.into())
+                .collect(),
+        }
+    }
+
+    /// What was given for a form, by its schema.
+    fn content(&self, form: &FormSchema) -> anyhow::Result<Map<ElicitValue>> {
+        let mut words = Vec::new();
+        for Word { key, word } in &self.answers {
+            if form.properties.get(key).is_some() {
+                self.used().insert(key.clone());
+                words.push(word.clone());
+            }
+        }
+        if words.is_empty() {
+            return Ok(Map::default());
+        }
+        let schema = form.to_json(Revision::LATEST)?;
+        let mut schema: Value = serde_json::from_str(schema.as_str())?;
+        // Defaults count as given, which is for the form to know.
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("required");
+        }
+        let arguments = Arguments::read(&words, &schema, &mut io::empty())?;
+        let arguments = serde_json::to_string(&arguments)?;
+        Map::from_json(&arguments).context("the answers can't be sent")
+    }
+
+    /// Answers that no form has asked for.
+    pub(super) fn unused(&self) -> Vec<&str> {
+        let used = self.used();
+        let keys = self.answers.iter().map(|word| word.key.as_str());
+        keys.filter(|key| !used.contains(*key)).collect()
+    }
+
+    fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Word {
+    fn read(word: &str) -> anyhow::Result<Self> {
+        let hint = "write --answer key=value, or --answer key:=json";
+        let Some((key, value)) = word.split_once('=') else {
+            return Err(usage(anyhow!("the answer `{word}` has no ="), hint));
+        };
+        let key = key.strip_suffix(':').unwrap_or(key);
+        if key.is_empty() {
+            return Err(usage(anyhow!("the answer `{word}` has no key"), hint));
+        }
+        if value == "@-" {
+            // By then the server waits, and a person may sit at it.
+            let error = anyhow!("the answer `{word}` can't come from stdin");
+            return Err(usage(error, "name a file"));
+        }
+        Ok(Self {
+            key: key.to_owned(),
+            word: word.to_owned(),
+        })
+    }
+}
+
+/// Fields that are named in a warning.
+const MAX_NAMES: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::ExitStatus;
+    use crate::failure::Failure;
+
+    const FORM: &str = r#"{"type":"object","required":["name","age"],"properties":{
+        "name":{"type":"string"},"age":{"type":"integer","default":3,"maximum":150},
+        "tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}"#;
+
+    fn given(answers: &[&str]) -> Given {
+        let answer = answers.iter().map(|&it| it.to_owned()).collect();
+        let args = AskingArgs {
+            answer,
+            ..AskingArgs::default()
+        };
+        Given::read(&args).unwrap()
+    }
+
+    /// What becomes of a form, in words.
+    fn fate(given: &Given, is_patient: bool) -> String {
+        let form = FormSchema::from_json(FORM).unwrap();
+        let content = |it: &Map<ElicitValue>| it.to_json(Revision::LATEST).unwrap().to_string();
+        match given.fate(&form, is_patient) {
+            Fate::Answered(answer) => match &answer.content {
+                Some(filled) => content(filled),
+                None => answer.action.as_str().to_owned(),
+            },
+            Fate::Open { given, reason } => format!("{reason:?} {}", content(&given)),
+        }
+    }
+
+    // proves: FT-8
+    #[test]
+    fn answers_become_what_the_form_wants() {
+        let all = given(&["name=36", "age=36", "tags=a", "tags=b", "other=x"]);
+        for is_patient in [false, true] {
+            let expected = r#"{"name":"36","age":36,"tags":["a","b"]}"#;
+            assert_eq!(fate(&all, is_patient), expected);
+        }
+        assert_eq!(all.unused(), ["other"]);
+        // Without a person defaults are enough; a person is asked for the rest.
+        let some = given(&["name:=\"Ada\""]);
+        assert_eq!(fate(&some, false), r#"{"name":"Ada","age":3}"#);
+        let open = r#"Incomplete(["age", "tags"]) {"name":"Ada"}"#;
+        assert_eq!(fate(&some, true), open);
+        let defaults = Given {
+            accepts_defaults: true,
+            ..given(&["name=Ada"])
+        };
+        assert_eq!(fate(&defaults, true), r#"{"name":"Ada","age":3}"#);
+    }
+
+    // proves: FT-8
+    #[test]
+    fn yes_and_no_and_whole_numbers_are_understood() {
+        let form = r#"{"type":"object","properties":{
+            "sails":{"type":"boolean"},"age":{"type":"integer"}}}"#;
+        let form = FormSchema::from_json(form).unwrap();
+        for (sails, age, expected) in [
+            ("sails=Yes", "age=36.0", r#"{"sails":true,"age":36}"#),
+            ("sails=NO", "age=1e2", r#"{"sails":false,"age":100}"#),
+        ] {
+            let Fate::Answered(answer) = given(&[sails, age]).fate(&form, false) else {
+                panic!("{sails} {age}");
+            };
+            let content = answer.content.unwrap().to_json(Revision::LATEST);
+            assert_eq!(content.unwrap().as_str(), expected);
+        }
+    }
+
+    // proves: FT-8
+    #[test]
+    fn what_is_missing_or_does_not_fit_is_said() {
+        let missing = r#"Incomplete(["name"]) {"#;
+        assert_eq!(
+            fate(&given(&["age=4"]), false),
+            format!("{missing}\"age\":4}}")
+        );
+        assert_eq!(fate(&given(&["x=4"]), false), format!("{missing}}}"));
+        let defaults = Given {
+            accepts_defaults: true,
+            ..Given::default()
+        };
+        assert_eq!(fate(&defaults, false), format!("{missing}}}"));
+        for (answer, reason) in [
+            ("age=old", "age: expected an integer, found `old`"),
+            ("age=151", "the field `age` must be 150 at most"),
+            ("name:=7", "the field `name` must be a text"),
+            ("tags=c", "tags: expected an array, "),
+            ("name=@/no/such/file", "name: /no/such/file: "),
+        ] {
+            let found = fate(&given(&[answer]), false);
+            let expected = format!("Unfit(\"{reason}");
+            assert!(found.starts_with(&expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn who_declines_declines_all_of_it() {
+        let declines = Given {
+            declines: true,
+            ..Given::default()
+        };
+        assert_eq!(fate(&declines, true), "decline");
+        assert!(declines.has_forms() && declines.has_pages() && declines.has_samples());
+        let nothing = Given::default();
+        assert!(!nothing.has_forms() && !nothing.has_pages() && !nothing.has_samples());
+    }
+
+    // proves: FT-4
+    #[test]
+    fn the_last_text_for_a_model_is_used_from_then_on() {
+        let args = AskingArgs {
+            sample: vec!["a".into(), "b".into()],
+            ..AskingArgs::default()
+        };
+        let given = Given::read(&args).unwrap();
+        let texts: Vec<_> = (0..3).filter_map(|_| given.next_sample()).collect();
+        assert_eq!(texts, ["a", "b", "b"]);
+        assert_eq!(Given::default().next_sample(), None);
+    }
+
+    #[test]
+    fn an_answer_that_makes_no_sense_is_a_mistake() {
+        for (word, expected) in [
+            ("name", "the answer `name` has no ="),
+            ("=x", "the answer `=x` has no key"),
+            (":=x", "the answer `:=x` has no key"),
+            ("a=@-", "the answer `a=@-` can't come from stdin"),
+        ] {
+            let args = AskingArgs {
+                answer: vec![word.to_owned()],
+                ..AskingArgs::default()
+            };
+            let error = Given::read(&args).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
+        }
+    }
+}

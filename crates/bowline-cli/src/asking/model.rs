@@ -1,0 +1,258 @@
+//! A message that a server wants from a model: here a person answers in its place.
+
+use std::fmt::Write as _;
+
+use bowline_types::common::Role;
+use bowline_types::sampling::{
+    CreateMessageParams, CreateMessageResult, SamplingContent, ToolChoiceMode, ToolUseContent,
+};
+use bowline_types::{ErrorObject, JsonObject};
+
+use crate::asking::person::{Person, Said, cut, show_text, unknown_command};
+
+/// Shows the conversation, and asks for what the model would say.
+///
+/// # Errors
+///
+/// The person says no, for the server.
+pub(super) async fn answer(
+    person: &mut impl Person,
+    server: &str,
+    asked: &CreateMessageParams,
+) -> Result<CreateMessageResult, ErrorObject> {
+    show(person, server, asked);
+    let mut typed = String::new();
+    loop {
+        match Said::of(person.ask("model> ").await) {
+            Said::Text(text) => {
+                typed.extend([&*text, "\n"]);
+                continue;
+            }
+            Said::Decline => return Err(refusal()),
+            // A command is the whole answer.
+            Said::Command(command) if typed.is_empty() => match tool_use(&command, asked) {
+                Ok(content) => return Ok(said(content, "human", "toolUse")),
+                Err(reason) => person.show(&reason),
+            },
+            Said::Command(command) => person.show(&unknown_command(&command)),
+            Said::Cancel if typed.is_empty() => return Err(refusal()),
+            Said::Nothing if typed.is_empty() => {}
+            // Ctrl-D ends what was typed, as an empty line does.
+            Said::Nothing | Said::Cancel => match text(typed.trim_end(), "human", asked) {
+                Ok(answer) => return Ok(answer),
+                Err(reason) => {
+                    person.show(&reason);
+                    typed.clear();
+                }
+            },
+        }
+    }
+}
+
+/// A text as the answer of a model.
+///
+/// # Errors
+///
+/// The server wants a tool to be used.
+pub(super) fn text(
+    text: &str,
+    model: &str,
+    asked: &CreateMessageParams,
+) -> Result<CreateMessageResult, String> {
+    match mode(asked) {
+        ToolChoiceMode::Required => Err("the server wants a tool to be used".to_owned()),
+        _ => Ok(said(SamplingContent::text(text), model, "endTurn")),
+    }
+}
+
+/// What a server is told when nobody answers (client/sampling, error handling).
+pub(super) fn refusal() -> ErrorObject {
+    ErrorObject::new(-1, "the user rejected the sampling request")
+}
+
+fn said(content: SamplingContent, model: &str, reason: &str) -> CreateMessageResult {
+    CreateMessageResult::new(Role::Assistant, content, model).stop_reason(reason)
+}
+
+/// `tool NAME {…}`: a tool that the server shall run.
+fn tool_use(command: &str, asked: &CreateMessageParams) -> Result<SamplingContent, String> {
+    let Some(rest) = command.strip_prefix("tool ") else {
+        return Err(unknown_command(command));
+    };
+    let (name, input) = match rest.trim().split_once(char::is_whitespace) {
+        Some((name, input)) => (name, input.trim()),
+        None => (rest.trim(), "{}"),
+    };
+    let mut tools = asked.tools.iter().flatten();
+    if mode(asked) == ToolChoiceMode::None || !tools.any(|tool| tool.name == name) {
+        return Err(format!("there is no tool {name}"));
+    }
+    let input = JsonObject::parse(input);
+    let input = input.map_err(|error| format!("the input of {name} is no JSON object: {error}"))?;
+    // Unlike any before it in this conversation.
+    let content = asked.messages.iter().flat_map(|it| it.content.iter());
+    let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
+    let id = format!("call-{}", content.filter(is_use).count() + 1);
+    Ok(ToolUseContent::new(id, name, input).into())
+}
+
+fn mode(asked: &CreateMessageParams) -> ToolChoiceMode {
+    let mode = asked.tool_choice.as_ref().and_then(|it| it.mode.clone());
+    mode.unwrap_or(ToolChoiceMode::Auto)
+}
+
+/// Shows what the model would see.
+fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
+    let tokens = asked.max_tokens;
+    person.show(&format!(
+        "{server} asks for an answer of your model, of at most {tokens} tokens:"
+    ));
+    if let Some(prompt) = &asked.system_prompt {
+        person.show("system:");
+        show_text(person, prompt);
+    }
+    // The latest are what is asked.
+    let skipped = asked.messages.len().saturating_sub(MAX_MESSAGES);
+    if skipped > 0 {
+        person.show(&format!("… {skipped} messages before"));
+    }
+    for message in &asked.messages[skipped..] {
+        person.show(&format!("{}:", cut(message.role.as_str())));
+        for content in message.content.iter().take(MAX_MESSAGES) {
+            show_text(person, &shown(content));
+        }
+    }
+    let mut help = "type what it says; an empty line ends it, !decline says no".to_owned();
+    if let Some(tools) = asked.tools.as_deref().filter(|it| !it.is_empty()) {
+        let names: Vec<_> = tools.iter().take(MAX_TOOLS).map(|it| &*it.name).collect();
+        let word = match mode(asked) {
+            ToolChoiceMode::Required => "one must be used",
+            ToolChoiceMode::None => "none may be used",
+            _ => "one may be used",
+        };
+        person.show(&format!("tools: {}; {word}", cut(&names.join(", "))));
+        // Writing to a string can't fail.
+        let _ = write!(help, ", !tool NAME {{…}} uses a tool");
+    }
+    person.show(&help);
+}
+
+/// A piece of a message for a reader.
+fn shown(content: &SamplingContent) -> String {
+    match content {
+        SamplingContent::Text(text) => text.text.clone(),
+        SamplingContent::Image(image) => format!("[an image, {}]", image.mime_type),
+        SamplingContent::Audio(audio) => format!("[sound, {}]", audio.mime_type),
+        SamplingContent::ToolUse(used) => format!("[uses {} {}]", used.name, used.input),
+        SamplingContent::ToolResult(result) => {
+            let texts = result.content.iter().filter_map(|it| it.as_text());
+            let texts = texts.collect::<Vec<_>>().join("\n");
+            format!("[the result of {}]\n{texts}", result.tool_use_id)
+        }
+        _ => "[something else]".to_owned(),
+    }
+}
+
+/// Messages that are shown, and pieces of each.
+const MAX_MESSAGES: usize = 20;
+
+/// Tools whose names are shown.
+const MAX_TOOLS: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::Wire;
+
+    use super::*;
+    use crate::asking::person::script::{Script, now};
+
+    const PLAIN: &str = r#"{"maxTokens":9,"systemPrompt":"Be brief","messages":[
+        {"role":"user","content":{"type":"text","text":"Why?\u001b[2J\nSay!"}}]}"#;
+    const TOOLS: &str = r#"{"maxTokens":9,"tools":[{"name":"add","inputSchema":{"type":"object"}}],
+        "toolChoice":{"mode":"required"},"messages":[
+        {"role":"user","content":[{"type":"image","data":"","mimeType":"image/png"},
+            {"type":"audio","data":"","mimeType":"audio/wav"},{"type":"smell"}]},
+        {"role":"assistant","content":{"type":"tool_use","id":"x","name":"add","input":{"a":1}}},
+        {"role":"user","content":{"type":"tool_result","toolUseId":"x",
+            "content":[{"type":"text","text":"1"}]}}]}"#;
+
+    /// What the server gets, and what was to be seen.
+    fn answered(asked: &str, lines: &[&str]) -> (String, String) {
+        let asked = CreateMessageParams::from_json(asked).unwrap();
+        let mut person = Script::of(lines);
+        let said = match now(answer(&mut person, "demo", &asked)) {
+            Ok(result) => serde_json::to_string(&result).unwrap(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(person.rest(), 0, "{}", person.seen);
+        (said, person.seen)
+    }
+
+    // proves: FT-4, F-CL-01
+    #[test]
+    fn a_person_answers_in_the_place_of_the_model() {
+        let (said, seen) = answered(PLAIN, &["", "Because", "!x", "it holds", ""]);
+        let expected = r#"{"role":"assistant","content":{"type":"text","text":"Because\nit holds"},"model":"human","stopReason":"endTurn"}"#;
+        assert_eq!(said, expected);
+        let expected = "demo asks for an answer of your model, of at most 9 tokens:\n\
+             system:\n  | Be brief\nuser:\n  | Why?\\u{1b}[2J\n  | Say!\n\
+             type what it says; an empty line ends it, !decline says no\n\
+             model> \nmodel> Because\nmodel> !x\n\
+             there is no !x; for a text that begins with ! write !!x\n\
+             model> it holds\nmodel> \n";
+        assert_eq!(seen, expected);
+        // The end of the input ends the text, and nothing at all is no answer.
+        assert!(answered(PLAIN, &["Because"]).0.contains("\"Because\""));
+        let refused = refusal().to_string();
+        assert_eq!(answered(PLAIN, &[]).0, refused);
+        assert_eq!(answered(PLAIN, &["!decline"]).0, refused);
+        assert_eq!(answered(PLAIN, &["Because", "!decline"]).0, refused);
+        assert_eq!(answered(PLAIN, &["!cancel"]).0, refused);
+    }
+
+    // proves: FT-4
+    #[test]
+    fn a_tool_can_be_used_where_there_are_some() {
+        let lines = [
+            "a text",
+            "",
+            "!tool sub {}",
+            "!tool add 1",
+            r#"!tool add {"a":2}"#,
+        ];
+        let (said, seen) = answered(TOOLS, &lines);
+        let expected = r#"{"role":"assistant","content":{"type":"tool_use","id":"call-2","name":"add","input":{"a":2}},"model":"human","stopReason":"toolUse"}"#;
+        assert_eq!(said, expected);
+        for line in [
+            "  | [an image, image/png]\n  | [sound, audio/wav]\n  | [something else]\n",
+            "  | [uses add {\"a\":1}]\n",
+            "  | [the result of x]\n  | 1\n",
+            "tools: add; one must be used\n",
+            "\nthe server wants a tool to be used\n",
+            "\nthere is no tool sub\n",
+            "\nthe input of add is no JSON object: ",
+        ] {
+            assert!(seen.contains(line), "{line}: {seen}");
+        }
+        let forbidden = TOOLS.replace("required", "none");
+        let (_, seen) = answered(&forbidden, &["!tool add", "no", ""]);
+        assert!(seen.contains("none may be used\n") && seen.contains("there is no tool add\n"));
+        let (said, _) = answered(&TOOLS.replace("required", "auto"), &["!tool add"]);
+        assert!(said.contains(r#""input":{}"#), "{said}");
+        let (_, seen) = answered(PLAIN, &["!tool add", "!decline"]);
+        assert!(seen.contains("there is no tool add\n"), "{seen}");
+    }
+
+    #[test]
+    fn of_a_long_conversation_the_end_is_shown() {
+        let message = |it: usize| {
+            let content = serde_json::json!({"type": "text", "text": format!("m{it}")});
+            serde_json::json!({"role": "user", "content": content})
+        };
+        let messages: Vec<_> = (0..MAX_MESSAGES + 1).map(message).collect();
+        let asked = serde_json::json!({"maxTokens": 1, "messages": messages}).to_string();
+        let (_, seen) = answered(&asked, &["!decline"]);
+        assert!(seen.contains("… 1 messages before\nuser:\n  | m1\n"));
+        assert!(!seen.contains("m0") && seen.contains("m20"), "{seen}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Whoever is asked: lines that are shown, lines that are typed, and what those mean.
+
+use std::future::Future;
+
+use crate::escape;
+
+/// Somebody who reads lines and types some.
+pub(super) trait Person: Send {
+    /// Shows a line. What is harmful in it is escaped.
+    fn show(&mut self, line: &str);
+
+    /// Asks for a line. Nothing when no more will come.
+    fn ask(&mut self, prompt: &str) -> impl Future<Output = Option<String>> + Send;
+}
+
+/// What somebody typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// A text.
+    Text(String),
+    /// An empty line.
+    Nothing,
+    /// `!decline`: no.
+    Decline,
+    /// `!cancel`, or the end of the input: neither yes nor no.
+    Cancel,
+    /// `!` and something else.
+    Command(String),
+}
+
+impl Said {
+    /// What a line means.
+    pub(super) fn of(line: Option<String>) -> Self {
+        let Some(line) = line else {
+            return Self::Cancel;
+        };
+        let text = line.trim();
+        match text.strip_prefix('!') {
+            None if text.is_empty() => Self::Nothing,
+            None => Self::Text(text.to_owned()),
+            // A text that begins with a `!` begins with two.
+            Some(text) if text.starts_with('!') => Self::Text(text.to_owned()),
+            Some("decline") => Self::Decline,
+            Some("cancel") => Self::Cancel,
+            Some(other) => Self::Command(other.to_owned()),
+        }
+    }
+}
+
+/// Why a command is none.
+pub(super) fn unknown_command(command: &str) -> String {
+    format!("there is no !{command}; for a text that begins with ! write !!{command}")
+}
+
+/// Shows a text of the server below what was said, so that no line of it looks like ours.
+pub(super) fn show_text(person: &mut impl Person, text: &str) {
+    for line in lines_of(text) {
+        person.show(&format!("  | {line}"));
+    }
+}
+
+/// The lines of a text, as many of them and as much of each as can be read.
+fn lines_of(text: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let mut shown: Vec<_> = lines.by_ref().take(MAX_LINES).map(cut).collect();
+    let more = lines.count();
+    if more > 0 {
+        shown.push(format!("… and {more} lines more"));
+    }
+    shown
+}
+
+/// A text on one line, as much of it as can be read.
+pub(super) fn cut(text: &str) -> String {
+    let mut characters = text.chars();
+    let mut shown: String = characters.by_ref().take(MAX_CHARACTERS).collect();
+    let more = characters.count();
+    if more > 0 {
+        shown.push_str(&format!("… and {more} characters more"));
+    }
+    escape::for_terminal(&shown).into_owned()
+}
+
+/// Lines of a text that are shown.
+const MAX_LINES: usize = 100;
+
+/// Characters of a line that are shown.
+const MAX_CHARACTERS: usize = 2000;
+
+#[cfg(test)]
+pub(super) mod script {
+    use super::*;
+
+    /// Somebody who has made up their mind: what they type, and all that was to be seen.
+    #[derive(Default)]
+    pub(crate) struct Script {
+        typed: std::collections::VecDeque<String>,
+        pub(crate) seen: String,
+    }
+
+    impl Script {
+        pub(crate) fn of(lines: &[&str]) -> Self {
+            Self {
+                typed: lines.iter().map(|&line| line.to_owned()).collect(),
+                seen: String::new(),
+            }
+        }
+
+        /// Lines that nobody asked for.
+        pub(crate) fn rest(&self) -> usize {
+            self.typed.len()
+        }
+    }
+
+    impl Person for Script {
+        fn show(&mut self, line: &str) {
+            self.seen.extend([&*escape::for_terminal(line), "\n"]);
+        }
+
+        fn ask(&mut self, prompt: &str) -> impl Future<Output = Option<String>> + Send {
+            let line = self.typed.pop_front();
+            let shown = line.as_deref().unwrap_or("^D");
+            self.seen
+                .extend([&*escape::for_terminal(prompt), shown, "\n"]);
+            std::future::ready(line)
+        }
+    }
+
+    /// What comes of asking, which never waits for a script.
+    pub(crate) fn now<T>(asking: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(asking)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script::Script;
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_text_or_a_command() {
+        let text = |text: &str| Said::Text(text.to_owned());
+        for (line, said) in [
+            (Some("Ada\n"), text("Ada")),
+            (Some("  two words "), text("two words")),
+            (Some("!!decline"), text("!decline")),
+            (Some(""), Said::Nothing),
+            (Some(" \n"), Said::Nothing),
+            (Some("!decline\n"), Said::Decline),
+            (Some("!cancel"), Said::Cancel),
+            (Some("!help me"), Said::Command("help me".to_owned())),
+            (Some("!"), Said::Command(String::new())),
+            (None, Said::Cancel),
+        ] {
+            assert_eq!(Said::of(line.map(str::to_owned)), said, "{line:?}");
+        }
+    }
+
+    // proves: F-CL-01
+    #[test]
+    fn texts_of_servers_are_escaped_marked_and_cut() {
+        let mut person = Script::default();
+        show_text(&mut person, "\u{1b}[2Ja\r\nb> !forged");
+        assert_eq!(person.seen, "  | \\u{1b}[2Ja\n  | b> !forged\n");
+
+        let mut person = Script::default();
+        show_text(&mut person, &"x\n".repeat(MAX_LINES + 2));
+        assert_eq!(person.seen.lines().last(), Some("  | … and 2 lines more"));
+        assert_eq!(cut(&"x".repeat(MAX_CHARACTERS)).len(), MAX_CHARACTERS);
+        assert!(cut(&"x".repeat(MAX_CHARACTERS + 1)).ends_with("… and 1 characters more"));
+    }
+}

@@ -1,0 +1,128 @@
+//! `bowline demo`: starts the demo server as a process of its own, calls it, kills it in the
+//! middle of a call, and shows that the connection recovers.
+//!
+//! What happens is on the [`stage`]. Each part of it becomes a [`Step`], which is printed
+//! before the next part begins: nothing is told that has not happened.
+
+mod stage;
+mod step;
+mod text;
+
+use anyhow::{Context as _, ensure};
+use serde_json::json;
+use tokio::runtime::Builder;
+
+use crate::commands::demo::stage::Stage;
+use crate::commands::demo::step::{Outcome, Step};
+use crate::exit::ExitStatus;
+use crate::printer::{Printer, Tone};
+use crate::progress::Look;
+use crate::settings::{DemoSettings, Format};
+
+/// Shows it.
+///
+/// # Errors
+///
+/// The server can't be started, something did not work that should, or the output can't be
+/// written.
+pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start")?;
+    let mut show = Show {
+        settings,
+        printer,
+        is_begun: false,
+    };
+    let played = runtime.block_on(play(&mut show));
+    runtime.shutdown_background();
+    played.map(|()| ExitStatus::Done)
+}
+
+/// All of it, in its order.
+async fn play(show: &mut Show<'_>) -> anyhow::Result<()> {
+    show.heading("A server is started and agrees on a revision")?;
+    let look = show.look();
+    let (mut stage, connected) = Stage::open(show.settings.revision, look).await?;
+    show.step(&connected)?;
+
+    show.heading("Its tools are listed and called")?;
+    show.step(&stage.list_tools().await?)?;
+    let quick = [
+        ("add", json!({"a": 2, "b": 3})),
+        ("count_words", json!({"text": "it holds"})),
+        ("fail", json!({"message": "no luck today"})),
+    ];
+    for (tool, arguments) in quick {
+        show.step(&stage.call(tool, arguments).await?.into())?;
+    }
+
+    show.heading("A call that takes its time reports progress")?;
+    let countdown = json!({"from": 10, "pause_ms": 60});
+    show.step(
+        &stage
+            .call_with_progress("countdown", countdown)
+            .await?
+            .into(),
+    )?;
+
+    show.heading("A resource is read")?;
+    show.step(&stage.read("demo://books/ashley/knots").await?)?;
+
+    show.heading("The server is killed in the middle of a call")?;
+    let mut dying = stage.begin_to_count(json!({"from": 100, "pause_ms": 40}));
+    stage.watch(&mut dying, REPORTS_BEFORE_KILL).await?;
+    show.step(&stage.kill(&dying)?)?;
+    show.step(&stage.end_of(dying).await.into())?;
+
+    show.heading("The connection recovers, and the next call waits for it")?;
+    let next = stage.call("add", json!({"a": 20, "b": 22})).await?;
+    show.step(&stage.recovery())?;
+    let is_answered = matches!(next.outcome, Outcome::Answered { .. });
+    show.step(&next.into())?;
+    ensure!(is_answered, "the next call was not answered");
+
+    let timeline = stage.close().await;
+    show.heading("What happened when")?;
+    show.step(&timeline)
+}
+
+/// Who the steps are told to.
+struct Show<'a> {
+    settings: &'a DemoSettings,
+    printer: &'a mut Printer,
+    is_begun: bool,
+}
+
+impl Show<'_> {
+    /// What the next steps are about. Programs know.
+    fn heading(&mut self, heading: &str) -> anyhow::Result<()> {
+        if self.settings.format == Format::Text {
+            if self.is_begun {
+                self.printer.line(0, Tone::Plain, "")?;
+            }
+            self.printer.line(0, Tone::Heading, heading)?;
+            self.is_begun = true;
+        }
+        self.printer.flush()
+    }
+
+    /// Tells a step.
+    fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+        match self.settings.format {
+            Format::Text => text::print(step, self.settings.charset, self.printer)?,
+            Format::Json => self.printer.json(step)?,
+        }
+        self.printer.flush()
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            charset: self.settings.charset,
+            has_colour: self.printer.has_colour(),
+            is_hidden: self.settings.is_verbose,
+        }
+    }
+}
+
+/// How far a call shall be when its server is killed: far enough that it plainly runs.
+const REPORTS_BEFORE_KILL: u32 = 5;

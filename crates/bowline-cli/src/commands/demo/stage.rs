@@ -1,0 +1,313 @@
+//! The stage: a real server process, a client of it, and a note of everything that happens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use bowline::client::features::{ToolAnswer, ToolResult};
+use bowline::{Client, Error, State};
+use bowline_types::Revision;
+use bowline_types::progress::ProgressParams;
+use bowline_types::resources::ResourceContents;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::commands::demo::step::{Call, Change, Outcome, Server, Step};
+use crate::commands::demo::text::column;
+use crate::connect::{Wishes, call_failed, connect};
+use crate::progress::{Look, Progress};
+use crate::target;
+use crate::timeline::{self, Mark, Timeline};
+
+/// What the demo works with.
+pub(super) struct Stage {
+    client: Client,
+    /// When the client was started, which is where its own times begin.
+    begun: Instant,
+    /// The process id of the server that was started last.
+    process: Arc<AtomicU32>,
+    look: Look,
+    calls: Vec<timeline::Call>,
+    kills: Vec<Mark>,
+}
+
+impl Stage {
+    /// Starts the server and connects to it.
+    pub(super) async fn open(
+        revision: Option<Revision>,
+        look: Look,
+    ) -> anyhow::Result<(Self, Step)> {
+        let process = Arc::new(AtomicU32::new(0));
+        let latest = Arc::clone(&process);
+        let server = target::demo()?
+            .child()
+            .on_start(move |id| latest.store(id, Ordering::Relaxed));
+        let wishes = Wishes {
+            revision,
+            connect_timeout: Duration::from_secs(10),
+            call_timeout: Some(Duration::from_secs(10)),
+            max_time: None,
+        };
+        let begun = Instant::now();
+        let client = connect(server, wishes.config(), revision).await?;
+        let stage = Self {
+            client,
+            begun,
+            process,
+            look,
+            calls: Vec::new(),
+            kills: Vec::new(),
+        };
+        let connected = stage.connected()?;
+        Ok((stage, connected))
+    }
+
+    /// What was agreed with the server.
+    fn connected(&self) -> anyhow::Result<Step> {
+        let agreement = self.client.agreement().context("nothing was agreed")?;
+        let info = agreement.server_info.as_ref();
+        let info = info.context("the server did not introduce itself")?;
+        let capabilities = serde_json::to_value(&agreement.capabilities);
+        Ok(Step::Connect {
+            process: self.process.load(Ordering::Relaxed),
+            server: Server {
+                name: info.name.clone(),
+                version: info.version.clone(),
+                title: info.title.clone(),
+            },
+            revision: agreement.revision,
+            capabilities: capabilities.context("the capabilities can't be shown")?,
+            took: self.now(),
+        })
+    }
+
+    /// Lists all tools.
+    pub(super) async fn list_tools(&mut self) -> anyhow::Result<Step> {
+        let from = self.now();
+        let tools = self.client.tools().list_all().await.map_err(call_failed)?;
+        let took = self.note("tools/list", from, "answered", true);
+        let names = tools.into_iter().map(|tool| tool.name).collect();
+        Ok(Step::Tools { names, took })
+    }
+
+    /// Reads a resource.
+    pub(super) async fn read(&mut self, uri: &str) -> anyhow::Result<Step> {
+        let from = self.now();
+        let read = self.client.resources().read(uri).await;
+        let read = read.map_err(call_failed)?;
+        let took = self.note("resources/read", from, "answered", true);
+        let text = read.contents.into_iter().find_map(|part| match part {
+            ResourceContents::Text(text) => Some(text.text),
+            _ => None,
+        });
+        Ok(Step::Read {
+            uri: uri.to_owned(),
+            text: text.context("the resource has no text")?,
+            took,
+        })
+    }
+
+    /// Calls a tool, as soon as there is a connection. That the tool fails is an answer.
+    pub(super) async fn call(
+        &mut self,
+        tool: &'static str,
+        arguments: Value,
+    ) -> anyhow::Result<Call> {
+        let from = self.now();
+        let call = self.client.tools().call(tool, &arguments);
+        let ended = call.wait_for_ready().await.map_err(call_failed)?;
+        Ok(self.ended(tool, arguments, from, None, Ok(ended)))
+    }
+
+    /// Calls a tool, and shows how far it is.
+    pub(super) async fn call_with_progress(
+        &mut self,
+        tool: &'static str,
+        arguments: Value,
+    ) -> anyhow::Result<Call> {
+        let mut running = self.begin(tool, arguments);
+        while running.next_report().await.is_some() {}
+        let call = self.end_of(running).await;
+        match &call.outcome {
+            Outcome::Answered { .. } | Outcome::ToolError { .. } => Ok(call),
+            Outcome::Lost(trouble) | Outcome::Failed(trouble) => bail!("{}", trouble.error),
+        }
+    }
+
+    /// Calls a tool, and doesn't wait for it.
+    fn begin(&self, tool: &'static str, arguments: Value) -> Running {
+        let progress = Progress::begin(&column(tool), self.look);
+        let from = self.now();
+        let call = self.client.tools().call(tool, &arguments);
+        Running {
+            tool,
+            from,
+            answer: call.with_progress().send(),
+            arguments,
+            progress,
+            reports: 0,
+            last: None,
+        }
+    }
+
+    /// Begins a call that is not meant to end well.
+    pub(super) fn begin_to_count(&self, arguments: Value) -> Running {
+        self.begin("countdown", arguments)
+    }
+
+    /// Waits until a call has reported progress so many times.
+    pub(super) async fn watch(&self, running: &mut Running, reports: u32) -> anyhow::Result<()> {
+        while running.reports < reports {
+            let report = running.next_report().await;
+            ensure!(
+                report.is_some(),
+                "the call ended before it could be disturbed"
+            );
+        }
+        Ok(())
+    }
+
+    /// Kills the server's process.
+    pub(super) fn kill(&mut self, during: &Running) -> anyhow::Result<Step> {
+        during.progress.end();
+        let process = self.process.load(Ordering::Relaxed);
+        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let pid = pid.context("the server's process is not known")?;
+        let at = self.now();
+        kill_process(pid, Signal::KILL)
+            .with_context(|| format!("process {process} can't be killed"))?;
+        self.kills.push(Mark {
+            at,
+            label: "SIGKILL".to_owned(),
+        });
+        Ok(Step::Kill {
+            process,
+            signal: "SIGKILL",
+            tool: during.tool,
+            progress: during.last.clone().unwrap_or_default(),
+            at,
+        })
+    }
+
+    /// How a call ended.
+    pub(super) async fn end_of(&mut self, running: Running) -> Call {
+        let Running {
+            tool,
+            arguments,
+            from,
+            answer,
+            progress,
+            reports,
+            ..
+        } = running;
+        let ended = answer.await;
+        progress.end();
+        self.ended(tool, arguments, from, Some(reports), ended)
+    }
+
+    /// What the connection went through since the server was killed.
+    pub(super) fn recovery(&self) -> Step {
+        let history = self.client.history();
+        // Not by the time of the kill: the client's own clock was started a moment after ours.
+        let lost = history.iter().rposition(|it| it.from == State::Ready);
+        let changes = history.iter().skip(lost.unwrap_or(0)).map(|it| Change {
+            at: Duration::from_nanos(it.at.as_nanos()),
+            from: it.from.as_str(),
+            to: it.to.as_str(),
+            cause: it.cause.to_string(),
+        });
+        Step::Recover {
+            process: self.process.load(Ordering::Relaxed),
+            changes: changes.collect(),
+        }
+    }
+
+    /// Stops the client, and with it the server.
+    pub(super) async fn close(self) -> Step {
+        self.client.stop().await;
+        let history = self.client.history();
+        let changes = history
+            .iter()
+            .map(|it| (Duration::from_nanos(it.at.as_nanos()), it.to));
+        Step::Timeline(Timeline {
+            states: Timeline::stretches(changes, self.begun.elapsed()),
+            calls: self.calls,
+            marks: self.kills,
+        })
+    }
+
+    /// Notes that a call of a tool has ended.
+    fn ended(
+        &mut self,
+        tool: &'static str,
+        arguments: Value,
+        from: Duration,
+        reports: Option<u32>,
+        ended: Result<ToolResult, Error>,
+    ) -> Call {
+        let outcome = match ended {
+            Ok(result) if result.is_failure() => Outcome::ToolError {
+                text: result.text(),
+            },
+            Ok(result) => Outcome::Answered {
+                text: result.text(),
+            },
+            Err(error) => Outcome::without_answer(&error),
+        };
+        let took = self.note(tool, from, outcome.word(), outcome.is_answered());
+        Call {
+            tool,
+            arguments,
+            from,
+            to: from + took,
+            reports,
+            outcome,
+        }
+    }
+
+    /// Notes that a call has ended, and tells how long it took.
+    fn note(&mut self, name: &str, from: Duration, outcome: &str, is_answered: bool) -> Duration {
+        let to = self.now();
+        self.calls.push(timeline::Call {
+            name: name.to_owned(),
+            from,
+            to,
+            outcome: outcome.to_owned(),
+            is_answered,
+        });
+        to - from
+    }
+
+    /// Now, as the client counts.
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+}
+
+/// A call that has not ended.
+pub(super) struct Running {
+    tool: &'static str,
+    arguments: Value,
+    from: Duration,
+    answer: ToolAnswer,
+    progress: Progress,
+    reports: u32,
+    /// What was reported last.
+    last: Option<String>,
+}
+
+impl Running {
+    /// Waits for the next report, and shows it.
+    async fn next_report(&mut self) -> Option<ProgressParams> {
+        let report = self.answer.progress().await?;
+        self.reports += 1;
+        self.progress.report(&report);
+        let done = report.progress.as_f64();
+        self.last = Some(match report.total {
+            Some(total) => format!("{done} of {}", total.as_f64()),
+            None => done.to_string(),
+        });
+        Some(report)
+    }
+}

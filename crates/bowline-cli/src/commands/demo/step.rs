@@ -1,0 +1,215 @@
+//! Steps: what there is to say of each part of the demo. Serialized they are the output of
+//! `--json`, which `bowline demo --help` documents; [`text`](super::text) words the same for
+//! a reader.
+
+use std::time::Duration;
+
+use bowline::{Error, ErrorKind};
+use bowline_types::Revision;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::connect::was_executed;
+use crate::timeline::{self, Timeline};
+use crate::times;
+
+/// A part of the demo that has happened.
+#[derive(Debug, Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub(super) enum Step {
+    /// The server was started, and a revision agreed.
+    Connect {
+        process: u32,
+        server: Server,
+        #[serde(serialize_with = "name")]
+        revision: Revision,
+        capabilities: Value,
+        #[serde(rename = "took_ms", serialize_with = "millis")]
+        took: Duration,
+    },
+    /// Its tools.
+    Tools {
+        names: Vec<String>,
+        #[serde(rename = "took_ms", serialize_with = "millis")]
+        took: Duration,
+    },
+    /// A tool was called.
+    Call(Call),
+    /// A resource was read.
+    Read {
+        uri: String,
+        text: String,
+        #[serde(rename = "took_ms", serialize_with = "millis")]
+        took: Duration,
+    },
+    /// The server was killed.
+    Kill {
+        process: u32,
+        signal: &'static str,
+        tool: &'static str,
+        /// What the call had reported last.
+        progress: String,
+        #[serde(rename = "at_ms", serialize_with = "millis")]
+        at: Duration,
+    },
+    /// The connection is there again.
+    Recover { process: u32, changes: Vec<Change> },
+    /// All of it.
+    #[serde(serialize_with = "chart")]
+    Timeline(Timeline),
+}
+
+/// Who the server says it is.
+#[derive(Debug, Serialize)]
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) title: Option<String>,
+}
+
+/// A call that has ended.
+#[derive(Debug, Serialize)]
+pub(super) struct Call {
+    pub(super) tool: &'static str,
+    pub(super) arguments: Value,
+    #[serde(rename = "from_ms", serialize_with = "millis")]
+    pub(super) from: Duration,
+    #[serde(rename = "to_ms", serialize_with = "millis")]
+    pub(super) to: Duration,
+    /// How often it reported progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reports: Option<u32>,
+    #[serde(flatten)]
+    pub(super) outcome: Outcome,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub(super) enum Outcome {
+    /// The tool answered.
+    Answered { text: String },
+    /// The tool answered, with an error.
+    ToolError { text: String },
+    /// The connection was lost before there was an answer.
+    Lost(Trouble),
+    /// There was no answer for another reason.
+    Failed(Trouble),
+}
+
+/// Why there was no answer.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Trouble {
+    pub(super) error: String,
+    pub(super) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) may_have_run: Option<bool>,
+    /// The same in words.
+    #[serde(skip)]
+    pub(super) executed: Option<&'static str>,
+}
+
+/// A change of the connection's state.
+#[derive(Debug, Serialize)]
+pub(super) struct Change {
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub(super) at: Duration,
+    pub(super) from: &'static str,
+    pub(super) to: &'static str,
+    pub(super) cause: String,
+}
+
+impl From<Call> for Step {
+    fn from(call: Call) -> Self {
+        Self::Call(call)
+    }
+}
+
+impl Outcome {
+    /// There was no answer, because of this.
+    pub(super) fn without_answer(error: &Error) -> Self {
+        let trouble = Trouble {
+            error: error.to_string(),
+            kind: format!("{:?}", error.kind()),
+            may_have_run: error.may_have_run(),
+            executed: was_executed(error),
+        };
+        match error.kind() {
+            ErrorKind::TransportDown => Self::Lost(trouble),
+            _ => Self::Failed(trouble),
+        }
+    }
+
+    /// The outcome in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Answered { .. } => "answered",
+            Self::ToolError { .. } => "tool error",
+            Self::Lost(_) => "lost",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Whether the call was answered, in whatever way.
+    pub(super) fn is_answered(&self) -> bool {
+        match self {
+            Self::Answered { .. } | Self::ToolError { .. } => true,
+            Self::Lost(_) | Self::Failed(_) => false,
+        }
+    }
+}
+
+fn name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(revision.as_str())
+}
+
+fn millis<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(times::millis(*time))
+}
+
+fn chart<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
+    Chart::from(timeline).serialize(serializer)
+}
+
+/// A timeline for programs.
+#[derive(Serialize)]
+struct Chart<'a> {
+    states: Vec<Stretch>,
+    calls: Vec<Called<'a>>,
+}
+
+#[derive(Serialize)]
+struct Stretch {
+    state: &'static str,
+    from_ms: f64,
+    to_ms: f64,
+}
+
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    from_ms: f64,
+    to_ms: f64,
+    outcome: String,
+}
+
+impl<'a> From<&'a Timeline> for Chart<'a> {
+    fn from(timeline: &'a Timeline) -> Self {
+        let stretch = |it: &timeline::Stretch| Stretch {
+            state: it.state.as_str(),
+            from_ms: times::millis(it.from),
+            to_ms: times::millis(it.to),
+        };
+        let called = |it: &'a timeline::Call| Called {
+            name: &it.name,
+            from_ms: times::millis(it.from),
+            to_ms: times::millis(it.to),
+            outcome: it.outcome.replace(' ', "_"),
+        };
+        Self {
+            states: timeline.states.iter().map(stretch).collect(),
+            calls: timeline.calls.iter().map(called).collect(),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The words of `bowline demo`: steps for a reader.
+
+use bowline_types::Era;
+use serde_json::Value;
+
+use super::step::{Call, Change, Outcome, Step};
+use crate::charset::Charset;
+use crate::paragraph::wrapped;
+use crate::printer::{self, Piece, Printer, Tone};
+use crate::times;
+
+/// Prints a step.
+pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> anyhow::Result<()> {
+    let mut page = Page { charset, printer };
+    match step {
+        Step::Connect {
+            process,
+            server,
+            revision,
+            capabilities,
+            took,
+        } => {
+            let (name, version) = (&server.name, &server.version);
+            page.row("server", &format!("{name} {version}, process {process}"))?;
+            let era = match revision.era() {
+                Era::Stateless => "stateless",
+                Era::Handshake => "with a handshake",
+            };
+            let took = times::shown(*took);
+            page.row("revision", &format!("{revision} ({era}) after {took}"))?;
+            page.row("offers", &offered(capabilities))
+        }
+        Step::Tools { names, .. } => page.row(&format!("{} tools", names.len()), &names.join(", ")),
+        Step::Call(call) => page.call(call),
+        Step::Read { uri, text, took } => {
+            let answer = Piece::new(Tone::Good, text);
+            page.answer(uri, "", answer, times::shown(*took))
+        }
+        Step::Kill {
+            process,
+            signal,
+            tool,
+            progress,
+            at,
+        } => {
+            page.row(tool, &format!("is at {progress}"))?;
+            let at = times::shown(*at);
+            page.row(signal, &format!("to process {process} after {at}"))
+        }
+        Step::Recover { process, changes } => {
+            for change in changes {
+                page.change(change)?;
+            }
+            page.row("server", &format!("process {process}"))
+        }
+        Step::Timeline(timeline) => {
+            for line in timeline.draw(printer::width() - INDENT, charset) {
+                page.printer.pieces(1, &line)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Where the rows go.
+struct Page<'a> {
+    charset: Charset,
+    printer: &'a mut Printer,
+}
+
+impl Page<'_> {
+    /// A label and a text, which goes on below itself when it is long.
+    fn row(&mut self, label: &str, text: &str) -> anyhow::Result<()> {
+        self.toned_row(label, Tone::Plain, text)
+    }
+
+    fn toned_row(&mut self, label: &str, tone: Tone, text: &str) -> anyhow::Result<()> {
+        let mut label = label;
+        for line in wrapped(text, printer::width() - INDENT - LABEL) {
+            let pieces = [Piece::plain(column(label)), Piece::new(tone, line)];
+            self.printer.pieces(1, &pieces)?;
+            label = "";
+        }
+        Ok(())
+    }
+
+    /// What was asked for, what came of it, and how long it took.
+    fn answer(
+        &mut self,
+        label: &str,
+        asked: &str,
+        answer: Piece,
+        took: String,
+    ) -> anyhow::Result<()> {
+        let arrow = self.charset.pick("→", "->");
+        let asked = match asked {
+            "" => String::new(),
+            asked => format!("{asked} "),
+        };
+        let pieces = [
+            Piece::plain(column(label)),
+            Piece::plain(asked),
+            Piece::new(Tone::Aside, format!("{arrow} ")),
+            answer,
+            Piece::new(Tone::Aside, format!(" ({took})")),
+        ];
+        self.printer.pieces(1, &pieces)
+    }
+
+    fn call(&mut self, call: &Call) -> anyhow::Result<()> {
+        let asked = asked(&call.arguments);
+        let mut took = times::shown(call.to.saturating_sub(call.from));
+        if let Some(reports) = call.reports {
+            took = format!("{reports} reports in {took}");
+        }
+        match &call.outcome {
+            Outcome::Answered { text } => {
+                self.answer(call.tool, &asked, Piece::new(Tone::Good, text), took)
+            }
+            Outcome::ToolError { text } => {
+                let answer = Piece::new(Tone::Bad, format!("tool error: {text}"));
+                self.answer(call.tool, &asked, answer, took)
+            }
+            Outcome::Lost(trouble) | Outcome::Failed(trouble) => {
+                self.toned_row(call.tool, Tone::Bad, &trouble.error)?;
+                match trouble.executed {
+                    Some(executed) => self.row("executed?", executed),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn change(&mut self, change: &Change) -> anyhow::Result<()> {
+        let arrow = self.charset.pick("→", "->");
+        let Change {
+            at,
+            from,
+            to,
+            cause,
+        } = change;
+        let text = format!("{from} {arrow} {to}: {cause}");
+        self.row(&times::shown(*at), &text)
+    }
+}
+
+/// A label, as wide as all of them.
+pub(super) fn column(label: &str) -> String {
+    format!("{label:<width$} ", width = LABEL - 1)
+}
+
+/// Arguments as somebody would type them.
+fn asked(arguments: &Value) -> String {
+    let members = arguments.as_object().into_iter().flatten();
+    let members = members.map(|(name, value)| format!("{name}={value}"));
+    members.collect::<Vec<_>>().join(" ")
+}
+
+/// What a server can do, with what it does beyond.
+fn offered(capabilities: &Value) -> String {
+    let members = capabilities.as_object().into_iter().flatten();
+    let offers = members.map(|(name, details)| {
+        let details = details.as_object().into_iter().flatten();
+        let more = details.filter(|(_, value)| value.as_bool() == Some(true));
+        let more: Vec<_> = more.map(|(name, _)| name.as_str()).collect();
+        match more.as_slice() {
+            [] => name.clone(),
+            more => format!("{name} ({})", more.join(", ")),
+        }
+    });
+    offers.collect::<Vec<_>>().join(", ")
+}
+
+/// Columns of labels.
+const LABEL: usize = 13;
+
+/// Columns before them.
+const INDENT: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn capabilities_are_named_with_what_they_have() {
+        let capabilities = json!({
+            "logging": {},
+            "resources": {"listChanged": true, "subscribe": false},
+            "tools": {"listChanged": true},
+        });
+        let words = "logging, resources (listChanged), tools (listChanged)";
+        assert_eq!(offered(&capabilities), words);
+    }
+}

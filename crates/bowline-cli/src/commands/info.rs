@@ -1,0 +1,157 @@
+//! `bowline info`: who a server is, and what it has.
+
+mod text;
+
+use anyhow::Context as _;
+use bowline_types::Era;
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::common::Implementation;
+use serde::Serialize;
+
+use crate::commands::{prompts, resources, tools};
+use crate::connect::is_unknown_method;
+use crate::conversation::{self, Conversation};
+use crate::exit::ExitStatus;
+use crate::failure::{Failure, words_of};
+use crate::printer::Printer;
+use crate::settings::{Format, ServerSettings};
+use crate::surroundings::Surroundings;
+
+/// Tells of a server.
+///
+/// # Errors
+///
+/// The server can't be reached, or is lost in between. A list that can't be had otherwise is a
+/// warning.
+pub(crate) fn info(
+    settings: &ServerSettings,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    conversation::hold(settings, surroundings, printer, async |conversation| {
+        let (account, lost) = Account::of(conversation).await?;
+        match conversation.format {
+            Format::Text => text::print(&account, conversation.printer)?,
+            Format::Json => conversation.printer.json(&account)?,
+        }
+        lost.map_or(Ok(()), Err)
+    })?;
+    Ok(ExitStatus::Done)
+}
+
+/// What is told of a server. The JSON of `bowline info` is this.
+#[derive(Debug, Serialize)]
+struct Account {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<Implementation>,
+    revision: &'static str,
+    era: &'static str,
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    counts: Counts,
+}
+
+/// How much a server lists.
+#[derive(Debug, Default, Serialize)]
+struct Counts {
+    #[serde(skip_serializing_if = "Count::is_unknown")]
+    tools: Count,
+    #[serde(skip_serializing_if = "Count::is_unknown")]
+    resources: Count,
+    #[serde(skip_serializing_if = "Count::is_unknown")]
+    resource_templates: Count,
+    #[serde(skip_serializing_if = "Count::is_unknown")]
+    prompts: Count,
+}
+
+/// How long a list is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+enum Count {
+    /// Nobody asked: it is not declared, or the server was lost before.
+    #[default]
+    Unasked,
+    /// So many items.
+    Of(usize),
+    /// It is declared, and the server doesn't know of it.
+    Missing,
+    /// It can't be had, of which there was a warning.
+    Unlisted,
+}
+
+impl Account {
+    /// All that is known, and why it is not more if the server was lost.
+    async fn of(conversation: &Conversation<'_>) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
+        let agreement = conversation.client.agreement();
+        let agreement = agreement.context("nothing was agreed")?;
+        let mut counts = Counts::default();
+        let counted = counts.count(conversation, &agreement.capabilities).await;
+        let account = Self {
+            server: agreement.server_info.clone(),
+            revision: agreement.revision.as_str(),
+            era: match agreement.revision.era() {
+                Era::Handshake => "handshake",
+                Era::Stateless => "stateless",
+            },
+            capabilities: agreement.capabilities.clone(),
+            instructions: agreement.instructions.clone(),
+            counts,
+        };
+        Ok((account, counted.err()))
+    }
+}
+
+impl Counts {
+    /// Counts what is declared.
+    ///
+    /// # Errors
+    ///
+    /// The server was lost.
+    async fn count(
+        &mut self,
+        conversation: &Conversation<'_>,
+        capabilities: &ServerCapabilities,
+    ) -> anyhow::Result<()> {
+        let of = |listed, what| Count::of(listed, what, conversation);
+        if capabilities.tools.is_some() {
+            let tools = tools::list(conversation).await;
+            self.tools = of(tools.map(|it| it.len()), "tools")?;
+        }
+        if capabilities.resources.is_some() {
+            let resources = resources::list(conversation).await;
+            self.resources = of(resources.map(|it| it.len()), "resources")?;
+            let templates = resources::templates(conversation).await;
+            self.resource_templates = of(templates.map(|it| it.len()), "templates")?;
+        }
+        if capabilities.prompts.is_some() {
+            let prompts = prompts::list(conversation).await;
+            self.prompts = of(prompts.map(|it| it.len()), "prompts")?;
+        }
+        Ok(())
+    }
+}
+
+impl Count {
+    fn of(
+        listed: anyhow::Result<usize>,
+        what: &str,
+        conversation: &Conversation<'_>,
+    ) -> anyhow::Result<Self> {
+        match listed {
+            Ok(count) => Ok(Self::Of(count)),
+            Err(error) if is_unknown_method(&error) => Ok(Self::Missing),
+            // The next list can't be had either.
+            Err(error) if Failure::status_of(&error) != ExitStatus::Failed => Err(error),
+            Err(error) => {
+                let words = format!("its {what} can't be listed: {}", words_of(&error));
+                conversation.warn(&words, Failure::hint_of(&error));
+                Ok(Self::Unlisted)
+            }
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        !matches!(self, Self::Of(_))
+    }
+}

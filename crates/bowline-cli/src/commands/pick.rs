@@ -1,0 +1,63 @@
+//! The one of many that was named: a tool, a prompt.
+
+use anyhow::anyhow;
+
+use crate::failure::usage;
+use crate::nearest::did_you_mean;
+
+/// The item of a name. `kind` is what items are called.
+///
+/// # Errors
+///
+/// There is none of that name, which is the user's error; the hint is the nearest one.
+pub(super) fn pick<T>(
+    kind: &str,
+    wanted: &str,
+    items: Vec<T>,
+    name: impl Fn(&T) -> &str,
+) -> anyhow::Result<T> {
+    if let Some(at) = items.iter().position(|item| name(item) == wanted) {
+        let mut items = items;
+        return Ok(items.swap_remove(at));
+    }
+    let names = items.iter().map(&name);
+    let hint = match did_you_mean(wanted, names.clone()) {
+        Some(question) => question,
+        None if items.is_empty() => format!("the server lists no {kind}"),
+        None => {
+            let some: Vec<_> = names.take(MAX_NAMES).collect();
+            let more = if items.len() > MAX_NAMES { ", …" } else { "" };
+            format!("it has {}{more}", some.join(", "))
+        }
+    };
+    Err(usage(anyhow!("there is no {kind} `{wanted}`"), hint))
+}
+
+/// Names that an error lists.
+const MAX_NAMES: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Failure;
+
+    #[test]
+    fn a_wrong_name_is_answered_with_right_ones() {
+        let pick =
+            |wanted: &str, names: &[String]| pick("tool", wanted, names.to_vec(), String::as_str);
+        let names: Vec<String> = (0..13).map(|number| format!("tool-{number}")).collect();
+        assert_eq!(pick("tool-7", &names).unwrap(), "tool-7");
+        for (wanted, names, hint) in [
+            ("tool_1x", &names[..], "did you mean `tool-1`?"),
+            ("zzzzzzzz", &names[..2], "it has tool-0, tool-1"),
+            ("x", &[], "the server lists no tool"),
+        ] {
+            let error = pick(wanted, names).unwrap_err();
+            assert_eq!(error.to_string(), format!("there is no tool `{wanted}`"));
+            assert_eq!(Failure::hint_of(&error), Some(hint));
+        }
+        let error = pick("zzzzzzzz", &names).unwrap_err();
+        let hint = Failure::hint_of(&error).unwrap();
+        assert!(hint.ends_with("tool-11, …"), "{hint}");
+    }
+}

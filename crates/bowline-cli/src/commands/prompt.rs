@@ -1,0 +1,148 @@
+//! `bowline prompt`: a prompt with its arguments filled in.
+
+use anyhow::{Context as _, anyhow};
+use bowline_types::prompts::{GetPromptResult, Prompt};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::commands::call::typed_input;
+use crate::commands::prompts;
+use crate::content::{Part, Telling};
+use crate::conversation::{self, Conversation};
+use crate::exit::ExitStatus;
+use crate::failure::usage;
+use crate::output::Output;
+use crate::printer::{Printer, Tone};
+use crate::settings::{AskSettings, Format};
+use crate::surroundings::Surroundings;
+
+/// Gets a prompt.
+///
+/// # Errors
+///
+/// The server can't be reached, has no such prompt, or the arguments are not what it wants.
+pub(crate) fn prompt(
+    settings: &AskSettings,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    settings.output.check()?;
+    let input = typed_input(&settings.words)?;
+    conversation::hold(
+        &settings.server,
+        surroundings,
+        printer,
+        async |conversation| {
+            let all = prompts::list(conversation).await?;
+            let prompt = prompts::named(&settings.name, all)?;
+            let arguments = arguments(&prompt, &settings.words, &input)?;
+            let filled = ask(&prompt, arguments, conversation).await?;
+            tell(&filled, &settings.output, conversation)
+        },
+    )?;
+    Ok(ExitStatus::Done)
+}
+
+/// The arguments that were typed, which are texts.
+pub(super) fn arguments(
+    prompt: &Prompt,
+    words: &[String],
+    mut input: &[u8],
+) -> anyhow::Result<Vec<(String, String)>> {
+    let arguments = Arguments::read(words, &schema(prompt), &mut input)?;
+    let arguments = serde_json::to_value(&arguments).context("the arguments can't be sent")?;
+    let Value::Object(members) = arguments else {
+        return Ok(Vec::new());
+    };
+    let texts = members.into_iter().map(|(name, value)| match value {
+        Value::String(text) => Ok((name, text)),
+        other => {
+            let error = anyhow!("{name}: arguments of a prompt are texts, and {other} is none");
+            Err(usage(error, format!("write {name}=…")))
+        }
+    });
+    texts.collect()
+}
+
+/// What a prompt takes, as a tool would say it.
+fn schema(prompt: &Prompt) -> Value {
+    let arguments = prompt.arguments.as_deref().unwrap_or_default();
+    let properties: serde_json::Map<_, _> = arguments
+        .iter()
+        .map(|argument| (argument.name.clone(), json!({"type": "string"})))
+        .collect();
+    let required = arguments.iter().filter(|it| it.required == Some(true));
+    let required: Vec<_> = required.map(|argument| &*argument.name).collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+async fn ask(
+    prompt: &Prompt,
+    arguments: Vec<(String, String)>,
+    conversation: &Conversation<'_>,
+) -> anyhow::Result<GetPromptResult> {
+    let shown = conversation.progress(&prompt.name);
+    let bar = shown.bar();
+    let call = conversation.client.prompts().get(&*prompt.name, arguments);
+    let call = call.on_progress(move |report| bar.report(&report));
+    conversation.answer(call).await
+}
+
+/// Tells the messages, each below who says it.
+fn tell(
+    filled: &GetPromptResult,
+    output: &Output,
+    conversation: &mut Conversation<'_>,
+) -> anyhow::Result<()> {
+    let parts = filled.messages.iter().map(|it| Part::from(&it.content));
+    let parts: Vec<Part<'_>> = parts.collect();
+    let format = conversation.format;
+    let mut telling = Telling::new(output, conversation.printer);
+    if format == Format::Json {
+        telling.printer().json(filled)?;
+        telling.save_beside(&parts)?;
+    } else if matches!(output, Output::File(_) | Output::Stdout) {
+        telling.print(&parts)?;
+    } else {
+        let mut is_first = true;
+        for (message, part) in filled.messages.iter().zip(parts) {
+            if !is_first {
+                telling.printer().line(0, Tone::Plain, "")?;
+            }
+            is_first = false;
+            let role = format!("[{}]", message.role.as_str());
+            telling.printer().line(0, Tone::Heading, &role)?;
+            telling.print(&[part])?;
+        }
+    }
+    telling.end(format, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::prompts::PromptArgument;
+
+    use super::*;
+    use crate::failure::Failure;
+
+    fn read(words: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
+        let greet = Prompt::new("greet").arguments([
+            PromptArgument::new("name").required(true),
+            PromptArgument::new("style"),
+        ]);
+        let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
+        arguments(&greet, &words, b"")
+    }
+
+    #[test]
+    fn arguments_are_texts() {
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let two = read(&["name=3", "style:=\"true\""]).unwrap();
+        assert_eq!(two, [pair("name", "3"), pair("style", "true")]);
+        let error = read(&["name:=3"]).unwrap_err();
+        assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
+        assert_eq!(Failure::hint_of(&error), Some("write name=…"));
+        assert!(read(&["style=x"]).is_err());
+        assert!(read(&["name=x", "other=y"]).is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! `bowline read`: what a resource contains.
+
+use bowline_types::resources::ReadResourceResult;
+
+use crate::commands::resources;
+use crate::connect::server_error_of;
+use crate::content::{Part, Telling};
+use crate::conversation::{self, Conversation};
+use crate::exit::ExitStatus;
+use crate::failure::hinted;
+use crate::nearest::did_you_mean;
+use crate::printer::Printer;
+use crate::settings::{AskSettings, Format};
+use crate::surroundings::Surroundings;
+
+/// Reads a resource.
+///
+/// # Errors
+///
+/// The server can't be reached, or the resource not be read.
+pub(crate) fn read(
+    settings: &AskSettings,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    settings.output.check()?;
+    conversation::hold(
+        &settings.server,
+        surroundings,
+        printer,
+        async |conversation| {
+            let read = ask(&settings.name, conversation).await?;
+            let parts: Vec<Part<'_>> = read.contents.iter().map(Part::from).collect();
+            let mut telling = Telling::new(&settings.output, conversation.printer);
+            match conversation.format {
+                Format::Text => telling.print(&parts)?,
+                Format::Json => {
+                    telling.printer().json(&read)?;
+                    telling.save_beside(&parts)?;
+                }
+            }
+            telling.end(conversation.format, None)
+        },
+    )?;
+    Ok(ExitStatus::Done)
+}
+
+/// Reads a resource, and asks what was meant when the server says no.
+async fn ask(uri: &str, conversation: &Conversation<'_>) -> anyhow::Result<ReadResourceResult> {
+    let read = {
+        let shown = conversation.progress(uri);
+        let bar = shown.bar();
+        let read = conversation.client.resources().read(uri);
+        let read = read.on_progress(move |report| bar.report(&report));
+        conversation.answer(read).await
+    };
+    let error = match read {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    if server_error_of(&error).is_none() {
+        return Err(error);
+    }
+    // That the list can't be had is not what went wrong.
+    let known = resources::list(conversation).await.unwrap_or_default();
+    let mut known = known.iter().map(|resource| resource.uri.as_str());
+    if known.clone().any(|known| known == uri) {
+        return Err(error);
+    }
+    let listed = "`bowline resources` lists what can be read";
+    let hint = did_you_mean(uri, &mut known).unwrap_or_else(|| listed.to_owned());
+    Err(hinted(error, hint))
+}

@@ -1,0 +1,94 @@
+//! `bowline servers`: which servers there are, and which file has them.
+
+mod account;
+mod text;
+
+use crate::commands::servers::account::Account;
+use crate::config::problem::Problem;
+use crate::config::{Catalogue, Found};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::settings::{Format, ServersSettings};
+use crate::surroundings::Surroundings;
+use crate::target::{DEMO, unknown, warn_of_broken};
+
+/// Lists all servers, or shows one.
+///
+/// # Errors
+///
+/// A file that was named can't be used, or there is no server of the name.
+pub(crate) fn servers(
+    settings: &ServersSettings,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let catalogue = Catalogue::load(&settings.config, surroundings)?;
+    match &settings.name {
+        Some(name) => show(name, &catalogue, settings.format, surroundings, printer),
+        None => list(&catalogue, settings.format, surroundings, printer),
+    }
+}
+
+fn list(
+    catalogue: &Catalogue,
+    format: Format,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let servers = catalogue.servers();
+    let accounts = servers
+        .iter()
+        .map(|found| Account::of_found(found, surroundings).0);
+    let accounts: Vec<_> = accounts.chain([Account::of_demo()]).collect();
+    match format {
+        Format::Json => printer.json(&account::List::new(&accounts, catalogue))?,
+        Format::Text => text::list(&accounts, printer)?,
+    }
+    printer.flush()?;
+    warn_of_broken(catalogue, printer);
+    if format == Format::Text {
+        printer.talk(&text::tally(servers.len(), catalogue.files.len()));
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Shows one server. What is wrong with it is told after that, as an error.
+fn show(
+    name: &str,
+    catalogue: &Catalogue,
+    format: Format,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let (account, problem) = account(name, catalogue, surroundings, printer)?;
+    match format {
+        Format::Json => printer.json(&account)?,
+        Format::Text => text::one(&account, printer)?,
+    }
+    printer.flush()?;
+    warn_of_broken(catalogue, printer);
+    match problem {
+        Some(problem) => Err(problem.into_error()),
+        None => Ok(ExitStatus::Done),
+    }
+}
+
+fn account<'a>(
+    name: &str,
+    catalogue: &'a Catalogue,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<(Account<'a>, Option<Problem>)> {
+    let same_name = |found: &Found<'_>| found.entry.name == name;
+    let others = catalogue.servers().into_iter().filter(same_name);
+    let others: Vec<_> = others.filter(|found| found.shadowed_by.is_some()).collect();
+    let (account, problem) = if name == DEMO {
+        (Account::of_demo(), None)
+    } else {
+        match catalogue.find(name) {
+            Some(found) => Account::of_found(&found, surroundings),
+            None => return Err(unknown(name, catalogue, printer)),
+        }
+    };
+    Ok((account.shadowing(&others), problem))
+}

@@ -1,0 +1,217 @@
+//! What is told of a server, without its secrets. The JSON of `bowline servers` is this.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::config::entry::{Entry, Reach, Text, UrlKind};
+use crate::config::places::Origin;
+use crate::config::problem::{Position, Problem};
+use crate::config::{Catalogue, Found, Winner};
+use crate::redact;
+use crate::surroundings::Surroundings;
+use crate::target::DEMO;
+
+/// A server.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Account<'a> {
+    pub(super) name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) transport: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) command: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) env: BTreeMap<&'a str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) env_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) headers: BTreeMap<&'a str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cwd: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) origin: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<&'a Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
+    pub(super) disabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shadowed_by: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) shadows: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<Trouble>,
+    /// The file for a reader.
+    #[serde(skip)]
+    pub(super) shown_file: &'a str,
+    /// The files that it shadows, for a reader.
+    #[serde(skip)]
+    pub(super) shown_shadows: Vec<&'a str>,
+    /// Who shadows it, for a reader.
+    #[serde(skip)]
+    pub(super) shown_winner: Option<&'a str>,
+}
+
+/// All servers and the files that were read.
+#[derive(Debug, Serialize)]
+pub(super) struct List<'a> {
+    servers: &'a [Account<'a>],
+    files: Vec<FileAccount<'a>>,
+}
+
+/// A file.
+#[derive(Debug, Serialize)]
+struct FileAccount<'a> {
+    path: &'a Path,
+    origin: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Trouble>,
+}
+
+/// What is wrong.
+#[derive(Debug, Serialize)]
+pub(super) struct Trouble {
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    hint: String,
+    /// All of it in one line.
+    #[serde(skip)]
+    pub(super) line_of_text: String,
+}
+
+impl<'a> Account<'a> {
+    /// A server from a file, and what is wrong with it.
+    pub(super) fn of_found(
+        found: &Found<'a>,
+        surroundings: &Surroundings,
+    ) -> (Self, Option<Problem>) {
+        let entry = found.entry;
+        let problem = entry.complete(found.place, surroundings).err();
+        let mut account = Self {
+            name: &entry.name,
+            origin: origin(found.place.origin),
+            file: Some(&entry.source.path),
+            line: Some(entry.source.position(entry.at).line),
+            disabled: entry.is_disabled(),
+            shown_file: &entry.source.shown,
+            problem: problem.as_ref().map(Trouble::of),
+            ..Self::default()
+        };
+        match found.shadowed_by {
+            None => {}
+            Some(Winner::Demo) => {
+                account.shadowed_by = Some(BUILT_IN.to_owned());
+                account.shown_winner = Some("the demo");
+            }
+            Some(Winner::Entry(winner)) => {
+                account.shadowed_by = Some(winner.source.path.display().to_string());
+                account.shown_winner = Some(&winner.source.shown);
+            }
+        }
+        account.describe(entry);
+        (account, problem)
+    }
+
+    /// The demo, which no file has.
+    pub(super) fn of_demo() -> Self {
+        Self {
+            name: DEMO,
+            transport: Some("stdio"),
+            command: ["bowline", "serve", DEMO].map(str::to_owned).to_vec(),
+            origin: BUILT_IN,
+            shown_file: "(built in)",
+            ..Self::default()
+        }
+    }
+
+    /// The same, with the files in which others have its name.
+    pub(super) fn shadowing(mut self, others: &[Found<'a>]) -> Self {
+        let paths = others.iter().map(|found| &found.entry.source.path);
+        self.shadows = paths.map(|path| path.display().to_string()).collect();
+        let shown = others.iter().map(|found| found.entry.source.shown.as_str());
+        self.shown_shadows = shown.collect();
+        self
+    }
+
+    fn describe(&mut self, entry: &'a Entry) {
+        let Ok(server) = &entry.server else {
+            return;
+        };
+        let dialect = entry.dialect();
+        let hide =
+            |(name, text): &'a (String, Text)| (name.as_str(), redact::value(&text.raw, dialect));
+        self.timeout_ms = server
+            .timeout
+            .and_then(|timeout| timeout.as_millis().try_into().ok());
+        match &server.reach {
+            Reach::Command(fields) => {
+                self.transport = Some("stdio");
+                let args = fields.args.iter().map(|arg| arg.raw.as_str());
+                let words = [fields.program.raw.as_str()].into_iter().chain(args);
+                self.command = redact::arguments(words, dialect);
+                self.env = fields.env.iter().map(hide).collect();
+                self.env_file = fields.env_file.as_ref().map(|text| text.raw.as_str());
+                self.cwd = fields.folder.as_ref().map(|text| text.raw.as_str());
+            }
+            Reach::Url(fields) => {
+                self.transport = Some(match fields.kind {
+                    UrlKind::Http => "http",
+                    UrlKind::Sse => "sse",
+                });
+                self.url = Some(redact::url(&fields.url.raw, dialect));
+                self.headers = fields.headers.iter().map(hide).collect();
+            }
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    /// The servers, and the files of the catalogue.
+    pub(super) fn new(servers: &'a [Account<'a>], catalogue: &'a Catalogue) -> Self {
+        let files = catalogue.files.iter().map(|file| FileAccount {
+            path: &file.place.path,
+            origin: origin(file.place.origin),
+            problem: file.entries.as_ref().err().map(Trouble::of),
+        });
+        Self {
+            servers,
+            files: files.collect(),
+        }
+    }
+}
+
+impl Trouble {
+    fn of(problem: &Problem) -> Self {
+        let (line, column) = match problem.position {
+            Some(Position { line, column }) => (Some(line), Some(column)),
+            None => (None, None),
+        };
+        Self {
+            message: problem.message.to_string(),
+            line,
+            column,
+            field: problem.field.as_deref().map(str::to_owned),
+            hint: problem.hint.to_string(),
+            line_of_text: problem.to_string(),
+        }
+    }
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Named => "named",
+        Origin::Project => "project",
+        Origin::User => "user",
+    }
+}
+
+const BUILT_IN: &str = "built-in";

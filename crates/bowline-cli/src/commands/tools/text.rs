@@ -1,0 +1,112 @@
+//! Tools for a reader.
+
+use bowline_types::tools::{TaskSupport, Tool, ToolAnnotations};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::paragraph::{self, row};
+use crate::printer::{Printer, Tone};
+use crate::signature::signature;
+
+/// A tool in a few lines.
+pub(super) fn brief(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.line(0, Tone::Heading, &signature_of(tool))?;
+    let about = tool.description.as_ref().or(tool.title.as_ref());
+    match about {
+        Some(about) => paragraph::opening(printer, 2, about),
+        None => Ok(()),
+    }
+}
+
+/// All that is known of a tool.
+pub(super) fn full(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.line(0, Tone::Heading, &signature_of(tool))?;
+    if let Some(description) = &tool.description {
+        paragraph::indented(printer, 2, description)?;
+    }
+    printer.line(0, Tone::Plain, "")?;
+    let annotated = tool.annotations.as_ref();
+    let title = tool.title.as_ref();
+    let title = title.or_else(|| annotated.and_then(|it| it.title.as_ref()));
+    if let Some(title) = title {
+        row(printer, "title", title)?;
+    }
+    let claims = annotated.map_or_else(String::new, claims);
+    if !claims.is_empty() {
+        row(printer, "claims", &claims)?;
+    }
+    let execution = tool.execution.as_ref();
+    match execution.and_then(|execution| execution.task_support.as_ref()) {
+        Some(TaskSupport::Optional) => row(printer, "task", "if it is asked to")?,
+        Some(TaskSupport::Required) => row(printer, "task", "always")?,
+        _ => {}
+    }
+    schema("input schema", &tool.input_schema, printer)?;
+    match &tool.output_schema {
+        Some(output) => schema("output schema", output, printer),
+        None => Ok(()),
+    }
+}
+
+fn signature_of(tool: &Tool) -> String {
+    let input = value(&tool.input_schema);
+    let output = tool.output_schema.as_ref().map(value);
+    signature(&tool.name, &input, output.as_ref())
+}
+
+/// What a server says that its tool does. Only what it says itself: the rest is the
+/// specification's.
+fn claims(annotations: &ToolAnnotations) -> String {
+    let mut claims = Vec::new();
+    match (annotations.read_only_hint, annotations.destructive_hint) {
+        (Some(true), _) => claims.push("changes nothing"),
+        (_, Some(true)) => claims.push("may destroy something"),
+        (_, Some(false)) => claims.push("destroys nothing"),
+        (Some(false), None) => claims.push("changes something"),
+        (None, None) => {}
+    }
+    match annotations.idempotent_hint {
+        Some(true) => claims.push("can be repeated"),
+        Some(false) => claims.push("does more each time"),
+        None => {}
+    }
+    match annotations.open_world_hint {
+        Some(true) => claims.push("reaches outside"),
+        Some(false) => claims.push("stays inside"),
+        None => {}
+    }
+    claims.join(", ")
+}
+
+fn schema(label: &str, schema: &impl Serialize, printer: &mut Printer) -> anyhow::Result<()> {
+    row(printer, label, "")?;
+    let pretty = serde_json::to_string_pretty(schema)?;
+    for line in pretty.lines() {
+        printer.line(1, Tone::Plain, line)?;
+    }
+    Ok(())
+}
+
+/// A schema as a value. A server's is always one.
+fn value(schema: &impl Serialize) -> Value {
+    serde_json::to_value(schema).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_server_claims_is_told() {
+        let none = ToolAnnotations::new();
+        assert_eq!(claims(&none), "");
+        let reader = none.clone().read_only_hint(true).destructive_hint(true);
+        assert_eq!(claims(&reader), "changes nothing");
+        let writer = none.clone().read_only_hint(false).idempotent_hint(false);
+        assert_eq!(claims(&writer), "changes something, does more each time");
+        let killer = none.clone().destructive_hint(true).open_world_hint(true);
+        assert_eq!(claims(&killer), "may destroy something, reaches outside");
+        let adder = none.destructive_hint(false).idempotent_hint(true);
+        assert_eq!(claims(&adder), "destroys nothing, can be repeated");
+    }
+}

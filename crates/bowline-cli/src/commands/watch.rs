@@ -1,0 +1,262 @@
+//! `bowline watch`: follows what changes at a server, across its restarts.
+//!
+//! Three sources feed one bounded channel: the states of the connection, a subscription to what
+//! changes, and the log. Each has its own bound in the library, which tells what was left out
+//! when whoever reads the output is slower than the server.
+
+mod event;
+mod reader;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bowline::Client;
+use bowline::client::{ServerNotification, StateChanges, Subscription};
+use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
+use bowline_types::subscriptions::SubscriptionFilter;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::time::timeout_at;
+
+use crate::commands::watch::event::{Event, What};
+use crate::connect::call_failed;
+use crate::conversation::{self, Conversation};
+use crate::exit::ExitStatus;
+use crate::interrupt;
+use crate::printer::{OutputClosed, Printer};
+use crate::settings::{Format, WatchSettings};
+use crate::surroundings::Surroundings;
+
+/// Watches a server until somebody has enough of it.
+///
+/// # Errors
+///
+/// The server can't be reached, can't tell of what is wanted, or is lost for good.
+pub(crate) fn watch(
+    settings: &WatchSettings,
+    surroundings: &Surroundings,
+    printer: &mut Printer,
+) -> anyhow::Result<ExitStatus> {
+    let watched = conversation::hold(
+        &settings.server,
+        surroundings,
+        printer,
+        async |conversation| follow(settings, conversation).await,
+    );
+    match watched {
+        // That is how it ends.
+        Err(error) if interrupt::is_interrupt(&error) => Ok(ExitStatus::Done),
+        other => other.map(|()| ExitStatus::Done),
+    }
+}
+
+async fn follow(
+    settings: &WatchSettings,
+    conversation: &mut Conversation<'_>,
+) -> anyhow::Result<()> {
+    let client = conversation.client.clone();
+    let (sender, mut events) = mpsc::channel(WAITING);
+    // Nothing happens in between, since nothing is waited for.
+    let (changes, history) = (client.state_changes(), client.history());
+    let until = settings.time.map(|time| tokio::time::Instant::now() + time);
+    let subscribing = subscribe(&client, &settings.resources);
+    let subscribed = match until {
+        Some(until) => timeout_at(until, subscribing).await,
+        None => Ok(subscribing.await),
+    };
+    // A server that has not confirmed it in that time is not waited for.
+    let subscription = subscribed.ok().transpose()?;
+    if let Some(subscription) = &subscription {
+        introduce(conversation, subscription.is_some());
+    }
+    let mut teller = Teller {
+        begun: conversation.begun,
+        left: settings.count,
+    };
+    for transition in &history {
+        teller.tell(What::state(transition), conversation)?;
+    }
+    let Some(subscription) = subscription else {
+        return Ok(());
+    };
+    if let Some(log) = conversation.log.take() {
+        let level = settings.server.log.clone();
+        tokio::spawn(forward_log(log, level, sender.clone()));
+    }
+    let unread = sender.downgrade();
+    reader::when_gone(move || {
+        if let Some(sender) = unread.upgrade() {
+            let _ = sender.blocking_send(Message::Unread);
+        }
+    })?;
+    tokio::spawn(forward_states(changes, sender.clone()));
+    if let Some(subscription) = subscription {
+        tokio::spawn(forward_changes(subscription, sender));
+    }
+    while teller.left != Some(0) {
+        let next = match until {
+            Some(until) => timeout_at(until, events.recv()).await,
+            None => Ok(events.recv().await),
+        };
+        match next {
+            Err(_) | Ok(None) => break,
+            Ok(Some(Message::What(what))) => teller.tell(what, conversation)?,
+            Ok(Some(Message::Unread)) => return Err(OutputClosed.into()),
+            Ok(Some(Message::Closed)) => {
+                // It says why.
+                return client.ready().await.map_err(call_failed);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the sources say.
+enum Message {
+    What(What),
+    /// The client has given up for good.
+    Closed,
+    /// Nobody reads the output any more.
+    Unread,
+}
+
+/// Tells what happens, as long as it is wanted.
+struct Teller {
+    begun: Instant,
+    /// Events that are still wanted, if there is an end to it.
+    left: Option<u64>,
+}
+
+impl Teller {
+    fn tell(&mut self, what: What, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
+        if self.left == Some(0) {
+            return Ok(());
+        }
+        self.left = self.left.map(|left| left - 1);
+        let event = Event::now(self.begun.elapsed(), what);
+        match conversation.format {
+            Format::Text => conversation.printer.pieces(0, &event.pieces())?,
+            Format::Json => conversation.printer.json(&event)?,
+        }
+        // Whoever watches wants to know now.
+        conversation.printer.flush()
+    }
+}
+
+fn introduce(conversation: &mut Conversation<'_>, tells_changes: bool) {
+    if conversation.format == Format::Text {
+        let name = &conversation.name;
+        let talk = match tells_changes {
+            true => format!("watching {name}; Ctrl-C ends it"),
+            false => format!("watching {name}, which doesn't tell what changes; Ctrl-C ends it"),
+        };
+        conversation.printer.talk(&talk);
+    }
+}
+
+/// Subscribes to the lists that the server tells of, and to `resources`, which it must.
+async fn subscribe(client: &Client, resources: &[String]) -> anyhow::Result<Option<Subscription>> {
+    let has = client.capabilities().unwrap_or_default();
+    let tools = has.tools.and_then(|it| it.list_changed);
+    let prompts = has.prompts.and_then(|it| it.list_changed);
+    let listed = has.resources.and_then(|it| it.list_changed);
+    let mut filter = SubscriptionFilter::new();
+    filter.tools_list_changed = tools.filter(|it| *it);
+    filter.prompts_list_changed = prompts.filter(|it| *it);
+    filter.resources_list_changed = listed.filter(|it| *it);
+    if !resources.is_empty() {
+        filter = filter.resource_subscriptions(resources);
+    }
+    if filter == SubscriptionFilter::new() {
+        return Ok(None);
+    }
+    let subscribed = client.subscribe(filter).wait_for_ready().await;
+    subscribed.map(Some).map_err(call_failed)
+}
+
+/// Forwards what the server logs from a level on, or all of it.
+async fn forward_log(
+    mut log: Receiver<Arc<ServerNotification>>,
+    wished: Option<LoggingLevel>,
+    sender: Sender<Message>,
+) {
+    while let Some(note) = log.recv().await {
+        let message = note.decode::<LoggingMessageParams>().ok();
+        let is_wanted = |it: &LoggingMessageParams| {
+            let wished = wished.as_ref();
+            wished.is_none_or(|level| it.level.is_at_least(level))
+        };
+        let missed = Some(note.missed()).filter(|count| *count > 0);
+        let missed = missed.map(|count| What::Missed { count });
+        let message = message.filter(is_wanted).map(What::log);
+        for what in missed.into_iter().chain(message) {
+            if sender.send(Message::What(what)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn forward_states(mut changes: StateChanges, sender: Sender<Message>) {
+    let mut missed = 0;
+    while let Some(transition) = changes.next().await {
+        let count = changes.missed() - missed;
+        missed = changes.missed();
+        let gap = (count > 0).then_some(What::Missed { count });
+        for what in gap.into_iter().chain([What::state(&transition)]) {
+            if sender.send(Message::What(what)).await.is_err() {
+                return;
+            }
+        }
+    }
+    let _ = sender.send(Message::Closed).await;
+}
+
+async fn forward_changes(mut subscription: Subscription, sender: Sender<Message>) {
+    while let Some(change) = subscription.next().await {
+        let Some(what) = What::change(change) else {
+            continue;
+        };
+        if sender.send(Message::What(what)).await.is_err() {
+            return;
+        }
+    }
+    let reason = match subscription.end() {
+        Some(Err(error)) => error.to_string(),
+        Some(Ok(())) | None => "the server has ended it".to_owned(),
+    };
+    let _ = sender
+        .send(Message::What(What::Unsubscribed { reason }))
+        .await;
+}
+
+/// Events that wait for whoever reads the output.
+const WAITING: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use bowline::ClientConfig;
+    use bowline_types::common::Implementation;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_has_given_up_is_told_after_its_last_state() {
+        let (transport, _peer) = bowline::testing::peer();
+        let config = ClientConfig::new(Implementation::new("test", "1"));
+        let client = Client::start(transport, config);
+        let (sender, mut events) = mpsc::channel(WAITING);
+        let forwarding = tokio::spawn(forward_states(client.state_changes(), sender));
+        client.stop().await;
+        forwarding.await.unwrap();
+        let mut told = Vec::new();
+        while let Some(message) = events.recv().await {
+            told.push(match message {
+                Message::What(What::State { to, .. }) => to,
+                Message::What(_) => "something else",
+                Message::Closed => "the end",
+                Message::Unread => "unread",
+            });
+        }
+        assert_eq!(told[told.len() - 2..], ["closed", "the end"], "{told:?}");
+    }
+}

@@ -1,0 +1,261 @@
+//! What happens at a server, for programs and in words.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bowline::Transition;
+use bowline::client::Change;
+use bowline_types::Json;
+use bowline_types::logging::LoggingMessageParams;
+use serde::Serialize;
+
+use crate::printer::{Piece, Tone};
+use crate::times;
+
+/// Something that happened.
+#[derive(Debug, Serialize)]
+pub(super) struct Event {
+    /// When, in UTC (RFC 3339).
+    time: String,
+    /// Milliseconds since the command was started.
+    at_ms: f64,
+    #[serde(flatten)]
+    what: What,
+}
+
+/// What happened.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum What {
+    /// The state of the connection.
+    State {
+        /// When, since the client was started.
+        #[serde(skip)]
+        at: Duration,
+        from: &'static str,
+        to: &'static str,
+        cause: String,
+        session: u64,
+    },
+    /// A list has changed.
+    Changed { list: &'static str },
+    /// A resource has changed.
+    Updated { uri: String },
+    /// Anything may have changed.
+    Unknown,
+    /// The server logs something.
+    Log {
+        level: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        logger: Option<String>,
+        data: Json,
+    },
+    /// So much happened that this was left out.
+    Missed { count: u64 },
+    /// Changes are no longer told.
+    Unsubscribed { reason: String },
+}
+
+impl Event {
+    /// What has just happened, so long after the beginning. Changes of state know it better.
+    pub(super) fn now(now: Duration, what: What) -> Self {
+        let at = match &what {
+            What::State { at, .. } => *at,
+            _ => now,
+        };
+        Self {
+            time: utc(SystemTime::now() - now.saturating_sub(at)),
+            at_ms: times::millis(at),
+            what,
+        }
+    }
+
+    /// It as a line.
+    pub(super) fn pieces(&self) -> Vec<Piece> {
+        let at = times::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
+        let (word, tone, text) = self.what.words();
+        vec![
+            Piece::new(Tone::Aside, format!("{at:<9} ")),
+            Piece::new(tone, format!("{word:<8} ")),
+            Piece::plain(text),
+        ]
+    }
+}
+
+impl What {
+    /// A change of the connection's state.
+    pub(super) fn state(transition: &Transition) -> Self {
+        Self::State {
+            at: Duration::from_nanos(transition.at.as_nanos()),
+            from: transition.from.as_str(),
+            to: transition.to.as_str(),
+            cause: transition.cause.to_string(),
+            session: transition.session,
+        }
+    }
+
+    /// A change that was subscribed to, if it is one that we know.
+    pub(super) fn change(change: Change) -> Option<Self> {
+        Some(match change {
+            Change::Unknown => Self::Unknown,
+            Change::Tools => Self::Changed { list: "tools" },
+            Change::Prompts => Self::Changed { list: "prompts" },
+            Change::Resources => Self::Changed { list: "resources" },
+            Change::Resource(uri) => Self::Updated { uri },
+            _ => return None,
+        })
+    }
+
+    /// A message of the log.
+    pub(super) fn log(message: LoggingMessageParams) -> Self {
+        Self::Log {
+            level: message.level.as_str().to_owned(),
+            logger: message.logger,
+            data: message.data,
+        }
+    }
+
+    /// A word for what it is, how good it is, and the rest.
+    fn words(&self) -> (&'static str, Tone, String) {
+        match self {
+            Self::State {
+                from, to, cause, ..
+            } => {
+                let tone = match *to {
+                    "ready" => Tone::Good,
+                    "backoff" | "closed" => Tone::Bad,
+                    _ => Tone::Plain,
+                };
+                ("state", tone, format!("{from} → {to}: {cause}"))
+            }
+            Self::Changed { list } => ("changed", Tone::Plain, format!("the list of {list}")),
+            Self::Updated { uri } => ("updated", Tone::Plain, uri.clone()),
+            Self::Unknown => {
+                let text = "anything may have changed meanwhile".to_owned();
+                ("unknown", Tone::Plain, text)
+            }
+            Self::Log {
+                level,
+                logger,
+                data,
+            } => {
+                let text = serde_json::from_str(data.as_str());
+                let text: String = text.unwrap_or_else(|_| data.as_str().to_owned());
+                let text = match logger {
+                    Some(logger) => format!("{level}: {logger}: {text}"),
+                    None => format!("{level}: {text}"),
+                };
+                ("log", Tone::Plain, text)
+            }
+            Self::Missed { count } => ("missed", Tone::Bad, format!("{count} that came too fast")),
+            Self::Unsubscribed { reason } => ("over", Tone::Bad, reason.clone()),
+        }
+    }
+}
+
+/// A time in UTC, to the millisecond: `2026-07-28T12:00:00.000Z`.
+fn utc(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, millis) = (since.as_secs(), since.subsec_millis());
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The date of a day since 1970-01-01. Years begin in March here, so that the day that
+/// some have and others don't is their last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, is_next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year_of_era + is_next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::logging::LoggingLevel;
+
+    use super::*;
+
+    #[test]
+    fn times_are_said_in_utc() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00.007Z"),
+            (951_782_399, "2000-02-28T23:59:59.007Z"),
+            (951_782_400, "2000-02-29T00:00:00.007Z"),
+            (1_785_240_000, "2026-07-28T12:00:00.007Z"),
+            (4_107_542_399, "2100-02-28T23:59:59.007Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.007Z"),
+        ] {
+            let since = Duration::from_millis(seconds * 1000 + 7);
+            assert_eq!(utc(UNIX_EPOCH + since), expected);
+        }
+    }
+
+    #[test]
+    fn what_happens_is_said_in_words_and_as_an_object() {
+        let data = |text: &str| Json::parse(text).unwrap();
+        let message = LoggingMessageParams::new(LoggingLevel::Error, data("\"no luck\""));
+        let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));
+        for (what, words, json) in [
+            (
+                What::change(Change::Tools).unwrap(),
+                "changed  the list of tools",
+                r#""event":"changed","list":"tools""#,
+            ),
+            (
+                What::change(Change::Prompts).unwrap(),
+                "changed  the list of prompts",
+                r#""event":"changed","list":"prompts""#,
+            ),
+            (
+                What::change(Change::Resource("x:a".into())).unwrap(),
+                "updated  x:a",
+                r#""event":"updated","uri":"x:a""#,
+            ),
+            (
+                What::change(Change::Unknown).unwrap(),
+                "unknown  anything may have changed meanwhile",
+                r#""event":"unknown""#,
+            ),
+            (
+                What::log(message),
+                "log      error: no luck",
+                r#""event":"log","level":"error","data":"no luck""#,
+            ),
+            (
+                What::log(value.logger("disk")),
+                "log      info: disk: {\"a\":1.0}",
+                r#""event":"log","level":"info","logger":"disk","data":{"a":1.0}"#,
+            ),
+            (
+                What::Missed { count: 3 },
+                "missed   3 that came too fast",
+                r#""event":"missed","count":3"#,
+            ),
+            (
+                What::Unsubscribed { reason: "x".into() },
+                "over     x",
+                r#""event":"unsubscribed","reason":"x""#,
+            ),
+        ] {
+            let event = Event::now(Duration::from_millis(1250), what);
+            let line: String = event.pieces().into_iter().map(|it| it.text).collect();
+            assert_eq!(line, format!("1.25 s    {words}"));
+            let object = serde_json::to_string(&event).unwrap();
+            assert!(
+                object.ends_with(&format!(r#""at_ms":1250.0,{json}}}"#)),
+                "{object}"
+            );
+        }
+    }
+}

@@ -1,0 +1,162 @@
+use std::rc::Rc;
+
+use super::*;
+use crate::config::entry::Shape;
+use crate::config::jsonc::parse;
+use crate::config::problem::Source;
+use crate::scratch::Scratch;
+
+/// The server that `text` describes, in a project at `folder`.
+fn complete(text: &str, folder: &Path, origin: Origin) -> Result<Complete, Problem> {
+    let source = Rc::new(Source {
+        path: folder.join("mcp.json"),
+        shown: "mcp.json".to_owned(),
+        text: text.to_owned(),
+    });
+    let entry = Entry::read("x", &parse(text).unwrap(), Shape::McpServers, &source);
+    let place = Place {
+        path: folder.join("mcp.json"),
+        origin,
+        folder: folder.to_owned(),
+    };
+    let variables = [("HOME", "/home/me"), ("A", "1"), ("EMPTY", "")];
+    let surroundings = Surroundings {
+        folder: folder.to_owned(),
+        variables: variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+    };
+    entry.complete(&place, &surroundings)
+}
+
+fn launch(text: &str, folder: &Path, origin: Origin) -> Launch {
+    match complete(text, folder, origin).unwrap().reach {
+        CompleteReach::Command(launch) => launch,
+        CompleteReach::Url { .. } => panic!("no command"),
+    }
+}
+
+#[test]
+fn every_text_of_a_command_is_filled_in() {
+    let scratch = Scratch::new();
+    scratch.write("sub1/.keep", "");
+    scratch.write("some.env", "B=file\nC=file\n");
+    let text = r#"{"command": "${A}x", "args": ["${A}", "${workspaceFolder}"], "timeout": 5,
+        "env": {"B": "${A}"}, "cwd": "sub${A}", "envFile": "${workspaceFolder}/some.env"}"#;
+    let expected = Launch {
+        program: "1x".into(),
+        args: vec!["1".into(), scratch.path().into()],
+        env: [("B", "file"), ("C", "file"), ("B", "1")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .to_vec(),
+        inherits_env: false,
+        folder: Some(scratch.path().join("sub1")),
+    };
+    assert_eq!(launch(text, scratch.path(), Origin::User), expected);
+    let timeout = complete(text, scratch.path(), Origin::User)
+        .unwrap()
+        .timeout;
+    assert_eq!(timeout, Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn a_server_of_a_project_is_started_in_it() {
+    let folder = Path::new("/srv/project");
+    for (origin, expected) in [
+        (Origin::Project, Some(folder)),
+        (Origin::Named, None),
+        (Origin::User, None),
+    ] {
+        let launch = launch(r#"{"command": "x"}"#, folder, origin);
+        assert_eq!(launch.folder.as_deref(), expected);
+    }
+}
+
+#[test]
+fn every_text_of_a_url_is_filled_in() {
+    let text = r#"{"type": "sse", "url": "http://x/${A}", "headers": {"H": "B ${A}"}}"#;
+    let complete = complete(text, Path::new("/"), Origin::User).unwrap();
+    let expected = CompleteReach::Url {
+        url: "http://x/1".to_owned(),
+        headers: vec![("H".to_owned(), "B 1".to_owned())],
+        kind: UrlKind::Sse,
+    };
+    assert_eq!(complete.reach, expected);
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_place() {
+    let scratch = Scratch::new();
+    scratch.write("bad.env", "A=1\nnonsense\n");
+    for (text, message) in [
+        (
+            r#"{"command": "${NO}"}"#,
+            "mcp.json:1:13: server `x`: command: the variable NO is not set",
+        ),
+        (
+            r#"{"command": "x", "args": ["a", "${NO}"]}"#,
+            "mcp.json:1:32: server `x`: args[1]: the variable NO is not set",
+        ),
+        (
+            r#"{"command": "x", "env": {"T": "${NO}"}}"#,
+            "mcp.json:1:31: server `x`: env.T: the variable NO is not set",
+        ),
+        (
+            r#"{"command": "x", "cwd": "${NO}"}"#,
+            "mcp.json:1:25: server `x`: cwd: the variable NO is not set",
+        ),
+        (
+            r#"{"url": "${NO}"}"#,
+            "mcp.json:1:9: server `x`: url: the variable NO is not set",
+        ),
+        (
+            r#"{"url": "x", "headers": {"H": "${NO}"}}"#,
+            "mcp.json:1:31: server `x`: headers.H: the variable NO is not set",
+        ),
+        (
+            r#"{"command": "${EMPTY}"}"#,
+            "mcp.json:1:13: server `x`: command: there is no program left",
+        ),
+        (
+            r#"{"command": "x", "env": {"A=B": "1"}}"#,
+            "mcp.json:1:33: server `x`: env.A=B: no variable can have this name",
+        ),
+        (
+            r#"{"command": "x\u0000y"}"#,
+            "mcp.json:1:13: server `x`: command: it has a character that means the end of a text (U+0000)",
+        ),
+        (
+            r#"{"command": "x", "cwd": "nowhere"}"#,
+            "mcp.json:1:25: server `x`: cwd: there is no folder nowhere",
+        ),
+        (
+            r#"{"command": "x", "envFile": "no.env"}"#,
+            "mcp.json:1:29: server `x`: envFile: no.env: there is no such file",
+        ),
+        (
+            r#"{"command": "x", "envFile": "/dev/zero"}"#,
+            "mcp.json:1:29: server `x`: envFile: /dev/zero: it is no regular file",
+        ),
+        (
+            r#"{"command": "x", "args": ["y", "${A"]}"#,
+            "mcp.json:1:32: server `x`: args[1]: there is no } after ${",
+        ),
+        (
+            r#"{"command": "x", "envFile": "bad.env"}"#,
+            "mcp.json:1:29: server `x`: envFile: bad.env:2: this is no variable",
+        ),
+        (
+            r#"{"command": "x", "envFile": "~/no.env"}"#,
+            "mcp.json:1:29: server `x`: envFile: ~/no.env: there is no such file",
+        ),
+        (
+            r#"{"command": 5, "args": 5}"#,
+            "mcp.json:1:24: server `x`: args: expected an array of strings, found 5",
+        ),
+    ] {
+        let problem = complete(text, scratch.path(), Origin::Project).unwrap_err();
+        assert_eq!(problem.to_string(), message);
+        assert!(!problem.hint.is_empty());
+    }
+}

@@ -1,0 +1,80 @@
+//! Files with variables, one `NAME=value` a line, as `envFile` of VS Code and Cursor names them.
+
+/// The variables of a file, in order.
+///
+/// # Errors
+///
+/// A line that is none, with its number.
+pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
+    let mut variables = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let variable = line
+            .split_once('=')
+            .map(|(name, value)| (name.trim(), value));
+        let Some((name, value)) = variable.filter(|(name, _)| is_name(name)) else {
+            return Err(index + 1);
+        };
+        variables.push((name.to_owned(), unquoted(value.trim())));
+    }
+    Ok(variables)
+}
+
+/// A name, as lenient as the shells that can't use some of them.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// A value without its quotes, or without what follows ` #`.
+fn unquoted(value: &str) -> String {
+    for quote in ['"', '\''] {
+        let inner = value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.split_once(quote));
+        if let Some((inner, after)) = inner
+            && (after.trim().is_empty() || after.trim().starts_with('#'))
+        {
+            return match quote {
+                '"' => inner.replace("\\n", "\n"),
+                _ => inner.to_owned(),
+            };
+        }
+    }
+    let value = value.split(" #").next().unwrap_or(value);
+    value.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_read_as_others_write_them() {
+        let text = "# a comment\n\nA=1\r\nexport B = two words # not this\nC=\"x # y\" # z\n\
+                    D='a\\nb'\nE=\"a\\nb\"\nF=\nG=a=b#c\nH=\"open\nurl=http://x/#y\n";
+        let expected = [
+            ("A", "1"),
+            ("B", "two words"),
+            ("C", "x # y"),
+            ("D", "a\\nb"),
+            ("E", "a\nb"),
+            ("F", ""),
+            ("G", "a=b#c"),
+            ("H", "\"open"),
+            ("url", "http://x/#y"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(parse(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_line_that_is_no_variable_is_named() {
+        for (text, line) in [("A=1\nnonsense", 2), ("=x", 1), ("\n\na b=c", 3)] {
+            assert_eq!(parse(text), Err(line));
+        }
+    }
+}

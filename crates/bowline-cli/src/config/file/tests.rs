@@ -1,0 +1,174 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::scratch::Scratch;
+
+const HERE: &str = "/srv/project";
+
+fn place(path: PathBuf, origin: Origin) -> Place {
+    Place {
+        path,
+        origin,
+        folder: HERE.into(),
+    }
+}
+
+fn surroundings(folder: &Path) -> Surroundings {
+    Surroundings {
+        folder: folder.to_owned(),
+        ..Surroundings::default()
+    }
+}
+
+fn read(text: &str, origin: Origin) -> Result<Vec<Entry>, Problem> {
+    let scratch = Scratch::new();
+    let path = scratch.write("mcp.json", text);
+    let mut here = surroundings(scratch.path());
+    let shown = here.shown(&path);
+    here.folder = HERE.into();
+    let mut file = ConfigFile::read(place(path, origin), &here).unwrap();
+    if let Err(problem) = &mut file.entries {
+        problem.file = shown.into();
+    }
+    file.entries
+}
+
+fn names(text: &str) -> Vec<(String, Shape)> {
+    let entries = read(text, Origin::Project).unwrap();
+    let names = entries.into_iter().map(|entry| (entry.name, entry.shape));
+    names.collect()
+}
+
+#[test]
+fn lists_are_found_in_every_shape() {
+    for (text, expected) in [
+        (
+            r#"{"mcpServers": {"a": {}, "b": {}}}"#,
+            &[("a", Shape::McpServers), ("b", Shape::McpServers)][..],
+        ),
+        (
+            r#"{"inputs": [], "servers": {"a": {}}}"#,
+            &[("a", Shape::VsCode)],
+        ),
+        (
+            r#"{"mcp": {"inputs": [], "servers": {"a": {}}}}"#,
+            &[("a", Shape::VsCode)],
+        ),
+        (
+            r#"{"mcp": {"a": {"type": "local"}}}"#,
+            &[("a", Shape::Opencode)],
+        ),
+        // A server of opencode's that is called `servers`.
+        (
+            r#"{"mcp": {"servers": {"command": ["x"]}}}"#,
+            &[("servers", Shape::Opencode)],
+        ),
+        (r#"{"context_servers": {"a": {}}}"#, &[("a", Shape::Zed)]),
+        (
+            r#"{"mcpServers": {"a": {}}, "servers": {"b": {}}}"#,
+            &[("a", Shape::McpServers), ("b", Shape::VsCode)],
+        ),
+        (r#"{"theme": "dark"}"#, &[]),
+        // Claude Code's own.
+        (
+            r#"{"mcpServers": {"u": {}}, "projects": {"/srv": {"mcpServers": {"w": {}}},
+                "/srv/project": {"mcpServers": {"p": {}}}, "/other": {"mcpServers": {"o": {}}}}}"#,
+            &[
+                ("p", Shape::McpServers),
+                ("w", Shape::McpServers),
+                ("u", Shape::McpServers),
+            ],
+        ),
+    ] {
+        let names = names(text);
+        let names: Vec<_> = names
+            .iter()
+            .map(|(name, shape)| (name.as_str(), *shape))
+            .collect();
+        assert_eq!(names, expected, "{text}");
+    }
+}
+
+#[test]
+fn of_servers_with_one_name_in_a_list_the_last_counts() {
+    let text = r#"{"mcpServers": {"a": {"command": "x"}, "b": {}, "a": {"command": "y"}}}"#;
+    let entries = read(text, Origin::Project).unwrap();
+    let [b, a] = entries.as_slice() else {
+        panic!("{entries:?}");
+    };
+    assert_eq!((b.name.as_str(), a.at), ("b", text.rfind('{').unwrap()));
+}
+
+#[test]
+fn one_server_that_makes_no_sense_leaves_the_others_alone() {
+    let text = "{\"mcpServers\": {\n  \"bad\": {\"command\": 5, \"args\": 7},\n  \"good\": {\"command\": \"x\"}}}";
+    let entries = read(text, Origin::Project).unwrap();
+    let problem = entries[0].server.clone().unwrap_err();
+    assert!(
+        problem
+            .to_string()
+            .ends_with(":2:33: server `bad`: args: expected an array of strings, found 7"),
+        "{problem}"
+    );
+    assert!(entries[1].server.is_ok());
+}
+
+#[test]
+fn a_file_that_makes_no_sense_says_where() {
+    for (text, message) in [
+        (
+            "{\n  \"mcpServers\": {\n    \"a\" {}",
+            "mcp.json:3:9: expected `:` after the name, found `{`",
+        ),
+        ("[]", "mcp.json:1:1: expected an object, found an array"),
+        (
+            "",
+            "mcp.json:1:1: expected a value, found the end of the file",
+        ),
+        (
+            "{\"mcpServers\": []}",
+            "mcp.json:1:16: mcpServers: expected an object of servers, found an array",
+        ),
+    ] {
+        for origin in [Origin::Named, Origin::Project, Origin::User] {
+            let problem = read(text, origin).unwrap_err();
+            assert_eq!(problem.to_string(), message);
+            assert!(!problem.hint.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_file_without_servers_is_a_problem_only_when_it_was_named() {
+    let problem = read("{}", Origin::Named).unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "mcp.json: it has no mcpServers, servers, mcp or context_servers"
+    );
+    assert!(read("{}", Origin::User).unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_problem_only_when_it_was_named() {
+    let scratch = Scratch::new();
+    let here = surroundings(scratch.path());
+    for path in [scratch.path().join("none"), scratch.path().to_owned()] {
+        for origin in [Origin::Project, Origin::User] {
+            assert!(ConfigFile::read(place(path.clone(), origin), &here).is_none());
+        }
+    }
+    let file = ConfigFile::read(place(scratch.path().join("none"), Origin::Named), &here);
+    let problem = file.unwrap().entries.unwrap_err();
+    assert_eq!(problem.to_string(), "none: there is no such file");
+}
+
+#[test]
+fn a_file_of_somebody_else_is_not_trusted() {
+    assert!(!is_foreign(1000, 1000));
+    assert!(!is_foreign(0, 1000));
+    assert!(is_foreign(1001, 1000));
+    assert!(is_foreign(1001, 0));
+    let scratch = Scratch::new();
+    let mine = scratch.write("mine", "").metadata().unwrap();
+    assert_eq!(foreign_owner(&mine), None);
+}

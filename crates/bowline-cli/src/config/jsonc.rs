@@ -1,0 +1,355 @@
+//! JSON as people write it into settings: with `//` and `/* */` comments and commas after the
+//! last element. Every value knows where it stands, so that errors can say so.
+
+use std::fmt;
+
+/// A value, and the byte at which it begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) at: usize,
+    pub(crate) value: Value,
+}
+
+/// What a value is. A number stays as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+/// Why a text is no JSON, and the byte at which that shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) message: String,
+}
+
+/// The value that `text` is.
+///
+/// # Errors
+///
+/// What is wrong with the text, and where.
+pub(crate) fn parse(text: &str) -> Result<Node, Fault> {
+    let mut parser = Parser { text, at: 0 };
+    let node = parser.value(0)?;
+    parser.skip_blank()?;
+    match parser.peek() {
+        None => Ok(node),
+        Some(_) => Err(parser.unexpected("the end of the file")),
+    }
+}
+
+impl Node {
+    /// The member of that name, if this is an object and has it. Of several the last counts,
+    /// as with every other reader.
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+        let members = self.members()?.iter();
+        let mut named = members.filter(|(key, _)| key == name);
+        named.next_back().map(|(_, node)| node)
+    }
+
+    /// The members, if this is an object.
+    pub(crate) fn members(&self) -> Option<&[(String, Self)]> {
+        match &self.value {
+            Value::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The text, if this is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// What kind of value it is, for errors.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(_) => f.write_str("a number"),
+            Self::Text(_) => f.write_str("a string"),
+            Self::List(_) => f.write_str("an array"),
+            Self::Object(_) => f.write_str("an object"),
+        }
+    }
+}
+
+/// Goes over the text once.
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
+        self.skip_blank()?;
+        let at = self.at;
+        if depth > MAX_DEPTH {
+            return Err(self.fault(at, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        let value = match self.peek() {
+            Some(b'{') => Value::Object(self.object(depth)?),
+            Some(b'[') => Value::List(self.list(depth)?),
+            Some(b'"') => Value::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => Value::Number(self.number()?),
+            Some(b'a'..=b'z') => self.word()?,
+            _ => return Err(self.unexpected("a value")),
+        };
+        Ok(Node { at, value })
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Vec<(String, Node)>, Fault> {
+        let mut members = Vec::new();
+        self.elements(b'}', |parser| {
+            if parser.peek() != Some(b'"') {
+                return Err(parser.unexpected("a name in double quotes"));
+            }
+            let name = parser.string()?;
+            parser.skip_blank()?;
+            if parser.peek() != Some(b':') {
+                return Err(parser.unexpected("`:` after the name"));
+            }
+            parser.at += 1;
+            members.push((name, parser.value(depth + 1)?));
+            Ok(())
+        })?;
+        Ok(members)
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Vec<Node>, Fault> {
+        let mut elements = Vec::new();
+        self.elements(b']', |parser| {
+            elements.push(parser.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(elements)
+    }
+
+    /// What stands between an opening bracket, which is the next byte, and `end`.
+    fn elements(
+        &mut self,
+        end: u8,
+        mut element: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let end_or_comma = format!("`,` or `{}`", char::from(end));
+        self.at += 1;
+        loop {
+            self.skip_blank()?;
+            if self.peek() == Some(end) {
+                break;
+            }
+            element(self)?;
+            self.skip_blank()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(byte) if byte == end => break,
+                _ => return Err(self.unexpected(&end_or_comma)),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                // The character after it is no end, whatever it is.
+                Some(b'\\') => self.at += 2,
+                Some(b'\n' | b'\r') | None => {
+                    let message = "a string that doesn't end on its line";
+                    return Err(self.fault(start, message.to_owned()));
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+        self.at += 1;
+        let token = &self.text[start..self.at];
+        serde_json::from_str(token).map_err(|error| {
+            let at = start + error.column().saturating_sub(1);
+            self.fault(
+                at,
+                "a string with an escape or character that JSON doesn't have".into(),
+            )
+        })
+    }
+
+    fn number(&mut self) -> Result<String, Fault> {
+        let start = self.at;
+        let token =
+            self.take(|byte| matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'0'..=b'9'));
+        match serde_json::from_str::<serde_json::Number>(&token) {
+            Ok(_) => Ok(token),
+            Err(_) => Err(self.fault(start, "a number that JSON doesn't have".to_owned())),
+        }
+    }
+
+    fn word(&mut self) -> Result<Value, Fault> {
+        let start = self.at;
+        let word = self.take(|byte| byte.is_ascii_alphanumeric());
+        match word.as_str() {
+            "null" => Ok(Value::Null),
+            "true" => Ok(Value::Bool(true)),
+            "false" => Ok(Value::Bool(false)),
+            _ => {
+                self.at = start;
+                Err(self.unexpected("a value"))
+            }
+        }
+    }
+
+    fn take(&mut self, is_part: impl Fn(u8) -> bool) -> String {
+        let rest = &self.text[self.at..];
+        let length = rest.bytes().take_while(|byte| is_part(*byte)).count();
+        self.at += length;
+        rest[..length].to_owned()
+    }
+
+    /// Goes over space and comments.
+    fn skip_blank(&mut self) -> Result<(), Fault> {
+        loop {
+            let rest = &self.text[self.at..];
+            let length = match rest.as_bytes() {
+                [b' ' | b'\t' | b'\n' | b'\r', ..] => 1,
+                [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
+                [b'/', b'*', ..] => match rest[2..].find("*/") {
+                    Some(length) => length + 4,
+                    None => return Err(self.fault(self.at, "a comment without end".to_owned())),
+                },
+                _ => return Ok(()),
+            };
+            self.at += length;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn unexpected(&self, expected: &str) -> Fault {
+        let found = match self.text[self.at..].chars().next() {
+            Some(character) => format!("`{character}`"),
+            None => "the end of the file".to_owned(),
+        };
+        self.fault(self.at, format!("expected {expected}, found {found}"))
+    }
+
+    fn fault(&self, at: usize, message: String) -> Fault {
+        Fault { at, message }
+    }
+}
+
+/// No settings are nested as deep; the parser calls itself for each level.
+const MAX_DEPTH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            Value::Number(text) => serde_json::from_str(text).unwrap(),
+            Value::Text(text) => text.as_str().into(),
+            Value::List(nodes) => nodes.iter().map(plain).collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(key, node)| (key.clone(), plain(node)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn comments_and_last_commas_are_no_fault() {
+        let text = "// first\n{ /* a */ \"a\" /* b */ : [1, -2.5e3, /* c */], // d\n\
+                    \"url\": \"http://x/*y*/\\\"//z\",\n\"n\": null, \"t\": true, \"f\": false,\n} // end";
+        let node = parse(text).unwrap();
+        assert_eq!(
+            plain(&node),
+            serde_json::json!({"a": [1, -2500.0], "url": "http://x/*y*/\"//z", "n": null, "t": true, "f": false})
+        );
+        assert_eq!(node.at, text.find('{').unwrap());
+        assert_eq!(node.get("t").unwrap().at, text.find("true").unwrap());
+    }
+
+    #[test]
+    fn of_members_with_one_name_the_last_counts() {
+        let node = parse(r#"{"a": 1, "a": "x"}"#).unwrap();
+        assert_eq!(node.get("a").unwrap().text(), Some("x"));
+        assert_eq!(node.get("b"), None);
+        assert_eq!(node.get("a").unwrap().get("a"), None);
+    }
+
+    #[test]
+    fn faults_say_where_and_what() {
+        for (text, at, message) in [
+            ("", 0, "expected a value, found the end of the file"),
+            ("{} {}", 3, "expected the end of the file, found `{`"),
+            ("{\"a\" 1}", 5, "expected `:` after the name, found `1`"),
+            ("{a: 1}", 1, "expected a name in double quotes, found `a`"),
+            ("{\"a\": 1 \"b\": 2}", 8, "expected `,` or `}`, found `\"`"),
+            ("[1", 2, "expected `,` or `]`, found the end of the file"),
+            ("[,]", 1, "expected a value, found `,`"),
+            ("[1,,]", 3, "expected a value, found `,`"),
+            ("[tru]", 1, "expected a value, found `t`"),
+            ("[ü]", 1, "expected a value, found `ü`"),
+            ("[01]", 1, "a number that JSON doesn't have"),
+            ("[\"a\nb\"]", 1, "a string that doesn't end on its line"),
+            ("\"a\\", 0, "a string that doesn't end on its line"),
+            (
+                r#"["a\q"]"#,
+                4,
+                "a string with an escape or character that JSON doesn't have",
+            ),
+            ("{} /* x", 3, "a comment without end"),
+        ] {
+            let fault = Fault {
+                at,
+                message: message.to_owned(),
+            };
+            assert_eq!(parse(text), Err(fault), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_ends_somewhere() {
+        let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(&nested(MAX_DEPTH + 1)).is_ok());
+        let fault = parse(&nested(MAX_DEPTH + 2)).unwrap_err();
+        assert_eq!(fault.message, "nested deeper than 64 levels");
+        assert!(parse(&"[".repeat(1_000_000)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in "[\\[\\]{}\":,/*\\\\ a-u0-9\nü.-]{0,40}") {
+            if let Err(fault) = parse(&text) {
+                prop_assert!(fault.at <= text.len());
+            }
+        }
+
+        #[test]
+        fn what_is_json_is_what_it_was(values in prop::collection::btree_map(".{0,6}", (any::<i64>(), ".{0,9}"), 0..5)) {
+            let value = serde_json::json!(values);
+            let text = serde_json::to_string_pretty(&value).unwrap();
+            prop_assert_eq!(plain(&parse(&text).unwrap()), value.clone());
+            // Outside of strings, where pretty-printing breaks lines, comments may stand.
+            let commented = text.replace('\n', " // \"{\n/* ] */");
+            prop_assert_eq!(plain(&parse(&commented).unwrap()), value);
+        }
+    }
+}

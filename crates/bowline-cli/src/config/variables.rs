@@ -1,0 +1,268 @@
+//! `${VAR}` and its relatives in the texts of a configuration.
+
+use std::path::Path;
+
+use crate::surroundings::Surroundings;
+
+/// Whose ways of referring to things a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and what VS Code has.
+    Dollar,
+    /// The same, and `{env:VAR}`.
+    Opencode,
+}
+
+/// A part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// What stands for itself.
+    Plain(&'a str),
+    /// What stands for something else, with its braces, and what is between them.
+    Reference { whole: &'a str, inner: &'a str },
+}
+
+/// What a reference stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning<'a> {
+    /// A variable, or the default when it isn't set.
+    Variable {
+        name: &'a str,
+        default: Option<&'a str>,
+    },
+    /// The folder of the project.
+    ProjectFolder,
+    /// Its name.
+    ProjectName,
+    /// The user's home.
+    Home,
+    /// What separates folders in a path.
+    Separator,
+    /// What VS Code asks its user for.
+    Input(&'a str),
+    /// What nobody but the client knows for which it was written.
+    Foreign,
+}
+
+/// Why a text can't be completed, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Incomplete {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+/// `text` with everything in it that stands for something else replaced. `project` is the
+/// folder that the configuration is for.
+///
+/// # Errors
+///
+/// A variable is not set, or something else is not known.
+pub(crate) fn complete(
+    text: &str,
+    dialect: Dialect,
+    project: &Path,
+    surroundings: &Surroundings,
+) -> Result<String, Incomplete> {
+    let mut out = String::with_capacity(text.len());
+    for piece in pieces(text, dialect) {
+        match piece {
+            Piece::Plain(plain) => match opening(plain, dialect) {
+                None => out.push_str(plain),
+                Some((_, opening)) => return Err(unclosed(opening)),
+            },
+            Piece::Reference { whole, inner } => {
+                out.push_str(&value(whole, inner, project, surroundings)?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The parts of a text, in order. A `${` without end is a part of what stands for itself, and
+/// of the last one.
+pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((start, length, opening)) = next_reference(rest, dialect) {
+        let (plain, from) = rest.split_at(start);
+        let (whole, after) = from.split_at(length);
+        if !plain.is_empty() {
+            pieces.push(Piece::Plain(plain));
+        }
+        let inner = &whole[opening..whole.len() - 1];
+        pieces.push(Piece::Reference { whole, inner });
+        rest = after;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Plain(rest));
+    }
+    pieces
+}
+
+/// Where the next reference begins, its length, and that of its opening.
+fn next_reference(text: &str, dialect: Dialect) -> Option<(usize, usize, usize)> {
+    let (start, opening) = opening(text, dialect)?;
+    let length = text[start..].find('}')? + 1;
+    let brace = opening.find('{')? + 1;
+    Some((start, length, brace))
+}
+
+/// Where something begins that ends with a brace, and what it begins with.
+fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
+    let openings = match dialect {
+        Dialect::Dollar => &["${"][..],
+        // `${env:` has two of them; the one that begins first is meant.
+        Dialect::Opencode => &["${", "{env:", "{file:"],
+    };
+    let found = openings.iter();
+    let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
+    found.min()
+}
+
+/// What follows may be a part of a password, and is not told.
+fn unclosed(opening: &str) -> Incomplete {
+    Incomplete {
+        message: format!("there is no }} after {opening}"),
+        hint: "add it; a text that shall have it as it is has to come from a variable".to_owned(),
+    }
+}
+
+fn value(
+    whole: &str,
+    inner: &str,
+    project: &Path,
+    surroundings: &Surroundings,
+) -> Result<String, Incomplete> {
+    match meaning(inner) {
+        Meaning::Variable { name, default } => variable(name, default, surroundings),
+        Meaning::ProjectFolder => Ok(project.display().to_string()),
+        Meaning::ProjectName => {
+            let name = project.file_name().unwrap_or_default();
+            Ok(name.to_string_lossy().into_owned())
+        }
+        Meaning::Home => match surroundings.home() {
+            Some(home) => Ok(home.display().to_string()),
+            None => Err(unset("HOME")),
+        },
+        Meaning::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+        Meaning::Input(id) => Err(Incomplete {
+            message: format!("{whole} is asked for by VS Code, and bowline doesn't ask"),
+            hint: format!(
+                "put the value into the environment and write ${{env:{}}} here",
+                suggested_name(id)
+            ),
+        }),
+        Meaning::Foreign => Err(Incomplete {
+            message: format!(
+                "{} is nothing that bowline knows",
+                without_value(whole, inner)
+            ),
+            hint: "write the value itself, or ${VAR} for one from the environment".to_owned(),
+        }),
+    }
+}
+
+/// A reference that nobody knows, for a message. It may be a part of a password, or have one
+/// as its default.
+fn without_value<'a>(whole: &'a str, inner: &str) -> &'a str {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.:/~".contains(c);
+    if inner.chars().all(is_part) {
+        whole
+    } else {
+        "${…}"
+    }
+}
+
+fn variable(
+    name: &str,
+    default: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<String, Incomplete> {
+    match (surroundings.variable(name), default) {
+        // As in a shell, `:-` also counts for a variable that is empty.
+        (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
+        (Some(value), _) => match value.to_str() {
+            Some(value) => Ok(value.to_owned()),
+            None => Err(Incomplete {
+                message: format!("the variable {name} is not UTF-8"),
+                hint: format!("set {name} to a text"),
+            }),
+        },
+        (None, Some(default)) => Ok(default.to_owned()),
+        (None, None) => Err(unset(name)),
+    }
+}
+
+fn unset(name: &str) -> Incomplete {
+    Incomplete {
+        message: format!("the variable {name} is not set"),
+        hint: format!("set it (export {name}=…), or give a default: ${{{name}:-…}}"),
+    }
+}
+
+fn meaning(inner: &str) -> Meaning<'_> {
+    match inner {
+        "workspaceFolder" | "workspaceRoot" => return Meaning::ProjectFolder,
+        "workspaceFolderBasename" => return Meaning::ProjectName,
+        "userHome" => return Meaning::Home,
+        "pathSeparator" | "/" => return Meaning::Separator,
+        _ => {}
+    }
+    if let Some(id) = inner.strip_prefix("input:") {
+        return Meaning::Input(id);
+    }
+    let inner = inner.strip_prefix("env:").unwrap_or(inner);
+    let (name, default) = match inner.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inner, None),
+    };
+    // A default that refers to something itself would be cut at the first brace.
+    if is_name(name) && !default.is_some_and(|default| default.contains("${")) {
+        Meaning::Variable { name, default }
+    } else {
+        Meaning::Foreign
+    }
+}
+
+/// `text`, a value that may be secret, for a reader: what it refers to is shown, what it says
+/// itself is not.
+pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
+    let mut out = String::new();
+    for piece in pieces(text, dialect) {
+        match piece {
+            Piece::Plain(_) => out.push_str(hidden),
+            // What nobody knows may be a part of a password.
+            Piece::Reference { inner, .. } if meaning(inner) == Meaning::Foreign => {
+                out.push_str(hidden);
+            }
+            // A default is a value too.
+            Piece::Reference { whole, .. } => match whole.split_once(":-") {
+                Some((reference, _)) => out.extend([reference, ":-", hidden, "}"]),
+                None => out.push_str(whole),
+            },
+        }
+    }
+    out
+}
+
+fn is_name(name: &str) -> bool {
+    let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) && name.chars().all(is_part)
+}
+
+/// A variable's name for an input of VS Code, as people would choose it.
+fn suggested_name(id: &str) -> String {
+    let upper = id.chars().map(|c| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => c.to_ascii_uppercase(),
+        _ => '_',
+    });
+    let name: String = upper.collect();
+    if is_name(&name) {
+        name
+    } else {
+        "VALUE".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Connecting to a server: who we say we are, which revisions we speak, how long we wait; and
+//! what it means for the command when that or a call fails.
+//!
+//! Which server it is has been found out elsewhere, by [`target`](crate::target).
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bowline::transport::ChildProcess;
+use bowline::{Backoff, Client, ClientConfig, Error, ErrorKind, Timeouts};
+use bowline_types::common::Implementation;
+use bowline_types::{ErrorObject, Method, Revision, Revisions};
+
+use crate::exit::ExitStatus;
+use crate::failure::{Failure, hinted};
+
+/// What a user can say about a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// The revision to speak, when it may be only one.
+    pub(crate) revision: Option<Revision>,
+    /// How long connecting may take.
+    pub(crate) connect_timeout: Duration,
+    /// How long a call may take without an answer or progress. None: as long as usual.
+    pub(crate) call_timeout: Option<Duration>,
+    /// How long a call may take in all, whatever progress it reports, and the task that it
+    /// becomes. None: as long as usual.
+    pub(crate) max_time: Option<Duration>,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self {
+            revision: None,
+            // What `npx` may take to install a server.
+            connect_timeout: Duration::from_secs(30),
+            call_timeout: None,
+            max_time: None,
+        }
+    }
+}
+
+impl Wishes {
+    /// The configuration of a client that somebody waits for.
+    pub(crate) fn config(&self) -> ClientConfig {
+        let info = Implementation::new("bowline", env!("CARGO_PKG_VERSION")).title("Bowline");
+        let mut config = ClientConfig::new(info);
+        if let Some(revision) = self.revision {
+            config.connection().revisions(Revisions::only(revision));
+        }
+        config.connect_timeout(Some(self.connect_timeout));
+        let mut timeouts = config.connection().usual_timeouts();
+        // Somebody sees that it goes on.
+        timeouts.progress_counts = true;
+        if let Some(timeout) = self.call_timeout {
+            timeouts.idle = timeout;
+            timeouts.total = timeouts.total.max(timeout);
+        }
+        if let Some(time) = self.max_time {
+            timeouts.total = time;
+        }
+        config.connection().call_timeouts(timeouts);
+        let mut backoff = Backoff::fast();
+        // A server that fails three times in a row does so a fourth time, and somebody waits.
+        backoff.max_attempts(Some(3));
+        config.backoff(backoff);
+        config
+    }
+}
+
+/// Connects, and waits until calls are served. `only` is the revision that has to be spoken, if
+/// somebody said so. Cancel safe.
+///
+/// # Errors
+///
+/// A [`Failure`] that says why, and that the server can't be reached.
+pub(crate) async fn connect(
+    server: ChildProcess,
+    config: ClientConfig,
+    only: Option<Revision>,
+) -> anyhow::Result<Client> {
+    let children = server.children();
+    let connected = Client::connect(server, config).await;
+    connected.map_err(|error| {
+        let scene = Scene {
+            is_stopped: children.is_stopped(),
+            last_words: children.last_words(),
+            only,
+        };
+        not_connected(&error, &scene)
+    })
+}
+
+/// What else is known when there is no connection.
+#[derive(Debug, Default)]
+struct Scene {
+    /// Whether the server's process is stopped.
+    is_stopped: bool,
+    /// What it said last.
+    last_words: Option<String>,
+    /// The revision that has to be spoken.
+    only: Option<Revision>,
+}
+
+/// What it means that there is no connection.
+fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
+    let status = match error.kind() {
+        ErrorKind::Auth => ExitStatus::Authorization,
+        _ => ExitStatus::Unreachable,
+    };
+    let has_hung = error.ending().is_none() && error.kind() == ErrorKind::Timeout;
+    let mut words = match error.ending() {
+        // How its process ended says more than that it did so too often.
+        Some(ending) => format!("cannot connect: {}", ending.reason),
+        None => format!("cannot connect: {}", without_frame(&error.to_string())),
+    };
+    if has_hung && scene.is_stopped {
+        words += "; the server is stopped, as one that asks for something on the terminal is";
+    }
+    if has_hung && let Some(last_words) = &scene.last_words {
+        words += "; its last words: ";
+        words += last_words;
+    }
+    let hint = match (error.ending(), scene.only) {
+        (Some(_), _) => "run the server by itself to see what it says",
+        (None, Some(_)) if words.contains(NOTHING_IN_COMMON) => {
+            "leave --revision out, or name one that the server speaks"
+        }
+        (None, _) if has_hung && scene.is_stopped => {
+            "a server has no terminal: give it what it asks for in another way"
+        }
+        (None, Some(_)) => {
+            "leave --revision out, which the server may not speak; `--verbose` tells what was tried"
+        }
+        (None, None) => "`--verbose` tells what was tried",
+    };
+    Failure::new(status, anyhow!(words)).hint(hint).into()
+}
+
+/// What an error says when client and server speak no common revision.
+const NOTHING_IN_COMMON: &str = "no protocol revision in common";
+
+/// What an error says beyond that there is no connection, which we say ourselves.
+fn without_frame(words: &str) -> &str {
+    let words = words.strip_prefix("connect: ").unwrap_or(words);
+    let inner = words.trim_start_matches("the transport could not be opened: ");
+    // Nobody has broken anything.
+    let unblamed = inner.strip_prefix("the peer broke the protocol: ");
+    let inner = unblamed
+        .filter(|it| it.starts_with(NOTHING_IN_COMMON))
+        .unwrap_or(inner);
+    if inner.is_empty() { words } else { inner }
+}
+
+/// What it means that a call failed that could take so long.
+pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Error {
+    let took_all = error.elapsed().is_some_and(|took| took >= limits.total);
+    // Where both are the same nobody knows which one it was, and more of one is not enough.
+    if error.kind() != ErrorKind::Timeout || !took_all || limits.idle == limits.total {
+        return call_failed(error);
+    }
+    let hint = match was_executed(&error) {
+        Some(executed) => format!("{executed}; --max-time SECONDS lets it take longer"),
+        None => "--max-time SECONDS lets it take longer".to_owned(),
+    };
+    hinted(anyhow!(error), hint)
+}
+
+/// What it means that a call failed.
+pub(crate) fn call_failed(error: Error) -> anyhow::Error {
+    let status = match error.kind() {
+        ErrorKind::Auth => ExitStatus::Authorization,
+        ErrorKind::Tool => ExitStatus::ToolError,
+        ErrorKind::Transport | ErrorKind::TransportDown | ErrorKind::Unavailable => {
+            ExitStatus::Unreachable
+        }
+        _ => ExitStatus::Failed,
+    };
+    let failure = |error: anyhow::Error| Failure::new(status, error);
+    let wants_to_ask = error
+        .server_error()
+        .is_some_and(|it| it.code == NOT_DECLARED);
+    // It was refused, and not executed.
+    if let [page, ..] = &error.url_elicitations()[..] {
+        let page: String = page.url.chars().take(LONGEST_PAGE).collect();
+        let hint = format!("open {page} if you trust it; --accept-pages says that you have");
+        return failure(anyhow!(error)).hint(hint).into();
+    }
+    match was_executed(&error) {
+        Some(executed) => failure(anyhow!(error)).hint(executed).into(),
+        None if wants_to_ask => failure(anyhow!(error)).hint(ASK).into(),
+        None => failure(anyhow!(error)).into(),
+    }
+}
+
+/// The server needs a capability that we have not declared (2026-07-28, LC-48).
+const NOT_DECLARED: i64 = -32021;
+
+/// The most that is repeated of a page's address.
+const LONGEST_PAGE: usize = 500;
+
+const ASK: &str = "the server wants to ask something: let it at a terminal, or answer with options \
+    (`bowline call --help`)";
+
+/// The error with which the server answered, if that is what `error` is about.
+pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
+    Failure::inner_of::<Error>(error)?.server_error()
+}
+
+/// Whether the server doesn't know what it was asked for.
+pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
+    let kind = server_error_of(error).and_then(|error| error.kind(Revision::LATEST));
+    kind == Some(bowline_types::ErrorKind::MethodNotFound)
+}
+
+/// Whether the server has done what a failed call asked for, where that is a question.
+pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
+    // Whatever else was lost changes nothing, and can be asked for again.
+    if error.operation() != Some(Method::CallTool.as_str()) {
+        return None;
+    }
+    match error.kind() {
+        ErrorKind::SchemaMismatch => {
+            return Some("the tool was executed, and its answer is told as it came");
+        }
+        ErrorKind::InvalidResponse => return Some(ANSWERED),
+        _ => {}
+    }
+    Some(match error.may_have_run()? {
+        true => "the server had been sent the call and may have executed it",
+        false => "the call was never sent, so the server has not executed it",
+    })
+}
+
+const ANSWERED: &str = "the tool was executed: there is an answer, but not one that can be told";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(server: ChildProcess) -> anyhow::Error {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let connecting = connect(server, Wishes::default().config(), None);
+        runtime.unwrap().block_on(connecting).unwrap_err()
+    }
+
+    #[test]
+    fn why_there_is_no_connection_is_said() {
+        let missing = refused(ChildProcess::new("/no/such/server"));
+        assert_eq!(Failure::status_of(&missing), ExitStatus::Unreachable);
+        let words = missing.to_string();
+        let begins = "cannot connect: /no/such/server: no such file";
+        assert!(words.starts_with(begins), "{words}");
+
+        let script = "echo no licence >&2; exit 3";
+        let dying = refused(ChildProcess::new("/bin/sh").args(["-c", script]));
+        assert_eq!(Failure::status_of(&dying), ExitStatus::Unreachable);
+        let words =
+            "cannot connect: the server ended with exit status: 3; its last words: no licence";
+        assert_eq!(dying.to_string(), words);
+        assert!(Failure::hint_of(&dying).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_call_takes_no_longer_than_was_wished() {
+        let wishes = Wishes {
+            revision: Some(Revision::V2025_06_18),
+            call_timeout: Some(Duration::from_millis(20)),
+            ..Wishes::default()
+        };
+        let (transport, mut peer) = bowline::testing::peer();
+        let client = Client::start(transport, wishes.config());
+        let mut server = peer.accept().await.unwrap();
+        server.handshake(Revision::V2025_06_18).await.unwrap();
+        let error = client.call("tools/list", ()).wait_for_ready().await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Timeout);
+        assert_eq!(client.revision(), wishes.revision);
+    }
+
+    #[test]
+    fn the_total_of_a_call_is_what_was_wished_or_the_largest() {
+        let total = |call: Option<u64>, max: Option<u64>| {
+            let wishes = Wishes {
+                call_timeout: call.map(Duration::from_secs),
+                max_time: max.map(Duration::from_secs),
+                ..Wishes::default()
+            };
+            let timeouts = wishes.config().connection().usual_timeouts();
+            assert!(timeouts.progress_counts);
+            timeouts.total.as_secs()
+        };
+        assert_eq!(total(None, None), 600);
+        assert_eq!(total(Some(5), None), 600);
+        assert_eq!(total(Some(700), None), 700);
+        assert_eq!(total(Some(700), Some(3)), 3);
+        assert_eq!(total(None, Some(1000)), 1000);
+    }
+
+    #[test]
+    fn what_failed_decides_the_exit_code() {
+        for (kind, status) in [
+            (ErrorKind::Auth, ExitStatus::Authorization),
+            (ErrorKind::Tool, ExitStatus::ToolError),
+            (ErrorKind::TransportDown, ExitStatus::Unreachable),
+            (ErrorKind::Unavailable, ExitStatus::Unreachable),
+            (ErrorKind::JsonRpc, ExitStatus::Failed),
+            (ErrorKind::Timeout, ExitStatus::Failed),
+        ] {
+            let failure = call_failed(Error::new(kind, "x"));
+            assert_eq!(Failure::status_of(&failure), status);
+        }
+        let refused = not_connected(&Error::new(ErrorKind::Auth, "x"), &Scene::default());
+        assert_eq!(Failure::status_of(&refused), ExitStatus::Authorization);
+    }
+}

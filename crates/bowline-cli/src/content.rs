@@ -1,0 +1,339 @@
+//! What servers answer with: texts to stdout, images, sound and blobs into files, and links.
+
+use anyhow::anyhow;
+use bowline_types::Json;
+use bowline_types::content::{ContentBlock, ResourceLink};
+use bowline_types::resources::ResourceContents;
+use serde_json::{Value, json};
+
+use crate::base64;
+use crate::escape;
+use crate::failure::{hinted, words_of};
+use crate::output::{Files, Output};
+use crate::printer::{Piece, Printer, Tone};
+use crate::settings::Format;
+
+/// A part of an answer.
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    /// A text.
+    Text(&'a str),
+    /// Bytes, as base64.
+    Bytes {
+        /// What they are, in a word of ours.
+        kind: &'static str,
+        mime_type: Option<&'a str>,
+        base64: &'a str,
+    },
+    /// Something that can be read.
+    Link(&'a ResourceLink),
+    /// Something that we don't know.
+    Other(&'a Json),
+}
+
+impl Part<'_> {
+    /// Whether there is nothing to be seen of it.
+    pub(crate) fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if text.trim().is_empty())
+    }
+}
+
+impl<'a> From<&'a ContentBlock> for Part<'a> {
+    fn from(block: &'a ContentBlock) -> Self {
+        match block {
+            ContentBlock::Text(text) => Self::Text(&text.text),
+            ContentBlock::Image(image) => Self::Bytes {
+                kind: "image",
+                mime_type: Some(&image.mime_type),
+                base64: &image.data,
+            },
+            ContentBlock::Audio(audio) => Self::Bytes {
+                kind: "audio",
+                mime_type: Some(&audio.mime_type),
+                base64: &audio.data,
+            },
+            ContentBlock::ResourceLink(link) => Self::Link(link),
+            ContentBlock::Resource(resource) => Self::from(&resource.resource),
+            ContentBlock::Other(json) => Self::Other(json),
+            // Not of this version of the protocol's types.
+            _ => Self::Text(""),
+        }
+    }
+}
+
+impl<'a> From<&'a ResourceContents> for Part<'a> {
+    fn from(contents: &'a ResourceContents) -> Self {
+        match contents {
+            ResourceContents::Text(text) => Self::Text(&text.text),
+            ResourceContents::Blob(blob) => Self::Bytes {
+                kind: "resource",
+                mime_type: blob.mime_type.as_deref(),
+                base64: &blob.blob,
+            },
+            ResourceContents::Other(json) => Self::Other(json),
+            _ => Self::Text(""),
+        }
+    }
+}
+
+/// Tells an answer, part by part. What can't be decoded or saved is a warning in its place:
+/// the answer is there, and whatever made it has been done.
+#[derive(Debug)]
+pub(crate) struct Telling<'a> {
+    printer: &'a mut Printer,
+    output: &'a Output,
+    files: Files<'a>,
+    /// Parts that were lost.
+    lost: usize,
+    /// Whether a text is not shown as it is.
+    is_escaped: bool,
+}
+
+impl<'a> Telling<'a> {
+    /// To whoever reads the printer, with files where `output` says.
+    pub(crate) fn new(output: &'a Output, printer: &'a mut Printer) -> Self {
+        Self {
+            printer,
+            output,
+            files: Files::new(output),
+            lost: 0,
+            is_escaped: false,
+        }
+    }
+
+    /// Who is told.
+    pub(crate) fn printer(&mut self) -> &mut Printer {
+        self.printer
+    }
+
+    /// Whether it is told byte by byte.
+    pub(crate) fn is_poured(&self) -> bool {
+        *self.output == Output::Stdout
+    }
+
+    /// Tells parts to a person: texts on stdout, others as files.
+    ///
+    /// # Errors
+    ///
+    /// What the printer says.
+    pub(crate) fn print(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
+        if self.is_poured() {
+            return self.pour(parts);
+        }
+        if parts.is_empty() {
+            self.printer.talk("there is nothing in the answer");
+        }
+        let has_bytes = parts.iter().any(|part| matches!(part, Part::Bytes { .. }));
+        if matches!(self.output, Output::File(_)) && !has_bytes {
+            let text = joined_texts(parts);
+            if !text.is_empty() {
+                return self.save("text", None, text.as_bytes(), Format::Text);
+            }
+        }
+        for part in parts {
+            match part {
+                Part::Text(text) => self.is_escaped |= self.printer.content(text)?,
+                Part::Bytes {
+                    kind,
+                    mime_type,
+                    base64,
+                } => self.save_encoded(kind, *mime_type, base64, Format::Text)?,
+                Part::Link(link) => print_link(link, self.printer)?,
+                Part::Other(json) => self.printer.text(&pretty(json))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves what is no text, for a program that gets the answer itself as JSON. Nothing is
+    /// saved unless somebody said where to.
+    ///
+    /// # Errors
+    ///
+    /// What the printer says.
+    pub(crate) fn save_beside(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
+        if matches!(self.output, Output::Usual | Output::Stdout) {
+            return Ok(());
+        }
+        for part in parts {
+            if let Part::Bytes {
+                kind,
+                mime_type,
+                base64,
+            } = part
+            {
+                self.save_encoded(kind, *mime_type, base64, Format::Json)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what is not as it was. `made` is what made the answer, where that should not be
+    /// done again without a thought.
+    ///
+    /// # Errors
+    ///
+    /// A part was lost.
+    pub(crate) fn end(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
+        if self.is_escaped {
+            self.printer.flush()?;
+            self.printer.talk(ESCAPED);
+        }
+        let error = match self.lost {
+            0 => return Ok(()),
+            1 => anyhow!("1 part of the answer is lost"),
+            many => anyhow!("{many} parts of the answer are lost"),
+        };
+        let data = match format {
+            Format::Text => "`--json` has the data as it came",
+            Format::Json => "the data is in the answer, as it came",
+        };
+        let hint = match made {
+            Some(made) => format!("{made}; {data}"),
+            None => data.to_owned(),
+        };
+        Err(hinted(error, hint))
+    }
+
+    /// All of it, byte by byte. Only between texts there is a line break.
+    fn pour(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
+        let mut was_text = false;
+        for part in parts {
+            let is_text = matches!(part, Part::Text(_));
+            if was_text && is_text {
+                self.printer.bytes(b"\n")?;
+            }
+            was_text = is_text;
+            match part {
+                Part::Text(text) => self.printer.bytes(text.as_bytes())?,
+                Part::Bytes { kind, base64, .. } => match decoded(kind, base64) {
+                    Ok(bytes) => self.printer.bytes(&bytes)?,
+                    Err(error) => self.lose(&error)?,
+                },
+                Part::Link(link) => self.printer.bytes(format!("{}\n", link.uri).as_bytes())?,
+                Part::Other(json) => {
+                    let line = format!("{}\n", json.as_str());
+                    self.printer.bytes(line.as_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn save_encoded(
+        &mut self,
+        kind: &'static str,
+        mime_type: Option<&str>,
+        base64: &str,
+        format: Format,
+    ) -> anyhow::Result<()> {
+        match decoded(kind, base64) {
+            Ok(bytes) => self.save(kind, mime_type, &bytes, format),
+            Err(error) => self.lose(&error),
+        }
+    }
+
+    /// Saves bytes, and tells where.
+    fn save(
+        &mut self,
+        kind: &'static str,
+        mime_type: Option<&str>,
+        bytes: &[u8],
+        format: Format,
+    ) -> anyhow::Result<()> {
+        let path = match self.files.save(kind, mime_type, bytes) {
+            Ok(path) => path,
+            Err(error) => return self.lose(&error),
+        };
+        // A reader of both sees the texts before it above it.
+        self.printer.flush()?;
+        let size = bytes.len();
+        let path = path.to_string_lossy();
+        match format {
+            Format::Text => {
+                let what = mime_type.unwrap_or(kind);
+                let told = format!("saved {what}, {size} bytes, as {path}");
+                self.printer.talk(&told);
+            }
+            Format::Json => {
+                let mut told = json!({"saved": path, "bytes": size});
+                if let Some(mime_type) = mime_type {
+                    told["mime_type"] = json!(mime_type);
+                }
+                self.printer.talk_object(&told);
+            }
+        }
+        Ok(())
+    }
+
+    /// A part can't be had. The others can.
+    fn lose(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
+        self.lost += 1;
+        // A reader of both sees it where the part should be.
+        self.printer.flush()?;
+        self.printer.warning(&words_of(error), None);
+        Ok(())
+    }
+}
+
+/// Whether there is a text among the parts that says something. Servers put into it what they
+/// say as structured content, each in its own way, so that whoever has read one has read the
+/// other.
+pub(crate) fn has_text(parts: &[Part<'_>]) -> bool {
+    let is_text = |part: &Part<'_>| matches!(part, Part::Text(_)) && !part.is_blank();
+    parts.iter().any(is_text)
+}
+
+/// Whether a text among the parts is `json`, or what is wrapped in it under one name.
+pub(crate) fn says(parts: &[Part<'_>], json: &Json) -> bool {
+    let Ok(json) = serde_json::from_str::<Value>(json.as_str()) else {
+        return false;
+    };
+    let wrapped = json.as_object().filter(|members| members.len() == 1);
+    let wrapped = wrapped.and_then(|members| members.values().next());
+    parts.iter().any(|part| {
+        let Part::Text(text) = part else {
+            return false;
+        };
+        let read = serde_json::from_str::<Value>(text).ok();
+        let is_said = |value: &Value| read.as_ref() == Some(value) || value.as_str() == Some(*text);
+        is_said(&json) || wrapped.is_some_and(is_said)
+    })
+}
+
+/// A JSON value for a reader, its numbers as they were written. What is harmful in it is
+/// escaped in JSON's own way, so that it is JSON still.
+pub(crate) fn pretty(json: &Json) -> String {
+    let pretty = serde_json::to_string_pretty(json).unwrap_or_else(|_| json.as_str().to_owned());
+    let lines = pretty.lines().map(escape::in_json);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The texts of an answer that has nothing else to put into a file, as they came.
+fn joined_texts(parts: &[Part<'_>]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(*text),
+        Part::Bytes { .. } | Part::Link(_) | Part::Other(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn decoded(kind: &str, base64: &str) -> anyhow::Result<Vec<u8>> {
+    base64::decode(base64).ok_or_else(|| match base64.starts_with("data:") {
+        true => anyhow!("the {kind} of the server is a data: URL instead of base64"),
+        false => anyhow!("the {kind} of the server is not base64"),
+    })
+}
+
+fn print_link(link: &ResourceLink, printer: &mut Printer) -> anyhow::Result<()> {
+    let name = link.title.as_ref().unwrap_or(&link.name);
+    let about = match &link.mime_type {
+        Some(mime_type) => format!("  {name} ({mime_type})"),
+        None => format!("  {name}"),
+    };
+    let pieces = [Piece::plain(&*link.uri), Piece::new(Tone::Aside, about)];
+    printer.pieces(0, &pieces)
+}
+
+/// What is said once, below texts that are not shown as they are.
+const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them as they are";

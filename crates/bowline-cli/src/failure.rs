@@ -1,0 +1,127 @@
+//! Failures: errors that know what to do about them, and which exit code they are.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+use crate::exit::ExitStatus;
+
+/// An error together with what to do about it, where we know, and how the command ends.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    error: anyhow::Error,
+    hint: Option<Cow<'static, str>>,
+    status: ExitStatus,
+}
+
+/// `error`, and what to do about it.
+pub(crate) fn hinted(error: anyhow::Error, hint: impl Into<Cow<'static, str>>) -> anyhow::Error {
+    Failure::new(ExitStatus::Failed, error).hint(hint).into()
+}
+
+/// `error`, which is one of whoever typed the command, and what to do about it.
+pub(crate) fn usage(error: anyhow::Error, hint: impl Into<Cow<'static, str>>) -> anyhow::Error {
+    Failure::new(ExitStatus::Usage, error).hint(hint).into()
+}
+
+/// `error` and its causes on one line. A cause whose words are there already adds nothing.
+pub(crate) fn words_of(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !words.contains(&cause) {
+            words.extend([": ", &cause]);
+        }
+    }
+    words
+}
+
+impl Failure {
+    /// `error`, which ends the command with `status`.
+    pub(crate) fn new(status: ExitStatus, error: anyhow::Error) -> Self {
+        Self {
+            error,
+            hint: None,
+            status,
+        }
+    }
+
+    /// Says what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What to do about `error`, if that is known.
+    pub(crate) fn hint_of(error: &anyhow::Error) -> Option<&str> {
+        error.downcast_ref::<Self>()?.hint.as_deref()
+    }
+
+    /// What `error` is in its heart, if it is an `E`.
+    pub(crate) fn inner_of<E: Error + Send + Sync + 'static>(error: &anyhow::Error) -> Option<&E> {
+        // A failure may be the heart of one that knows a better hint.
+        let inner = &error.downcast_ref::<Self>()?.error;
+        inner.downcast_ref().or_else(|| Self::inner_of(inner))
+    }
+
+    /// How a command ends that failed with `error`.
+    pub(crate) fn status_of(error: &anyhow::Error) -> ExitStatus {
+        let failure = error.downcast_ref::<Self>();
+        failure.map_or(ExitStatus::Failed, |failure| failure.status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn hint_and_status_survive_a_context() {
+        let error = usage(anyhow!("the cause"), "what to do").context("what happened");
+        assert_eq!(format!("{error:#}"), "what happened: the cause");
+        assert_eq!(Failure::hint_of(&error), Some("what to do"));
+        assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
+    }
+
+    #[test]
+    fn no_words_are_said_twice() {
+        let error = anyhow!("expected a string").context("tools[0]: expected a string (byte 20)");
+        assert_eq!(words_of(&error), "tools[0]: expected a string (byte 20)");
+        let error = anyhow!("the cause").context("the cause").context("what");
+        assert_eq!(words_of(&error), "what: the cause");
+        assert_eq!(words_of(&hinted(error, "x")), "what: the cause");
+    }
+
+    #[test]
+    fn what_is_inside_is_found() {
+        let cause = std::io::Error::other("x");
+        let error = hinted(cause.into(), "y");
+        assert!(Failure::inner_of::<std::io::Error>(&error).is_some());
+        assert!(Failure::inner_of::<fmt::Error>(&error).is_none());
+        let error = hinted(error, "z");
+        assert!(Failure::inner_of::<std::io::Error>(&error).is_some());
+        assert!(Failure::inner_of::<std::io::Error>(&anyhow!("x")).is_none());
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_else_is_a_failure() {
+        let error = anyhow!("x");
+        assert_eq!(Failure::hint_of(&error), None);
+        assert_eq!(Failure::status_of(&error), ExitStatus::Failed);
+        assert_eq!(Failure::status_of(&hinted(error, "y")), ExitStatus::Failed);
+    }
+}

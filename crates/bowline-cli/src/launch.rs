@@ -1,0 +1,123 @@
+//! What to start for a server that is a command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use bowline::transport::ChildProcess;
+
+use crate::redact;
+
+/// A command with all that it needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// The program, looked for as a shell does.
+    pub(crate) program: OsString,
+    /// Its arguments.
+    pub(crate) args: Vec<OsString>,
+    /// Its variables, besides those that every program gets.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Whether it gets all of ours as well.
+    pub(crate) inherits_env: bool,
+    /// Where it is started, if not here.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl Launch {
+    /// A command that somebody typed. It gets what a shell would give it.
+    pub(crate) fn typed(program: impl Into<OsString>, args: &[OsString]) -> Self {
+        Self {
+            program: program.into(),
+            args: args.to_vec(),
+            inherits_env: true,
+            ..Self::default()
+        }
+    }
+
+    /// Sees to it that what the server says doesn't tell the secrets that it is given.
+    pub(crate) fn keep_secrets(&self) {
+        let values = self.env.iter().map(|(_, value)| value.to_string_lossy());
+        let words = [&self.program].into_iter().chain(&self.args);
+        let words = words.map(|word| word.to_string_lossy());
+        let (values, words) = (values.collect::<Vec<_>>(), words.collect::<Vec<_>>());
+        let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
+        let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
+        redact::keep(&values, &words);
+    }
+
+    /// The transport that starts it.
+    pub(crate) fn child(&self) -> ChildProcess {
+        let mut child = ChildProcess::new(&self.program).args(&self.args);
+        for (name, value) in &self.env {
+            child = child.env(name, value);
+        }
+        if self.inherits_env {
+            child = child.inherit_env();
+        }
+        match &self.folder {
+            Some(folder) => child.current_dir(folder),
+            None => child,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bowline::types::common::Implementation;
+    use bowline::{Client, ClientConfig};
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// What a shell sees that is started so: its argument, a variable, its folder, and one of
+    /// our own variables.
+    async fn seen(mut launch: Launch, scratch: &Scratch) -> String {
+        let pipe = scratch.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        // The name goes with the first of them: it is started again when it has ended.
+        let script = r#"exec 3> "$0"; rm "$0"
+            printf '%s|%s|%s|%s' "$1" "$GIVEN" "$PWD" "${CARGO_PKG_NAME-none}" >&3"#;
+        launch.program = "sh".into();
+        launch.args = ["-c", script].map(OsString::from).to_vec();
+        launch
+            .args
+            .extend([pipe.clone().into(), "an argument".into()]);
+        let reading = tokio::task::spawn_blocking(|| fs::read_to_string(pipe));
+        let config = ClientConfig::new(Implementation::new("test", "1"));
+        // It writes and ends, and is no server.
+        tokio::select! {
+            seen = reading => seen.unwrap().unwrap(),
+            connected = Client::connect(launch.child(), config) => {
+                panic!("{:?}", connected.err())
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_configured_command_gets_what_it_names_and_no_more() {
+        let scratch = Scratch::new();
+        let folder = scratch.path().canonicalize().unwrap();
+        let launch = Launch {
+            env: vec![("GIVEN".into(), "a value".into())],
+            folder: Some(folder.clone()),
+            ..Launch::default()
+        };
+        assert_eq!(
+            seen(launch, &scratch).await,
+            format!("an argument|a value|{}|none", folder.display())
+        );
+    }
+
+    #[tokio::test]
+    async fn a_typed_command_gets_what_a_shell_would_give_it() {
+        let scratch = Scratch::new();
+        let here = std::env::current_dir().unwrap();
+        let launch = Launch::typed("sh", &[]);
+        assert_eq!(
+            seen(launch, &scratch).await,
+            format!("an argument||{}|bowline-cli", here.display())
+        );
+    }
+}

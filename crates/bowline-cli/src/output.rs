@@ -1,0 +1,321 @@
+//! Files that are made of what a server answers with: images, sound, blobs.
+//!
+//! A name is never what a server says: it is what was typed, or made from a kind that we know,
+//! a number, and the ending of a media type that we know. What was not named by the user
+//! is never overwritten.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, bail};
+use rustix::fs::{Access, access};
+
+use crate::failure::usage;
+
+/// Where the contents of an answer go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Texts to stdout, others into files here.
+    Usual,
+    /// The same, with the files in a folder.
+    Folder(PathBuf),
+    /// All that is no text to a file, or texts where there is nothing else.
+    File(PathBuf),
+    /// All of it to stdout, byte by byte.
+    Stdout,
+}
+
+impl Output {
+    /// What `path` means here: what ends with a slash is a folder, as is one that is there.
+    pub(crate) fn resolve(path: Option<PathBuf>) -> Self {
+        let Some(path) = path else {
+            return Self::Usual;
+        };
+        if path.as_os_str() == "-" {
+            return Self::Stdout;
+        }
+        let has_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        match has_slash || path.is_dir() {
+            true => Self::Folder(path),
+            false => Self::File(path),
+        }
+    }
+
+    /// Looks whether what was named can be written, before anything is done whose answer
+    /// would have no place.
+    ///
+    /// # Errors
+    ///
+    /// It can't ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let (path, checked) = match self {
+            Self::Usual | Self::Stdout => return Ok(()),
+            Self::File(path) => (path, check_file(path)),
+            Self::Folder(path) => (path, check_folder(path)),
+        };
+        checked.map_err(|reason| {
+            let error = anyhow!("cannot write {}: {reason}", path.display());
+            usage(error, "name another place with --output")
+        })
+    }
+}
+
+fn check_file(path: &Path) -> Result<(), String> {
+    if path.exists() {
+        return access(path, Access::WRITE_OK).map_err(|error| io::Error::from(error).to_string());
+    }
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
+        Some(folder) if !folder.exists() => Err(format!("there is no folder {}", folder.display())),
+        Some(folder) => writable(folder),
+        None => Ok(()),
+    }
+}
+
+/// A folder that is not there is made in the nearest one that is.
+fn check_folder(path: &Path) -> Result<(), String> {
+    let there = path.ancestors().find(|it| it.exists());
+    writable(there.unwrap_or(Path::new(".")))
+}
+
+/// Whether files can be made in a folder.
+fn writable(folder: &Path) -> Result<(), String> {
+    if !folder.is_dir() {
+        return Err(format!("{} is no folder", folder.display()));
+    }
+    let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
+    allowed.map_err(|error| format!("{}: {}", folder.display(), io::Error::from(error)))
+}
+
+/// Makes the files of one answer.
+#[derive(Debug)]
+pub(crate) struct Files<'a> {
+    output: &'a Output,
+    is_named_taken: bool,
+}
+
+impl<'a> Files<'a> {
+    /// Where `output` says.
+    pub(crate) fn new(output: &'a Output) -> Self {
+        Self {
+            output,
+            is_named_taken: false,
+        }
+    }
+
+    /// Puts bytes into a file: one of ours, or the one that was named. Of several the first
+    /// gets that name, and the others one with a number.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub(crate) fn save(
+        &mut self,
+        kind: &'static str,
+        mime_type: Option<&str>,
+        bytes: &[u8],
+    ) -> anyhow::Result<PathBuf> {
+        let (mut file, path) = match self.output {
+            Output::File(path) if !self.is_named_taken => {
+                self.is_named_taken = true;
+                let file = File::create(path);
+                let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+                (file, path.clone())
+            }
+            Output::File(path) => fresh(|number| numbered(path, number), 2)?,
+            Output::Folder(folder) => {
+                let made = fs::create_dir_all(folder);
+                made.with_context(|| format!("cannot make {}", folder.display()))?;
+                fresh(|number| folder.join(own_name(kind, number, mime_type)), 1)?
+            }
+            Output::Usual | Output::Stdout => {
+                fresh(|number| own_name(kind, number, mime_type).into(), 1)?
+            }
+        };
+        let written = file.write_all(bytes).and_then(|()| file.flush());
+        written.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// A file that was not there, under the first name that is free.
+fn fresh(name: impl Fn(u32) -> PathBuf, first: u32) -> anyhow::Result<(File, PathBuf)> {
+    for number in first..MAX_NUMBER {
+        let path = name(number);
+        // A link that leads elsewhere is not followed either.
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                return Err(error.context(format!("cannot make {}", path.display())));
+            }
+        }
+    }
+    bail!("{} and all names like it are taken", name(first).display())
+}
+
+fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String {
+    format!("{kind}-{number}.{}", ending(mime_type))
+}
+
+/// `picture.png` with a number: `picture-2.png`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name: OsString = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+/// The ending of files of a media type, `bin` for those that we don't know.
+fn ending(mime_type: Option<&str>) -> &'static str {
+    let mime_type = mime_type.unwrap_or_default().to_ascii_lowercase();
+    // Without parameters such as a charset.
+    let name = mime_type.split(';').next().unwrap_or_default().trim();
+    let known = ENDINGS.iter().find(|(known, _)| *known == name);
+    known.map_or("bin", |(_, ending)| ending)
+}
+
+const ENDINGS: &[(&str, &str)] = &[
+    ("image/png", "png"),
+    ("image/jpeg", "jpg"),
+    ("image/jpg", "jpg"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("image/avif", "avif"),
+    ("image/bmp", "bmp"),
+    ("image/tiff", "tiff"),
+    ("image/svg+xml", "svg"),
+    ("audio/wav", "wav"),
+    ("audio/x-wav", "wav"),
+    ("audio/wave", "wav"),
+    ("audio/mpeg", "mp3"),
+    ("audio/mp3", "mp3"),
+    ("audio/ogg", "ogg"),
+    ("audio/flac", "flac"),
+    ("audio/aac", "aac"),
+    ("audio/mp4", "m4a"),
+    ("audio/webm", "weba"),
+    ("video/mp4", "mp4"),
+    ("video/webm", "webm"),
+    ("application/pdf", "pdf"),
+    ("application/json", "json"),
+    ("application/xml", "xml"),
+    ("application/zip", "zip"),
+    ("application/gzip", "gz"),
+    ("text/plain", "txt"),
+    ("text/markdown", "md"),
+    ("text/html", "html"),
+    ("text/css", "css"),
+    ("text/csv", "csv"),
+];
+
+/// Files of one kind in one folder. Nobody has as many and wants more.
+const MAX_NUMBER: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::ExitStatus;
+    use crate::failure::Failure;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn what_was_named_decides_where_files_go() {
+        let scratch = Scratch::new();
+        let folder = scratch.path().to_owned();
+        for (path, expected) in [
+            (None, Output::Usual),
+            (Some("-".into()), Output::Stdout),
+            (Some(folder.clone()), Output::Folder(folder.clone())),
+            (Some("new/".into()), Output::Folder("new/".into())),
+            (Some("new".into()), Output::File("new".into())),
+        ] {
+            assert_eq!(Output::resolve(path), expected);
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_refused_before_anything_is_done() {
+        let scratch = Scratch::new();
+        let file = scratch.write("file", "");
+        let at = |name: &str| scratch.path().join(name);
+        for (output, reason) in [
+            (Output::Usual, None),
+            (Output::Stdout, None),
+            (Output::File("new".into()), None),
+            (Output::File(file.clone()), None),
+            (Output::File(at("new")), None),
+            (Output::Folder(at("a/b/")), None),
+            (Output::Folder("new/".into()), None),
+            (Output::File(at("a/b")), Some("there is no folder ")),
+            (Output::File(file.join("x")), Some(" is no folder")),
+            (Output::Folder(file.join("x/")), Some(" is no folder")),
+        ] {
+            let checked = output.check();
+            let Some(reason) = reason else {
+                checked.unwrap();
+                continue;
+            };
+            let error = checked.unwrap_err();
+            assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    // proves: F-CL-01
+    #[test]
+    fn no_name_comes_from_a_server_and_nothing_is_overwritten() {
+        let scratch = Scratch::new();
+        let taken = scratch.write("image-1.png", "mine");
+        let target = scratch.path().join("elsewhere");
+        std::os::unix::fs::symlink(&target, scratch.path().join("image-2.png")).unwrap();
+        let output = Output::Folder(scratch.path().to_owned());
+        let mut files = Files::new(&output);
+        for (mime_type, name) in [
+            (Some("image/png"), "image-3.png"),
+            (Some("IMAGE/PNG; x=y"), "image-4.png"),
+            (Some("../../etc/passwd"), "image-1.bin"),
+            (Some("image/\u{1b}[2J"), "image-2.bin"),
+            (None, "image-3.bin"),
+        ] {
+            let path = files.save("image", mime_type, b"new").unwrap();
+            assert_eq!(path, scratch.path().join(name));
+            assert_eq!(fs::read(path).unwrap(), b"new");
+        }
+        assert_eq!(fs::read(taken).unwrap(), b"mine");
+        assert!(!target.exists());
+    }
+
+    #[test]
+    fn a_file_that_was_named_is_the_first_of_several() {
+        let scratch = Scratch::new();
+        let named = scratch.write("out.png", "before");
+        let output = Output::File(named.clone());
+        let mut files = Files::new(&output);
+        for name in ["out.png", "out-2.png", "out-3.png"] {
+            let path = files.save("image", None, name.as_bytes()).unwrap();
+            assert_eq!(path, scratch.path().join(name));
+        }
+        assert_eq!(fs::read(&named).unwrap(), b"out.png");
+        let nowhere = Output::File(named.join("below"));
+        let error = Files::new(&nowhere).save("image", None, b"").unwrap_err();
+        assert!(error.to_string().starts_with("cannot write "), "{error}");
+    }
+
+    #[test]
+    fn a_folder_is_made_and_one_that_is_full_is_told() {
+        let scratch = Scratch::new();
+        let output = Output::Folder(scratch.path().join("a/b/"));
+        let path = Files::new(&output).save("audio", Some("audio/wav"), b"x");
+        assert_eq!(path.unwrap(), scratch.path().join("a/b/audio-1.wav"));
+        let taken = scratch.write("taken", "");
+        let error = fresh(|_| taken.clone(), 1).unwrap_err();
+        assert!(error.to_string().ends_with("are taken"), "{error}");
+    }
+}

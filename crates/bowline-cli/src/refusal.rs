@@ -1,0 +1,194 @@
+//! A command line that makes no sense: what is said about it, on one line with a hint.
+//!
+//! Pleas for help and for the version are refusals as well, to the parser.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _};
+
+use crate::args::{Args, ColourChoice};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+/// What was typed, in which the program is the first word.
+///
+/// # Errors
+///
+/// It makes no sense, or asks for help; that has been said, and this is how the command ends.
+pub(crate) fn parse(line: &[OsString]) -> Result<Args, ExitStatus> {
+    let words = Words::of(line);
+    let mut command = Args::command().color(words.colour());
+    let parsed = command
+        .try_get_matches_from_mut(line)
+        .and_then(|matches| Args::from_arg_matches(&matches))
+        .map_err(|refusal| refusal.format(&mut command));
+    parsed.map_err(|refusal| refuse(refusal, &words))
+}
+
+/// Says why nothing was done.
+fn refuse(refusal: clap::Error, words: &Words) -> ExitStatus {
+    // Whoever types nothing but the name of the program is shown what there is.
+    let is_alone = refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_alone || !refusal.use_stderr() {
+        // There is nobody left to tell when this fails.
+        let _ = refusal.print();
+        return match is_alone {
+            true => ExitStatus::Usage,
+            false => ExitStatus::Done,
+        };
+    }
+    let mut printer = Printer::standard(ColourChoice::Never);
+    // The command line could not be understood, so it is not known whether this was an option.
+    if words.has("--json") {
+        printer.talk_json();
+    }
+    let (error, hint) = match refusal.kind() {
+        ErrorKind::MissingSubcommand => ("no command was named".to_owned(), None),
+        _ => in_one_line(&with_fit_tips(refusal, words).to_string()),
+    };
+    let help = match words.command() {
+        Some(command) => format!("see `bowline {command} --help`"),
+        None => "see `bowline --help`".to_owned(),
+    };
+    let hint = match hint {
+        Some(hint) => format!("{hint} ({help})"),
+        None => help,
+    };
+    printer.usage_error(&error, &hint);
+    ExitStatus::Usage
+}
+
+/// What was typed before `--`, for those who look at it by themselves.
+struct Words(Vec<String>);
+
+impl Words {
+    fn of(line: &[OsString]) -> Self {
+        let words = line.iter().skip(1).take_while(|word| *word != "--");
+        Self(words.map(|word| word.to_string_lossy().into()).collect())
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|typed| typed == word)
+    }
+
+    /// Whether the parser itself shall use colours, which it wants to know before it parses.
+    fn colour(&self) -> ColorChoice {
+        let mut words = self.0.iter();
+        let mut choice = ColorChoice::Auto;
+        while let Some(word) = words.next() {
+            let when = match word.strip_prefix("--color") {
+                Some("") => words.next().map(String::as_str),
+                Some(rest) => rest.strip_prefix('='),
+                None => None,
+            };
+            choice = match when {
+                Some("always") => ColorChoice::Always,
+                Some("never") => ColorChoice::Never,
+                _ => choice,
+            };
+        }
+        choice
+    }
+
+    /// The command among them, if there is one.
+    fn command(&self) -> Option<String> {
+        let all = Args::command();
+        let name = |word: &String| all.find_subcommand(word).map(|it| it.get_name().to_owned());
+        let mut words = self.0.iter().filter(|word| !word.starts_with('-'));
+        words.find_map(name)
+    }
+
+    /// `b=3`, where `--b=3` was typed.
+    fn as_argument(&self, option: &str) -> Option<String> {
+        let name = option.strip_prefix("--").filter(|name| !name.is_empty())?;
+        let begin = format!("{option}=");
+        let typed = self.0.iter().find(|word| word.starts_with(&begin));
+        Some(match typed {
+            Some(word) => word.trim_start_matches('-').to_owned(),
+            None => format!("{name}=…"),
+        })
+    }
+}
+
+/// `refusal` without the tip to write `-- -1` where that doesn't help, and with a better one.
+fn with_fit_tips(mut refusal: clap::Error, words: &Words) -> clap::Error {
+    let Some(ContextValue::StyledStrs(tips)) = refusal.get(ContextKind::Suggested) else {
+        return refusal;
+    };
+    let command = words.command();
+    // Only these take a text as it is there; to others it is a command to start, or nothing.
+    let takes_text = matches!(command.as_deref(), Some("explain" | "servers"));
+    let mut fit = tips.clone();
+    fit.retain(|tip| takes_text || !tip.to_string().contains("'-- "));
+    let is_misspelt = refusal.get(ContextKind::SuggestedArg).is_some();
+    let takes_arguments = matches!(command.as_deref(), Some("call" | "prompt" | "complete"));
+    if let Some(ContextValue::String(word)) = refusal.get(ContextKind::InvalidArg)
+        && takes_arguments
+        && !is_misspelt
+    {
+        let tip = match words.as_argument(word) {
+            Some(argument) => format!("an argument is written without dashes: {argument}"),
+            None => format!("a value that begins with - goes after its name: NAME={word}"),
+        };
+        fit.push(tip.into());
+    }
+    refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(fit));
+    refusal
+}
+
+/// What the paragraphs of a refusal say, and its tips.
+fn in_one_line(refusal: &str) -> (String, Option<String>) {
+    let mut error = Vec::new();
+    let mut hint = Vec::new();
+    for line in refusal.lines().map(str::trim) {
+        match line.strip_prefix("tip: ") {
+            Some(tip) => hint.push(tip),
+            None if line.starts_with("Usage:") => break,
+            None if line.is_empty() || line.starts_with("For more information") => {}
+            None => error.push(line.strip_prefix("error: ").unwrap_or(line)),
+        }
+    }
+    let hint = Some(hint.join("; ")).filter(|hint| !hint.is_empty());
+    (error.join(" "), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Words {
+        let line: Vec<_> = line.split(' ').map(OsString::from).collect();
+        Words::of(&line)
+    }
+
+    #[test]
+    fn colours_are_those_that_were_asked_for_last() {
+        for (line, choice) in [
+            ("bowline --help", ColorChoice::Auto),
+            ("bowline --color never --help", ColorChoice::Never),
+            ("bowline tools --color=always --help", ColorChoice::Always),
+            (
+                "bowline --color=always --help --color never",
+                ColorChoice::Never,
+            ),
+            ("bowline --color", ColorChoice::Auto),
+            ("bowline --colored=never", ColorChoice::Auto),
+            ("bowline call -- x --color never", ColorChoice::Auto),
+        ] {
+            assert_eq!(words(line).colour(), choice, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_command_is_found_among_options() {
+        for (line, command) in [
+            ("bowline --color never tools demo", Some("tools")),
+            ("bowline --json call demo tools", Some("call")),
+            ("bowline toolz", None),
+            ("bowline -- tools", None),
+        ] {
+            assert_eq!(words(line).command().as_deref(), command, "{line}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What is wanted of a server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bowline_types::Revision;
+use bowline_types::logging::LoggingLevel;
+use bowline_types::roots::Root;
+
+use crate::args::talk::{
+    AloneArgs, AskArgs, CompleteArgs, ListArgs, PingArgs, ServerArgs, WatchArgs,
+};
+use crate::asking::{self, Asking, AskingArgs};
+use crate::charset::Charset;
+use crate::failure::usage;
+use crate::output::Output;
+use crate::settings::Format;
+use crate::target::Wanted;
+
+/// Which server, and how to talk to it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ServerSettings {
+    /// The server.
+    pub(crate) wanted: Wanted,
+    /// The only files to look for it in. None: the known ones.
+    pub(crate) config: Vec<PathBuf>,
+    /// How answers are told.
+    pub(crate) format: Format,
+    /// The revision to speak, when it may be only one.
+    pub(crate) revision: Option<Revision>,
+    /// How long to wait for the server.
+    pub(crate) timeout: Option<Duration>,
+    /// How long a call may take in all.
+    pub(crate) max_time: Option<Duration>,
+    /// From which level on the server's log is shown. None: from the usual one.
+    pub(crate) log: Option<LoggingLevel>,
+    /// Folders that it may work in.
+    pub(crate) roots: Vec<PathBuf>,
+    /// What it may ask while it is called. None: nothing.
+    pub(crate) asking: Option<AskingArgs>,
+    /// Whether it is followed: it is always tried again, and its log is not talk but data.
+    pub(crate) is_followed: bool,
+    /// How things are drawn.
+    pub(crate) screen: Screen,
+}
+
+/// What is drawn with, and whether.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// Whether a person reads it, or a program.
+    pub(crate) format: Format,
+    /// What is drawn with.
+    pub(crate) charset: Charset,
+    /// Whether the library tells what it does, which a bar would get in the way of.
+    pub(crate) is_verbose: bool,
+    /// Whether somebody sits there who can be asked: stdin and stderr are a terminal.
+    pub(crate) is_attended: bool,
+}
+
+impl ServerSettings {
+    /// What `args` mean, and the words that don't name the server.
+    ///
+    /// # Errors
+    ///
+    /// No server was named.
+    pub(crate) fn resolve(
+        args: ServerArgs,
+        words: &[String],
+        screen: Screen,
+    ) -> anyhow::Result<(Self, Vec<String>)> {
+        let (wanted, rest) = Wanted::among(words, &args.command)?;
+        let settings = Self {
+            wanted,
+            config: args.config.config,
+            format: screen.format,
+            revision: args.revision,
+            timeout: args.timeout,
+            max_time: args.max_time,
+            log: args.log,
+            roots: args.root,
+            asking: None,
+            is_followed: false,
+            screen,
+        };
+        Ok((settings, rest.to_vec()))
+    }
+
+    /// Who answers what the server asks, if anybody does.
+    ///
+    /// # Errors
+    ///
+    /// An answer that was given makes no sense.
+    pub(crate) fn asking(&self) -> anyhow::Result<Option<Asking>> {
+        let talks_json = self.format == Format::Json;
+        let args = self.asking.as_ref();
+        let asking = args.map(|args| Asking::resolve(args, self.screen.is_attended, talks_json));
+        asking.transpose()
+    }
+
+    /// The folders that it may work in.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not there.
+    pub(crate) fn roots(&self) -> anyhow::Result<Vec<Root>> {
+        self.roots.iter().map(|path| asking::root(path)).collect()
+    }
+
+    /// What `args` mean to a command that takes nothing but a server.
+    ///
+    /// # Errors
+    ///
+    /// None was named, or more than one.
+    pub(crate) fn only(args: AloneArgs, screen: Screen) -> anyhow::Result<Self> {
+        Self::alone(args.server, &args.words, screen)
+    }
+
+    fn alone(args: ServerArgs, words: &[String], screen: Screen) -> anyhow::Result<Self> {
+        let (settings, rest) = Self::resolve(args, words, screen)?;
+        no_more(&rest)?;
+        Ok(settings)
+    }
+}
+
+/// What `bowline ping` shall do.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PingSettings {
+    pub(crate) server: ServerSettings,
+    /// How often.
+    pub(crate) count: u32,
+    /// The time before the next one.
+    pub(crate) interval: Duration,
+}
+
+impl PingSettings {
+    /// What `args` mean.
+    pub(crate) fn resolve(args: PingArgs, screen: Screen) -> anyhow::Result<Self> {
+        Ok(Self {
+            server: ServerSettings::alone(args.server, &args.words, screen)?,
+            count: args.count,
+            interval: args.interval,
+        })
+    }
+}
+
+/// What a command shall do that lists what a server has, or shows one of them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ListSettings {
+    pub(crate) server: ServerSettings,
+    /// The only one to show.
+    pub(crate) name: Option<String>,
+}
+
+impl ListSettings {
+    /// What `args` mean.
+    pub(crate) fn resolve(args: ListArgs, screen: Screen) -> anyhow::Result<Self> {
+        let (server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
+        let mut rest = rest.into_iter();
+        let name = rest.next();
+        no_more(rest.as_slice())?;
+        Ok(Self { server, name })
+    }
+}
+
+/// What a command shall do that asks a server for something by its name.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AskSettings {
+    pub(crate) server: ServerSettings,
+    /// The name of what is asked for.
+    pub(crate) name: String,
+    /// Its arguments, as they were typed.
+    pub(crate) words: Vec<String>,
+    /// Where the answer goes.
+    pub(crate) output: Output,
+}
+
+impl AskSettings {
+    /// What `args` mean. `kind` is what is asked for, `list` the command that lists them.
+    pub(crate) fn resolve(
+        args: AskArgs,
+        screen: Screen,
+        stdout_is_terminal: bool,
+        (kind, list): (&str, &str),
+    ) -> anyhow::Result<Self> {
+        let (mut server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
+        server.asking = Some(args.asking);
+        let mut rest = rest.into_iter();
+        let Some(name) = rest.next() else {
+            let error = anyhow!("no {kind} was named");
+            return Err(usage(error, format!("`bowline {list}` lists them")));
+        };
+        let output = Output::resolve(args.output);
+        if output == Output::Stdout && stdout_is_terminal {
+            let error = anyhow!("a terminal shall not obey what a server says");
+            return Err(usage(error, "leave --output - out, or pipe it elsewhere"));
+        }
+        Ok(Self {
+            server,
+            name,
+            words: rest.collect(),
+            output,
+        })
+    }
+
+    /// The same for what takes no arguments.
+    pub(crate) fn without_arguments(self) -> anyhow::Result<Self> {
+        no_more(&self.words)?;
+        Ok(self)
+    }
+}
+
+/// What `bowline watch` shall do.
+#[derive(Debug, PartialEq)]
+pub(crate) struct WatchSettings {
+    pub(crate) server: ServerSettings,
+    /// Resources to watch.
+    pub(crate) resources: Vec<String>,
+    /// For how long, if there is an end to it.
+    pub(crate) time: Option<Duration>,
+    /// How many events, if there is an end to it.
+    pub(crate) count: Option<u64>,
+}
+
+impl WatchSettings {
+    /// What `args` mean.
+    pub(crate) fn resolve(args: WatchArgs, screen: Screen) -> anyhow::Result<Self> {
+        let mut server = ServerSettings::alone(args.server, &args.words, screen)?;
+        server.is_followed = true;
+        Ok(Self {
+            server,
+            resources: args.resource,
+            time: args.time,
+            count: args.count,
+        })
+    }
+}
+
+/// What `bowline complete` shall do.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CompleteSettings {
+    pub(crate) server: ServerSettings,
+    /// The prompt or template.
+    pub(crate) reference: String,
+    /// The argument to complete.
+    pub(crate) argument: String,
+    /// What has been typed of it.
+    pub(crate) typed: String,
+    /// Arguments that have their values already.
+    pub(crate) known: Vec<(String, String)>,
+}
+
+impl CompleteSettings {
+    /// What `args` mean.
+    pub(crate) fn resolve(args: CompleteArgs, screen: Screen) -> anyhow::Result<Self> {
+        let (server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
+        let mut rest = rest.into_iter();
+        let Some(reference) = rest.next() else {
+            let error = anyhow!("no prompt or template was named");
+            let hint = "`bowline prompts` and `bowline resources` list them";
+            return Err(usage(error, hint));
+        };
+        let pairs = rest.map(|word| match word.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            _ => {
+                let error = anyhow!("`{word}` is no argument");
+                Err(usage(error, "write name=value"))
+            }
+        });
+        let mut pairs = pairs.collect::<anyhow::Result<Vec<_>>>()?.into_iter();
+        let Some((argument, typed)) = pairs.next() else {
+            let error = anyhow!("no argument was given to complete");
+            return Err(usage(error, "write name= and what has been typed of it"));
+        };
+        Ok(Self {
+            server,
+            reference,
+            argument,
+            typed,
+            known: pairs.collect(),
+        })
+    }
+}
+
+/// Refuses words that nobody knows what to do with.
+fn no_more(words: &[String]) -> anyhow::Result<()> {
+    match words.first() {
+        None => Ok(()),
+        Some(word) => {
+            let error = anyhow!("`{word}` is one word too many");
+            Err(usage(error, "`--help` shows how the command is written"))
+        }
+    }
+}

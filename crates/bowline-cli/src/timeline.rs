@@ -1,0 +1,339 @@
+//! A timeline: what a connection went through and what became of the calls meanwhile, as a
+//! chart. Data in, text out; nothing here knows a clock or a terminal.
+
+use std::time::Duration;
+
+use bowline::State;
+
+use crate::charset::Charset;
+use crate::printer::{Piece, Tone};
+use crate::times;
+
+/// What there is to draw. Times are counted from when the client was started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Timeline {
+    /// The states, one after the other and without gaps.
+    pub(crate) states: Vec<Stretch>,
+    /// The calls, as they were begun.
+    pub(crate) calls: Vec<Call>,
+    /// What happened from outside.
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// A state that a connection was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) state: State,
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// What was called.
+    pub(crate) name: String,
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+    /// What became of it, in a word or two.
+    pub(crate) outcome: String,
+    /// Whether it was answered.
+    pub(crate) is_answered: bool,
+}
+
+/// A moment worth a mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) at: Duration,
+    pub(crate) label: String,
+}
+
+impl Timeline {
+    /// The states of a client that was started, from when it was in which, until `end`.
+    pub(crate) fn stretches(
+        changes: impl IntoIterator<Item = (Duration, State)>,
+        end: Duration,
+    ) -> Vec<Stretch> {
+        let mut stretches = Vec::new();
+        let (mut from, mut state) = (Duration::ZERO, State::Starting);
+        for (to, next) in changes {
+            stretches.push(Stretch { state, from, to });
+            (from, state) = (to, next);
+        }
+        if state != State::Closed {
+            let to = end.max(from);
+            stretches.push(Stretch { state, from, to });
+        }
+        stretches
+    }
+
+    /// Draws it, `width` columns wide where that is possible.
+    pub(crate) fn draw(&self, width: usize, charset: Charset) -> Vec<Vec<Piece>> {
+        let chart = Chart::fit(self, width, charset);
+        let mut lines = vec![chart.axis(), chart.states(&self.states)];
+        lines.extend(self.marks.iter().map(|mark| chart.mark(mark)));
+        lines.extend(chart.legend(&self.states, width));
+        lines.extend(self.calls.iter().map(|call| chart.call(call)));
+        lines
+    }
+
+    /// When the last of it was over.
+    fn end(&self) -> Duration {
+        let states = self.states.iter().map(|it| it.to);
+        let calls = self.calls.iter().map(|it| it.to);
+        let marks = self.marks.iter().map(|it| it.at);
+        states.chain(calls).chain(marks).max().unwrap_or_default()
+    }
+}
+
+/// Where things are drawn: labels, then columns of time, then notes.
+struct Chart {
+    charset: Charset,
+    end: Duration,
+    /// Columns of the labels.
+    labels: usize,
+    /// Columns of time, one at least.
+    columns: usize,
+    /// Columns of what became of calls, and whether there is room for them.
+    outcomes: usize,
+    has_notes: bool,
+}
+
+impl Chart {
+    /// As wide as there is room.
+    fn fit(timeline: &Timeline, width: usize, charset: Charset) -> Self {
+        let calls = || timeline.calls.iter();
+        let names = calls().map(|call| columns(&call.name));
+        let labels = names.chain([CONNECTION.len()]).max().unwrap_or_default();
+        let labels = labels.min(MAX_LABEL);
+        let widest_outcome = calls().map(|call| columns(&call.outcome)).max();
+        let outcomes = widest_outcome.unwrap_or_default();
+        let room = width.saturating_sub(labels + GAP);
+        let notes = GAP + outcomes + 1 + TIME;
+        let has_notes = widest_outcome.is_some() && room >= notes + MIN_COLUMNS;
+        let room = if has_notes { room - notes } else { room };
+        Self {
+            charset,
+            end: timeline.end().max(Duration::from_millis(1)),
+            labels,
+            columns: room.max(MIN_COLUMNS),
+            outcomes,
+            has_notes,
+        }
+    }
+
+    /// The column of a moment.
+    fn column(&self, at: Duration) -> usize {
+        let part = at.as_secs_f64() / self.end.as_secs_f64();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a column of a terminal"
+        )]
+        let column = (part * self.columns as f64) as usize;
+        column.min(self.columns - 1)
+    }
+
+    /// Moments at even distances, as many as have room.
+    fn axis(&self) -> Vec<Piece> {
+        let mut text = String::new();
+        let step = self.step();
+        let moments = (0..).map(|number| step.saturating_mul(number));
+        for at in moments.take_while(|at| *at <= self.end).take(self.columns) {
+            let label = axis_label(at);
+            let (column, used) = (self.column(at), columns(&text));
+            let is_apart = used == 0 || column > used;
+            if is_apart && column + label.len() <= self.columns {
+                text.push_str(&" ".repeat(column - used));
+                text.push_str(&label);
+            }
+        }
+        vec![Piece::plain(self.label("")), Piece::new(Tone::Aside, text)]
+    }
+
+    /// The time between two labels of the axis: 1, 2 or 5 of something.
+    fn step(&self) -> Duration {
+        let labels = u32::try_from(self.columns / AXIS_LABEL).unwrap_or(u32::MAX);
+        let least = self.end / labels.max(1);
+        let mut unit = Duration::from_millis(1);
+        loop {
+            let steps = [1, 2, 5].map(|factor| unit.saturating_mul(factor));
+            if let Some(step) = steps.into_iter().find(|step| *step >= least) {
+                return step;
+            }
+            unit = unit.saturating_mul(10);
+        }
+    }
+
+    /// The row of the connection. However short a state was, it can be seen.
+    fn states(&self, stretches: &[Stretch]) -> Vec<Piece> {
+        let mut pieces = vec![Piece::plain(self.label(CONNECTION))];
+        let mut starts = Vec::with_capacity(stretches.len());
+        let mut next = 0;
+        for (index, stretch) in stretches.iter().enumerate() {
+            // Those that follow need a column each.
+            let last = self.columns.saturating_sub(stretches.len() - index);
+            let start = self.column(stretch.from).max(next).min(last.max(next));
+            starts.push(start);
+            next = start + 1;
+        }
+        let ends = starts.iter().skip(1).copied().chain([self.columns]);
+        for ((stretch, start), end) in stretches.iter().zip(&starts).zip(ends) {
+            let (glyph, tone) = self.glyph(stretch.state);
+            let length = end.min(self.columns).saturating_sub(*start);
+            pieces.push(Piece::new(tone, glyph.repeat(length)));
+        }
+        pieces
+    }
+
+    /// What happened from outside, below the moment when it did.
+    fn mark(&self, mark: &Mark) -> Vec<Piece> {
+        let column = self.column(mark.at);
+        let arrow = self.charset.pick("▲", "^");
+        let text = match column + columns(&mark.label) + 2 <= self.columns {
+            true => format!("{}{arrow} {}", " ".repeat(column), mark.label),
+            false => {
+                let before = column.saturating_sub(columns(&mark.label) + 1);
+                format!("{}{} {arrow}", " ".repeat(before), mark.label)
+            }
+        };
+        vec![Piece::plain(self.label("")), Piece::new(Tone::Bad, text)]
+    }
+
+    /// Which state looks how, and how long the connection was in it.
+    fn legend(&self, stretches: &[Stretch], width: usize) -> Vec<Vec<Piece>> {
+        let mut lines = Vec::new();
+        let mut line = vec![Piece::plain(self.label(""))];
+        let mut used = self.labels + GAP;
+        for state in State::ALL {
+            let of_state = stretches.iter().filter(|it| it.state == state);
+            let times = of_state.map(|it| it.to.saturating_sub(it.from));
+            let Some(time) = times.reduce(|sum, time| sum + time) else {
+                continue;
+            };
+            let (glyph, tone) = self.glyph(state);
+            let words = format!(" {state} {}", times::shown(time));
+            let length = 1 + columns(&words);
+            if line.len() > 1 && used + GAP + length > width {
+                lines.push(std::mem::take(&mut line));
+                line.push(Piece::plain(self.label("")));
+                used = self.labels + GAP;
+            } else if line.len() > 1 {
+                line.push(Piece::plain(" ".repeat(GAP)));
+                used += GAP;
+            }
+            line.push(Piece::new(tone, glyph));
+            line.push(Piece::new(Tone::Aside, words));
+            used += length;
+        }
+        if line.len() > 1 {
+            lines.push(line);
+        }
+        lines
+    }
+
+    /// The row of a call.
+    fn call(&self, call: &Call) -> Vec<Piece> {
+        let tone = match call.is_answered {
+            true => Tone::Good,
+            false => Tone::Bad,
+        };
+        let (from, to) = (self.column(call.from), self.column(call.to.max(call.from)));
+        let [begin, line, answered, failed, short] = self
+            .charset
+            .pick(["├", "─", "┤", "╳", "│"], ["[", "-", "]", "x", "|"]);
+        let end = match call.is_answered {
+            true => answered,
+            false => failed,
+        };
+        let bar = match to - from {
+            0 if call.is_answered => short.to_owned(),
+            0 => failed.to_owned(),
+            length => format!("{begin}{}{end}", line.repeat(length - 1)),
+        };
+        let mut pieces = vec![
+            Piece::plain(self.label(&call.name)),
+            Piece::new(tone, format!("{}{bar}", " ".repeat(from))),
+        ];
+        if self.has_notes {
+            let rest = self.columns - 1 - to + GAP;
+            let outcome = format!(
+                "{}{}",
+                " ".repeat(rest),
+                padded(&call.outcome, self.outcomes)
+            );
+            let time = times::shown(call.to.saturating_sub(call.from));
+            pieces.push(Piece::new(tone, outcome));
+            pieces.push(Piece::new(Tone::Aside, format!(" {time:>TIME$}")));
+        }
+        pieces
+    }
+
+    /// A label with the gap behind it. What is too long is cut.
+    fn label(&self, text: &str) -> String {
+        let text = match columns(text) > self.labels {
+            true => {
+                let dots = self.charset.pick("…", "~");
+                let kept: String = text.chars().take(self.labels - 1).collect();
+                format!("{kept}{dots}")
+            }
+            false => text.to_owned(),
+        };
+        padded(&text, self.labels + GAP)
+    }
+
+    /// How a state is drawn.
+    fn glyph(&self, state: State) -> (&'static str, Tone) {
+        let pick = |unicode, ascii| self.charset.pick(unicode, ascii);
+        match state {
+            State::Starting => (pick("░", "s"), Tone::Aside),
+            State::Initializing => (pick("▒", "i"), Tone::Aside),
+            State::Ready => (pick("█", "="), Tone::Good),
+            State::Backoff => (pick("·", "."), Tone::Bad),
+            State::Closing => (pick("▁", "c"), Tone::Aside),
+            State::Closed => (" ", Tone::Aside),
+        }
+    }
+}
+
+/// A moment of the axis, which is a round one.
+fn axis_label(at: Duration) -> String {
+    match at.as_millis() {
+        0 => "0 s".to_owned(),
+        millis if millis < 100 => format!("{millis} ms"),
+        _ => format!("{} s", at.as_secs_f64()),
+    }
+}
+
+/// Columns that a text takes. Names of tools are letters of one column.
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `text` with spaces behind it.
+fn padded(text: &str, width: usize) -> String {
+    let spaces = width.saturating_sub(columns(text));
+    format!("{text}{}", " ".repeat(spaces))
+}
+
+/// The label of the row with the states.
+const CONNECTION: &str = "connection";
+
+/// The longest label that is shown.
+const MAX_LABEL: usize = 20;
+
+/// Columns between labels, chart and notes.
+const GAP: usize = 2;
+
+/// Columns of the time that a call took.
+const TIME: usize = 6;
+
+/// A chart that is narrower tells nothing.
+const MIN_COLUMNS: usize = 20;
+
+/// Columns of the axis for each label.
+const AXIS_LABEL: usize = 9;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! What `bowline info` and `bowline ping` say.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::place::{Place, check_hostile, peer};
+use crate::run::{check, text};
+
+#[test]
+fn a_server_is_described() {
+    let place = Place::new("info");
+    place.check("info", &["info", "demo"]);
+    place.check("info_old", &["info", "demo", "--revision", "2024-11-05"]);
+    place.check("info_json", &["info", "demo", "--json"]);
+}
+
+// proves: F-CL-01
+#[test]
+fn hostile_words_are_escaped() {
+    let place = Place::new("info_hostile");
+    check_hostile(&place, ["info_hostile", "info_hostile_json"], &["info"]);
+}
+
+#[test]
+fn one_list_that_cannot_be_had_hides_nothing_else() {
+    let place = Place::new("info_partly");
+    let partly = peer("partly.sh");
+    let partly = partly.each_ref().map(String::as_str);
+    place.check("info_partly", &[&["info"], &partly[..]].concat());
+    let json = [&["info", "--json"], &partly[..]].concat();
+    place.check("info_partly_json", &json);
+    // The server is gone after the first list that it can't give.
+    let dying = peer("wrong.sh");
+    let dying = dying.each_ref().map(String::as_str);
+    place.check("info_lost", &[&["info"], &dying[..]].concat());
+}
+
+#[test]
+fn one_odd_tool_hides_no_other() {
+    let place = Place::new("info_odd");
+    let partly = peer("partly.sh");
+    let partly = partly.each_ref().map(String::as_str);
+    for (name, args) in [
+        ("tools_partly", &["tools"][..]),
+        ("tools_partly_json", &["tools", "--json"]),
+        ("call_partly", &["call", "good"]),
+    ] {
+        place.check(name, &[args, &partly].concat());
+    }
+}
+
+#[test]
+fn pings_are_timed() {
+    let place = Place::new("ping");
+    place.check("ping", &["ping", "demo"]);
+    let many = ["ping", "demo", "--count", "3", "--interval", "0"];
+    place.check("ping_many", &many);
+    place.check("ping_json", &[&many[..], &["--json"]].concat());
+    let old = ["ping", "demo", "--revision", "2025-03-26"];
+    place.check("ping_old", &old);
+}
+
+#[test]
+fn times_of_pings_are_numbers() {
+    let output = Place::new("ping_times").run(&["ping", "demo", "--json"]);
+    let ping: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(ping["took_ms"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn pings_have_their_interval() {
+    let begun = Instant::now();
+    let args = ["ping", "demo", "-c", "2", "-i", "0.3"];
+    Place::new("ping_interval").run(&args);
+    assert!(begun.elapsed() > Duration::from_millis(300));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_given_up() {
+    let place = Place::new("ping_silent");
+    let silent = ["ping", "--timeout", "0.2", "--", "sleep", "60"];
+    let begun = Instant::now();
+    place.check("ping_silent", &silent);
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn a_server_that_hangs_is_told_with_its_last_words() {
+    let place = Place::new("ping_hung");
+    let script = "echo 'please visit https://example.com/login' >&2; exec sleep 60";
+    let hung = ["ping", "--timeout", "2", "--", "sh", "-c", script];
+    place.check("ping_hung", &hung);
+}
+
+// It looks into /proc.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_waits_for_the_terminal_is_told_so() {
+    let place = Place::new("ping_stopped");
+    let stopped = ["--timeout", "2", "--", "sh", "-c", "kill -STOP $$"];
+    place.check("ping_stopped", &[&["ping"], &stopped[..]].concat());
+}
+
+#[test]
+fn a_revision_that_the_server_does_not_speak_is_no_fault_of_its() {
+    let place = Place::new("ping_revision");
+    let plain = peer("plain.sh");
+    let plain = plain.each_ref().map(String::as_str);
+    for (name, revision) in [
+        ("ping_revision_old", "2024-11-05"),
+        ("ping_revision_new", "2026-07-28"),
+    ] {
+        place.check(
+            name,
+            &[&["ping", "--revision", revision], &plain[2..]].concat(),
+        );
+    }
+}
+
+#[test]
+fn a_server_that_dies_or_is_not_there_is_unreachable() {
+    let place = Place::new("ping_dead");
+    let dying = ["--", "sh", "-c", "echo no licence >&2; exit 3"];
+    place.check("ping_dead", &[&["ping"], &dying[..]].concat());
+    place.check(
+        "ping_dead_json",
+        &[&["ping", "--json"], &dying[..]].concat(),
+    );
+    place.check("ping_missing", &["ping", "--", "/no/such/server"]);
+}
+
+#[test]
+fn a_server_is_found_by_its_name() {
+    let place = Place::new("info_named");
+    let program = env!("CARGO_BIN_EXE_bowline");
+    let config = format!(
+        r#"{{"mcpServers": {{"mine": {{"command": "{program}", "args": ["serve", "demo"]}}}}}}"#
+    );
+    std::fs::write(place.folder.join(".mcp.json"), &config).unwrap();
+    place.check("ping_named", &["ping", "mine"]);
+    place.check("ping_named_typo", &["ping", "mnie"]);
+    std::fs::write(
+        place.folder.join("other.json"),
+        config.replace("mine", "other"),
+    )
+    .unwrap();
+    place.check("ping_config", &["ping", "other", "--config", "other.json"]);
+    place.check("ping_url", &["ping", "https://example.com/mcp"]);
+}
+
+#[test]
+fn usage() {
+    check("info_help", &["info", "--help"], b"");
+    check("ping_help", &["ping", "--help"], b"");
+    let place = Place::new("ping_usage");
+    place.check("ping_no_server", &["ping"]);
+    place.check("ping_two", &["ping", "demo", "demo"]);
+    place.check("ping_count", &["ping", "demo", "--count", "0"]);
+    place.check("ping_timeout", &["ping", "demo", "--timeout", "soon"]);
+    place.check("ping_log", &["ping", "demo", "--log", "loud"]);
+    place.check(
+        "ping_log_json",
+        &["ping", "demo", "--json", "--log", "loud"],
+    );
+}
+
+// proves: F-CL-02
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    for args in [&["info", "demo"][..], &["ping", "demo", "--json"]] {
+        let place = Place::new(&format!("info_{}", args[0]));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = place.command(args).stdout(writer).output().unwrap();
+        let talk = text(&output.stderr);
+        assert!(!talk.contains("error"), "{talk}");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}

@@ -1,0 +1,70 @@
+//! `--json` stands anywhere, and all that a program reads then is JSON.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::run::{run, text};
+
+#[test]
+fn json_may_be_asked_for_before_the_command_and_after_it() {
+    let place = Place::new("json_anywhere");
+    for line in [
+        &["tools", "demo", "add"][..],
+        &["call", "demo", "add", "a=1", "b=2"],
+        &["servers", "demo"],
+        &["explain"],
+    ] {
+        let before = place.run(&[&["--json"], line].concat());
+        let after = place.run(&[line, &["--json"]].concat());
+        assert_eq!(before.status.code(), Some(0), "{}", text(&before.stderr));
+        assert_eq!(text(&before.stdout), text(&after.stdout));
+        for object in text(&before.stdout).lines() {
+            serde_json::from_str::<Value>(object).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_script_is_one_whoever_reads_the_errors() {
+    let plain = run(&["completions", "bash"], b"");
+    let json = run(&["completions", "bash", "--json"], b"");
+    assert_eq!(text(&plain.stdout), text(&json.stdout));
+    assert_eq!(json.status.code(), Some(0));
+}
+
+/// The objects that a command says on stderr.
+fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
+    let output = place.run(args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = text(&output.stderr).lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn notes_are_objects() {
+    let place = Place::new("json_notes");
+    let script = r#"trap "" TERM; "$0" serve demo; exec sleep 600"#;
+    let servers = json!({"mcpServers": {
+        "off": {"command": env!("CARGO_BIN_EXE_bowline"), "args": ["serve", "demo"], "disabled": true},
+        "slow": {"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_bowline")]},
+    }});
+    fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
+    let note = "`off` is disabled in .mcp.json; used, since it was named";
+    let said = objects(&place, &["ping", "off", "--json"]);
+    assert_eq!(said, [json!({"note": note})]);
+    let said = objects(&place, &["--json", "ping", "slow"]);
+    let note = "waiting for slow to end; Ctrl-C leaves";
+    assert_eq!(said, [json!({"note": note})]);
+}
+
+#[test]
+fn what_the_library_tells_is_in_objects_too() {
+    let place = Place::new("json_verbose");
+    let said = objects(&place, &["-vv", "--json", "ping", "demo"]);
+    let is_note = |object: &Value| object["note"].as_str().is_some();
+    assert!(said.len() > 5 && said.iter().all(is_note), "{said:?}");
+}

@@ -1,0 +1,128 @@
+//! Command lines that make no sense are refused on one line, with a hint.
+
+use serde_json::Value;
+
+use crate::run::{run, text};
+
+/// Lines, and what is said of them.
+const LINES: [(&str, &str, &str); 16] = [
+    ("-v", "no command was named", "see `bowline --help`"),
+    (
+        "tools demo --xyzzy",
+        "unexpected argument '--xyzzy' found",
+        "see `bowline tools --help`",
+    ),
+    (
+        "serve",
+        "the following required arguments were not provided: <WHAT>",
+        "see `bowline serve --help`",
+    ),
+    (
+        "ping demo --count 0",
+        "invalid value '0' for '--count <N>': 0 is not in 1..=4294967295",
+        "see `bowline ping --help`",
+    ),
+    (
+        "toolz",
+        "unrecognized subcommand 'toolz'",
+        "a similar subcommand exists: 'tools' (see `bowline --help`)",
+    ),
+    (
+        "frob",
+        "unrecognized subcommand 'frob'",
+        "see `bowline --help`",
+    ),
+    (
+        "call demo add a=1 --b=3",
+        "unexpected argument '--b' found",
+        "an argument is written without dashes: b=3 (see `bowline call --help`)",
+    ),
+    (
+        "call demo add a=1 --b 3",
+        "unexpected argument '--b' found",
+        "an argument is written without dashes: b=… (see `bowline call --help`)",
+    ),
+    (
+        "call demo add a=1 -b",
+        "unexpected argument '-b' found",
+        "a value that begins with - goes after its name: NAME=-b (see `bowline call --help`)",
+    ),
+    (
+        "call demo add --jsno",
+        "unexpected argument '--jsno' found",
+        "a similar argument exists: '--json' (see `bowline call --help`)",
+    ),
+    (
+        "completions bash --frob",
+        "unexpected argument '--frob' found",
+        "see `bowline completions --help`",
+    ),
+    (
+        "completions dos",
+        "invalid value 'dos' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]",
+        "see `bowline completions --help`",
+    ),
+    (
+        "explain --frob",
+        "unexpected argument '--frob' found",
+        "to pass '--frob' as a value, use '-- --frob' (see `bowline explain --help`)",
+    ),
+    (
+        "explain a b",
+        "unexpected argument 'b' found",
+        "see `bowline explain --help`",
+    ),
+    (
+        "--color",
+        "a value is required for '--color <WHEN>' but none was supplied \
+         [possible values: auto, always, never]",
+        "see `bowline --help`",
+    ),
+    (
+        "--color never tools demo --timeout",
+        "a value is required for '--timeout <SECONDS>' but none was supplied",
+        "see `bowline tools --help`",
+    ),
+];
+
+#[test]
+fn an_error_is_one_line_and_its_hint_another() {
+    for (line, error, hint) in LINES {
+        let output = run(&line.split(' ').collect::<Vec<_>>(), b"");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(text(&output.stdout), "", "{line}");
+        let expected = format!("error: {error}\nhint: {hint}\n");
+        assert_eq!(text(&output.stderr), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_program_is_told_the_same_as_an_object() {
+    for (line, error, hint) in LINES {
+        // At the beginning, since an option at the end may lack its value.
+        let line = format!("--json {line}");
+        let output = run(&line.split(' ').collect::<Vec<_>>(), b"");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let object: Value = serde_json::from_slice(&output.stderr).unwrap();
+        let expected = serde_json::json!({"error": error, "hint": hint, "exit_code": 2});
+        assert_eq!(object, expected, "{line}");
+    }
+}
+
+#[test]
+fn help_has_the_colours_that_were_asked_for() {
+    for (line, is_coloured) in [
+        ("--color always --help", true),
+        ("tools --help --color=always", true),
+        ("--color never --help", false),
+        ("--help", false),
+    ] {
+        let output = run(&line.split(' ').collect::<Vec<_>>(), b"");
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert_eq!(
+            text(&output.stdout).contains('\u{1b}'),
+            is_coloured,
+            "{line}"
+        );
+    }
+}

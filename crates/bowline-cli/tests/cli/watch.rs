@@ -1,0 +1,195 @@
+//! What `bowline watch` does.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::place::{Place, peer};
+use crate::run::text;
+
+/// Arguments for a server that is one of the scripts.
+fn watching(args: &[&str], script: &str) -> Vec<String> {
+    let args = [&["watch"], args].concat();
+    let args = args.into_iter().map(str::to_owned);
+    args.chain(peer(script)).collect()
+}
+
+fn spawn(place: &Place, args: &[String]) -> Child {
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let mut command = place.command(&args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+// proves: FT-1, FT-2, FT-6, F-CL-03
+#[test]
+fn changes_are_told_across_a_restart_of_the_server() {
+    let place = Place::new("watch_restart");
+    let args = watching(
+        &["--json", "--resource", "x:a", "--count", "13"],
+        "watched.sh",
+    );
+    let output = spawn(&place, &args).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    let events = text(&output.stdout).lines();
+    let events: Vec<Value> = events.map(|it| serde_json::from_str(it).unwrap()).collect();
+    // What comes from one source has its order.
+    let of = |kinds: &[&str], name: &str| -> Vec<String> {
+        let of_kind = events.iter().filter(|it| {
+            let kind = it["event"].as_str().unwrap();
+            kinds.contains(&kind)
+        });
+        of_kind.map(|it| it[name].to_string()).collect()
+    };
+    let states = [
+        "initializing",
+        "ready",
+        "backoff",
+        "starting",
+        "initializing",
+        "ready",
+    ];
+    assert_eq!(of(&["state"], "to"), states.map(|it| format!("\"{it}\"")));
+    let log = ["starts", "", "starts", "lives again"].map(|it| format!("\"{it}\""));
+    let logged = of(&["log"], "data");
+    assert_eq!(logged[1], "{\"disk\":1.0}");
+    assert_eq!((&logged[0], &logged[2..]), (&log[0], &log[2..]));
+    let changes = of(&["changed", "updated", "unknown"], "event");
+    assert_eq!(changes, ["\"changed\"", "\"updated\"", "\"unknown\""]);
+    assert_eq!(of(&["changed"], "list"), ["\"tools\""]);
+    assert_eq!(of(&["updated"], "uri"), ["\"x:a\""]);
+    let times: Vec<_> = events
+        .iter()
+        .map(|it| it["time"].as_str().unwrap())
+        .collect();
+    assert!(
+        times
+            .iter()
+            .all(|it| it.starts_with("20") && it.ends_with('Z'))
+    );
+}
+
+#[test]
+fn only_what_is_serious_enough_is_told_of_the_log() {
+    let place = Place::new("watch_level");
+    let wanted = [
+        "--json",
+        "--resource",
+        "x:a",
+        "--log",
+        "error",
+        "--count",
+        "8",
+    ];
+    let args = watching(&wanted, "watched.sh");
+    let output = spawn(&place, &args).wait_with_output().unwrap();
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("\"error\"") && !said.contains("starts"),
+        "{said}"
+    );
+}
+
+#[test]
+fn it_ends_after_a_time_or_a_number_of_events() {
+    let place = Place::new("watch_end");
+    place.check("watch_count", &["watch", "demo", "--count", "2"]);
+    place.check(
+        "watch_for",
+        &["watch", "demo", "--for", "0.1", "-r", "demo://counter"],
+    );
+    let args = watching(&["--for", "0.1"], "plain.sh");
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    place.check("watch_plain", &args);
+}
+
+#[test]
+fn a_server_that_confirms_nothing_is_not_waited_for() {
+    let place = Place::new("watch_unconfirmed");
+    for (args, code) in [(["--for", "0.2"], 0), (["--timeout", "2"], 1)] {
+        let mut args = watching(&args, "unconfirmed.sh");
+        let revision = args.iter_mut().find(|it| *it == "2025-06-18");
+        *revision.unwrap() = "2026-07-28".to_owned();
+        let output = spawn(&place, &args);
+        let output = output.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(text(&output.stdout).contains("ready"), code == 0, "{said}");
+        assert_eq!(said.contains("subscriptions/listen"), code == 1, "{said}");
+    }
+}
+
+#[test]
+fn ctrl_c_is_how_it_ends() {
+    let place = Place::new("watch_interrupt");
+    let mut child = spawn(&place, &["watch", "demo"].map(str::to_owned));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "watching demo; Ctrl-C ends it\n");
+}
+
+// proves: F-CL-01, F-CL-02
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let place = Place::new("watch_pipe");
+    for json in [&[][..], &["--json"]] {
+        let mut child = spawn(&place, &watching(json, "chatty.sh"));
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("la la") {
+            line.clear();
+            stdout.read_line(&mut line).unwrap();
+            assert!(!line.contains('\u{1b}'), "{line:?}");
+        }
+        drop(stdout);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("error"));
+    }
+}
+
+// proves: F-CL-02
+#[test]
+fn a_reader_that_leaves_is_missed_though_nothing_happens() {
+    let place = Place::new("watch_quiet");
+    let mut child = spawn(&place, &watching(&[], "plain.sh"));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("ready") {
+        line.clear();
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0);
+    }
+    drop(stdout);
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output().unwrap()));
+    let output = ended.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("error"));
+}
+
+#[test]
+fn what_cannot_be_watched_is_said() {
+    let place = Place::new("watch_wrong");
+    let args = watching(&["--resource", "x:a"], "plain.sh");
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    place.check("watch_undeclared", &args);
+    place.check(
+        "watch_undeclared_json",
+        &[&args[..1], &["--json"], &args[1..]].concat(),
+    );
+    place.check("watch_no_server", &["watch"]);
+    place.check("watch_two", &["watch", "demo", "tools"]);
+    place.check("watch_no_count", &["watch", "demo", "--count", "0"]);
+    place.check("watch_no_time", &["watch", "demo", "--for", "soon"]);
+    place.check("watch_missing", &["watch", "--", "/no/such/server"]);
+    place.check("watch_help", &["watch", "--help"]);
+}
