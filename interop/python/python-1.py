@@ -15,6 +15,7 @@ from pydantic import AnyUrl
 from features import ROOTS, Object, Refused, elicited, features, sampled, text_of
 from handshake import handshake
 from report import Heard, Report, equal
+from tasks_2025 import tasks
 
 
 class Session:
@@ -149,6 +150,7 @@ async def main() -> None:
                 await report.check("identity and capabilities", identity)
                 await features(report, session)
                 await handshake(report, session)
+                await tasks(report, client, result)
             begin = time.monotonic()
 
         async def ending() -> None:

@@ -15,6 +15,7 @@ from features import ROOTS, Object, Refused, elicited, features, refused, sample
 from handshake import handshake
 from report import Heard, Report, equal
 from stateless import stateless
+from tasks_2026 import tasks
 
 # What 2026-07-28 has no longer is still there for the servers before it.
 warnings.simplefilter("ignore")
@@ -180,6 +181,7 @@ async def main() -> None:
     report = Report("python-sdk 2.x, 2026-07-28")
     await report.check("no discovery", without_discovery)
     await report.check("a client that cannot be asked", cannot_be_asked)
+    await tasks(report, lambda extensions: Client(SERVER, mode="auto", extensions=extensions))
 
 
 anyio.run(main)

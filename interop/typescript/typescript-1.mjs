@@ -16,6 +16,7 @@ import { ending } from './ending.mjs';
 import { features } from './features.mjs';
 import { handshake } from './handshake.mjs';
 import { Heard, Report, finish } from './report.mjs';
+import { tasks } from './tasks.mjs';
 
 async function connect(report, capabilities = CAPABILITIES) {
   const client = new Client({ name: 'typescript-1', version: '1' }, { capabilities });
@@ -51,6 +52,7 @@ await report.check('handshake', async () => {
 if (session) {
   await features(report, session);
   await handshake(report, session);
+  await tasks(report, session);
   await ending(report, session);
 }
 await report.check('a client that cannot be asked', async () => {

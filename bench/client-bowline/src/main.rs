@@ -1,15 +1,20 @@
 //! Bowline's client, under load.
 
-use bowline::client::Params;
 use bowline::transport::ChildProcess;
 use bowline::types::common::Implementation;
 use bowline::types::content::ContentBlock;
-use bowline::types::tools::{CallToolParams, CallToolResult};
-use bowline::types::{Json, JsonObject, Revision, Revisions};
+use bowline::types::tools::CallToolResult;
+use bowline::types::{Revision, Revisions};
 use bowline::{Client, Config};
 use load::Failure;
+use serde::Serialize;
 
 const REVISION: Revision = Revision::V2025_11_25;
+
+#[derive(Serialize)]
+struct Echo<'a> {
+    text: &'a str,
+}
 
 #[derive(Clone)]
 struct Bowline(Client);
@@ -28,11 +33,8 @@ impl load::Client for Bowline {
     }
 
     async fn echo(&self, text: &str) -> Result<String, Failure> {
-        let arguments: JsonObject = [("text", Json::from(text))].into_iter().collect();
-        let params = CallToolParams::new("echo").arguments(arguments);
-        let params = Params::encode(&params, REVISION);
-        let result = self.0.call("tools/call", params).await?;
-        let result: CallToolResult = result.decode()?;
+        let result = self.0.tools().call("echo", &Echo { text }).await?;
+        let result = CallToolResult::from(result);
         match result.content.into_iter().next() {
             Some(ContentBlock::Text(content)) => Ok(content.text),
             _ => Err("no text".into()),
