@@ -235,6 +235,12 @@ impl Requests {
         open.collect()
     }
 
+    /// Requests that may be answered, oldest first.
+    pub(crate) fn open_keys(&self) -> impl Iterator<Item = RequestKey> {
+        let handled = self.handled.iter();
+        handled.filter_map(|(key, request)| request.may_be_answered.then_some(key))
+    }
+
     /// The key of the next request, as a number.
     pub(crate) fn next_key(&self) -> u64 {
         self.next

@@ -133,14 +133,39 @@ impl<E: Tell> Endpoint<E> {
     /// keeps its place until it is done. Their keys.
     pub(crate) fn time_out_request(&mut self, now: Instant) -> Option<RequestKey> {
         let key = self.requests.overdue(now)?;
+        let error =
+            ErrorObject::new(INTERNAL_ERROR, "the request took too long").data(reason("timeout"));
+        self.answer_for(now, key, &error, "timed_out")?;
+        Some(key)
+    }
+
+    /// Ends all requests that are open, since nobody will answer them: the peer gets an error,
+    /// the handlers keep their places until they are done. Their keys, oldest first.
+    pub(crate) fn refuse_open(&mut self, now: Instant) -> Vec<RequestKey> {
+        let error = ErrorObject::new(INTERNAL_ERROR, "the server is shutting down")
+            .data(reason("shutdown"));
+        let open: Vec<RequestKey> = self.requests.open_keys().collect();
+        for key in &open {
+            // It is open.
+            let _ = self.answer_for(now, *key, &error, "shutdown");
+        }
+        open
+    }
+
+    /// Answers with an error in place of a handler, which keeps its place until it is done.
+    fn answer_for(
+        &mut self,
+        now: Instant,
+        key: RequestKey,
+        error: &ErrorObject,
+        outcome: &str,
+    ) -> Option<()> {
         let request = self.requests.get(key)?;
         let (id, stream, started) = (request.id.clone(), request.stream, request.started);
         self.requests.give_up(key);
-        let error =
-            ErrorObject::new(INTERNAL_ERROR, "the request took too long").data(reason("timeout"));
-        self.answer_with(Some(&id), stream, &error);
-        trace::request_exception(self.side, key.get(), now.since(started), "timed_out");
-        Some(key)
+        self.answer_with(Some(&id), stream, error);
+        trace::request_exception(self.side, key.get(), now.since(started), outcome);
+        Some(())
     }
 
     /// Answers at once with an empty result.

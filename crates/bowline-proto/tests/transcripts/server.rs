@@ -160,6 +160,7 @@ impl Server {
                 script.refusal(sent.err());
             }
             "shut-down" => self.session.shut_down(),
+            "refuse-open" => self.session.refuse_open(now),
             "close" => self.session.close(now),
             "wait" => {}
             _ => return false,

@@ -86,7 +86,7 @@ async fn threads_are_not_begun_while_answers_are_not_read() {
 }
 
 /// A tool whose handlers tell that they run, and return when the test lets them.
-fn held_tool() -> (ToolDef, tokio::sync::mpsc::Receiver<u64>, mpsc::Sender<()>) {
+pub(super) fn held_tool() -> (ToolDef, tokio::sync::mpsc::Receiver<u64>, mpsc::Sender<()>) {
     let (started, has_started) = tokio::sync::mpsc::channel(10_000);
     let (let_go, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
@@ -106,7 +106,7 @@ struct Which {
 }
 
 /// A call whose handler knows the id.
-fn work(id: u64) -> String {
+pub(super) fn work(id: u64) -> String {
     let arguments = json!({"number": id});
     request(
         id,

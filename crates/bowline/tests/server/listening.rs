@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::timeout;
 
+use super::blocking::{held_tool, work};
 use super::raw::{Raw, request, stateless};
 use super::support::tool as called;
 
@@ -129,6 +130,44 @@ async fn a_handler_learns_of_a_shutdown_in_time_to_answer() {
     let expected = Duration::from_millis(4900)..Duration::from_secs(5);
     assert!(expected.contains(&took), "{took:?}");
     assert!(client.hear().await.is_null(), "it has ended");
+}
+
+// proves: SV-7, F-SD-04
+#[tokio::test(start_paused = true)]
+async fn a_server_that_wakes_long_after_its_deadline_answers_before_it_ends() {
+    let running = server().build().expect("it can be served");
+    let mut client = Raw::of(&running);
+    client.initialize().await;
+    client.call(1, "hang").await;
+    client.ask(2, "ping", json!({})).await;
+    running.shut_down();
+    for _ in 0..10 {
+        // It learns that it is to end.
+        tokio::task::yield_now().await;
+    }
+    // As if the process had been stopped meanwhile.
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let answer = client.answer(1).await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
+    assert!(client.hear().await.is_null(), "it has ended");
+}
+
+// proves: SV-7, F-SD-04
+#[tokio::test]
+async fn a_handler_that_blocks_its_thread_is_answered_for_at_the_end() {
+    let (tool, mut has_started, let_go) = held_tool();
+    let server = server().add_tool(tool).shutdown_deadline(Duration::ZERO);
+    let running = server.build().expect("it can be served");
+    let mut client = Raw::of(&running);
+    client.initialize().await;
+    client.say(&work(1)).await;
+    has_started.recv().await.expect("it runs");
+    running.shut_down();
+    let answer = client.answer(1).await;
+    assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
+    assert!(client.hear().await.is_null(), "it has ended");
+    drop(let_go);
 }
 
 // proves: SV-7

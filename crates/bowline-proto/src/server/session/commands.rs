@@ -5,7 +5,7 @@ use bowline_types::{ErrorObject, Method, Revision};
 use bytes::Bytes;
 
 use super::lifecycle::CANCEL;
-use super::{Session, SessionPhase};
+use super::{Session, SessionEvent, SessionPhase};
 use crate::calls::CallId;
 use crate::commands::{CallError, CallRequest, NotifyError, RespondError};
 use crate::config::Carrier;
@@ -92,6 +92,15 @@ impl Session {
     /// its handler is done.
     pub fn give_up(&mut self, request: RequestKey) {
         self.end.requests.give_up(request);
+    }
+
+    /// The session ends before its handlers are done: every request that is open is answered
+    /// with an error, so that nobody waits for what doesn't come, and is cancelled.
+    pub fn refuse_open(&mut self, now: Instant) {
+        for request in self.end.refuse_open(now) {
+            self.end.tell(SessionEvent::RequestCancelled(request));
+        }
+        self.end.note_flow(now);
     }
 
     /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.

@@ -31,7 +31,8 @@ const ROUNDS: usize = 32;
 /// How long a session that is asked to end waits for its handlers and its client.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What handlers may take longer than their grace, on a busy machine.
+/// How long the last answers may take to be written; what handlers may take longer than
+/// their grace, on a busy machine.
 const SLACK: Duration = Duration::from_millis(50);
 
 /// Handlers that go on at once when answers have left.
@@ -60,10 +61,19 @@ pub(in super::super) struct Driver {
 /// The end of a session that finishes what it can.
 #[derive(Clone, Copy)]
 struct Drain {
-    /// When handlers are told, so that they can still answer.
-    warns_at: Instant,
-    has_warned: bool,
-    closes_at: Instant,
+    stage: Stage,
+    /// When the next stage begins.
+    until: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Handlers finish.
+    Finishing,
+    /// They were told, and can still answer.
+    Warned,
+    /// Those that have not answered were answered for. It leaves, and the session ends.
+    Refused,
 }
 
 /// A session that is over.
@@ -154,7 +164,7 @@ impl Driver {
             let next = [
                 core.session.poll_timeout(),
                 core.changes.due(),
-                self.drain.map(Drain::next),
+                self.drain.map(|drain| drain.until),
                 self.closed.as_ref().map(|closed| closed.until),
                 listens_until,
             ];
@@ -229,18 +239,37 @@ impl Driver {
             return false;
         }
         let patience = self.shared.server.shutdown_deadline.unwrap_or(DEADLINE);
-        let drain = self.drain.get_or_insert_with(|| Drain::new(now, patience));
+        let drain = *self.drain.get_or_insert_with(|| Drain {
+            stage: Stage::Finishing,
+            until: now + patience.saturating_sub(GRACE),
+        });
         let has_listens = core.end_listens(now);
         let is_written = self.io.as_ref().is_none_or(Io::is_empty);
-        let is_drained = core.session.handled() == 0 && is_written && !has_listens;
-        if is_drained || now >= drain.closes_at {
+        let is_answered = match drain.stage {
+            Stage::Finishing | Stage::Warned => core.session.handled() == 0,
+            Stage::Refused => core.session.open_requests() == 0,
+        };
+        if is_answered && is_written && !has_listens {
             core.session.close(now);
             return true;
         }
-        if drain.has_warned || now < drain.warns_at {
+        if now < drain.until {
             return has_listens;
         }
-        drain.has_warned = true;
+        match drain.stage {
+            Stage::Finishing => self.warn(core, now),
+            Stage::Warned => self.refuse(core, now),
+            Stage::Refused => core.session.close(now),
+        }
+        true
+    }
+
+    /// Tells handlers that the session ends, in time for them to answer.
+    fn warn(&mut self, core: &mut Core, now: Instant) {
+        self.drain = Some(Drain {
+            stage: Stage::Warned,
+            until: now + GRACE,
+        });
         self.cancelled.extend(core.running.values().cloned());
         if self.is_at_end {
             // A client that has left may listen to what it asked for, not to what became of it
@@ -249,12 +278,23 @@ impl Driver {
                 core.session.give_up(*key);
             }
         }
-        true
+    }
+
+    /// Answers for the handlers that have not. It is taken at once: however late it is, what
+    /// the client's buffer has room for is written before the session ends.
+    fn refuse(&mut self, core: &mut Core, now: Instant) {
+        self.drain = Some(Drain {
+            stage: Stage::Refused,
+            until: now + SLACK,
+        });
+        core.session.refuse_open(now);
+        self.take_transmits(core);
     }
 
     /// Whether handlers were told that the session ends.
     pub(super) fn has_warned(&self) -> bool {
-        self.drain.is_some_and(|drain| drain.has_warned)
+        self.drain
+            .is_some_and(|drain| drain.stage != Stage::Finishing)
     }
 
     fn take_event(&mut self, core: &mut Core, event: SessionEvent, now: Instant) {
@@ -309,25 +349,6 @@ impl Driver {
                 });
             }
             other => tracing::trace!(?other, "an event that nobody waits for"),
-        }
-    }
-}
-
-impl Drain {
-    fn new(now: Instant, patience: Duration) -> Self {
-        let warns_at = now + patience.saturating_sub(GRACE);
-        Self {
-            warns_at,
-            has_warned: false,
-            closes_at: warns_at + GRACE + SLACK,
-        }
-    }
-
-    /// When something is to be done.
-    fn next(self) -> Instant {
-        match self.has_warned {
-            true => self.closes_at,
-            false => self.warns_at,
         }
     }
 }
