@@ -48,7 +48,7 @@ impl fmt::Display for CloseReason {
             Self::Negotiation(error) => error.fmt(f),
             Self::Transport(reason) => write!(f, "transport lost: {reason}"),
             Self::Refused(status) => write!(f, "refused with HTTP status {status}"),
-            Self::Stalled => f.write_str("nothing could be read for too long"),
+            Self::Stalled => f.write_str("nothing could be read or written for too long"),
             Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
         }
     }

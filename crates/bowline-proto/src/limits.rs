@@ -105,7 +105,7 @@ impl Limits {
     /// Bytes that may wait to be sent: of our messages, and once more of the answers that
     /// we owe. Default 64 MiB each, which is also what they cost; 4 MiB on a server. A message
     /// beyond it is refused unless it has the queue to itself; while the answers are beyond it
-    /// nothing is read, and the last of them may be as large as a frame.
+    /// nothing is read and no handler goes on. The last of them may be as large as a frame.
     pub fn max_queued_bytes(&mut self, limit: usize) -> &mut Self {
         self.max_queued_bytes = limit;
         self
@@ -157,7 +157,8 @@ impl Limits {
         self
     }
 
-    /// How long nothing may be read because answers don't leave or events are not taken.
+    /// How long nothing may be read, or no handler may go on, because answers don't leave or
+    /// events are not taken.
     /// Default 30 s; then the connection is given up, since neither side would notice.
     pub fn stall_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.stall_timeout = timeout;

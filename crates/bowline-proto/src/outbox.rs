@@ -166,6 +166,8 @@ pub(crate) struct Outbox {
     bytes: usize,
     answers: usize,
     answer_bytes: usize,
+    /// Bytes that the driver has taken and not yet written.
+    unwritten: usize,
     /// Lanes whose transport was busy a moment ago, and until when they wait.
     busy: BTreeMap<Lane, Instant>,
 }
@@ -181,6 +183,7 @@ impl Outbox {
             bytes: 0,
             answers: 0,
             answer_bytes: 0,
+            unwritten: 0,
             busy: BTreeMap::new(),
         }
     }
@@ -284,6 +287,17 @@ impl Outbox {
     /// Whether the answers that we owe leave room for more.
     pub(crate) fn takes_answers(&self) -> bool {
         self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
+    }
+
+    /// Whether there is room for what a handler may answer: less waits than may, here and at
+    /// the driver.
+    pub(crate) fn lets_answer(&self) -> bool {
+        self.takes_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
+    }
+
+    /// Counts what the driver has taken and not yet written. What it was before.
+    pub(crate) fn set_unwritten(&mut self, bytes: usize) -> usize {
+        std::mem::replace(&mut self.unwritten, bytes)
     }
 
     fn lane(&self, transmit: &Transmit) -> Lane {

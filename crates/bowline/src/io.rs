@@ -144,6 +144,12 @@ impl Io {
         self.small.is_empty() && self.large.is_empty() && !self.must_flush
     }
 
+    /// Bytes that are queued and not written.
+    #[cfg(feature = "server")]
+    pub(crate) fn unwritten(&self) -> usize {
+        self.small.len() + self.large.iter().map(Bytes::len).sum::<usize>()
+    }
+
     pub(crate) fn queue(&mut self, transmit: Transmit) {
         if !self.large.is_empty() {
             // After what is being written, which may be half a frame.

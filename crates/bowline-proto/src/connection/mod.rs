@@ -273,7 +273,7 @@ impl Connection {
         self.handle_silence(now);
         match self.end.check_flow(now) {
             None => {}
-            Some(Stall::Reading) => self.close_with(now, CloseReason::Stalled),
+            Some(Stall::Reading | Stall::Writing) => self.close_with(now, CloseReason::Stalled),
             Some(Stall::Skipping) => {
                 let fault = PeerFault::Codec(CodecFault::EndlessFrame);
                 self.close_with(now, CloseReason::Peer(fault));

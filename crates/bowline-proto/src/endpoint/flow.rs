@@ -1,6 +1,6 @@
 //! When to read, when to send, and when to stop waiting.
 
-use super::{Endpoint, Purpose};
+use super::{Clogged, Endpoint, Purpose};
 use crate::calls::CallId;
 use crate::codec::Decoded;
 use crate::events::Tell;
@@ -17,6 +17,8 @@ const SPREAD: u32 = 50;
 pub(crate) enum Stall {
     /// Nothing was read, since answers didn't leave or events were not taken.
     Reading,
+    /// Nothing was written, while handlers waited for that.
+    Writing,
     /// A frame that is too large didn't end.
     Skipping,
     /// A frame was begun, and its end didn't come.
@@ -75,6 +77,21 @@ impl<E: Tell> Endpoint<E> {
         }
     }
 
+    /// Counts what the driver has taken and not yet written, for as long as requests wait.
+    pub(crate) fn set_unwritten(&mut self, now: Instant, bytes: usize) {
+        let before = self.outbox.set_unwritten(bytes);
+        if self.outbox.lets_answer() || self.requests.len() == 0 {
+            self.clogged.since = None;
+        } else if self.clogged.since.is_none() {
+            self.clogged = Clogged {
+                since: Some(now),
+                has_written: false,
+            };
+        } else {
+            self.clogged.has_written |= bytes < before;
+        }
+    }
+
     /// Time has passed: what took too long, if anything did.
     pub(crate) fn check_flow(&mut self, now: Instant) -> Option<Stall> {
         self.outbox.resume(now);
@@ -84,6 +101,12 @@ impl<E: Tell> Endpoint<E> {
             match std::mem::take(&mut self.has_drained) {
                 true => self.paused = Some(now),
                 false => return Some(Stall::Reading),
+            }
+        }
+        if is_over(self.write_deadline()) {
+            match std::mem::take(&mut self.clogged.has_written) {
+                true => self.clogged.since = Some(now),
+                false => return Some(Stall::Writing),
             }
         }
         if is_over(self.frame_deadline()) {
@@ -104,6 +127,7 @@ impl<E: Tell> Endpoint<E> {
             self.requests.next_deadline(),
             self.outbox.next_resume(),
             self.read_deadline(),
+            self.write_deadline(),
             self.skip_deadline(),
             self.frame_deadline(),
         ]
@@ -215,6 +239,10 @@ impl<E: Tell> Endpoint<E> {
 
     fn read_deadline(&self) -> Option<Instant> {
         Some(self.paused? + self.limits.stall_timeout)
+    }
+
+    fn write_deadline(&self) -> Option<Instant> {
+        Some(self.clogged.since? + self.limits.stall_timeout)
     }
 
     fn frame_deadline(&self) -> Option<Instant> {

@@ -58,6 +58,7 @@ pub(crate) struct Endpoint<E> {
     /// Since when nothing is read, and whether something has left or was taken since.
     paused: Option<Instant>,
     has_drained: bool,
+    clogged: Clogged,
     /// Since when a frame is being skipped.
     skipping: Option<Instant>,
     unfinished: Unfinished,
@@ -71,6 +72,14 @@ struct Unfinished {
     since: Option<Instant>,
     /// We didn't read meanwhile, so it begins anew.
     was_paused: bool,
+}
+
+/// Handlers that don't go on, since what was answered before is not written.
+#[derive(Debug, Default)]
+struct Clogged {
+    since: Option<Instant>,
+    /// A part of it was, since then.
+    has_written: bool,
 }
 
 /// What a call of ours is for.
@@ -134,6 +143,7 @@ impl<E: Tell> Endpoint<E> {
             jitter: Jitter::new(seed),
             paused: None,
             has_drained: false,
+            clogged: Clogged::default(),
             skipping: None,
             unfinished: Unfinished::default(),
         }
@@ -233,6 +243,7 @@ impl<E: Tell> Endpoint<E> {
         self.outbox.clear();
         self.decoder.abandon();
         self.paused = None;
+        self.clogged.since = None;
         self.skipping = None;
         self.unfinished.since = None;
         let open = self.requests.give_up_all().into_iter();

@@ -160,6 +160,10 @@ impl Server {
                 script.refusal(sent.err());
             }
             "shut-down" => self.session.shut_down(),
+            "unwritten" => {
+                let bytes = rest.parse().expect("a number of bytes");
+                self.session.set_unwritten(now, bytes);
+            }
             "refuse-open" => self.session.refuse_open(now),
             "close" => self.session.close(now),
             "wait" => {}
@@ -216,6 +220,7 @@ impl Server {
     fn shows(&self, script: &mut Script, name: &str) -> bool {
         let words = match name {
             "wants-read" => format!("wants to read: {}", self.session.wants_read()),
+            "takes-answers" => format!("takes answers: {}", self.session.takes_answers()),
             "sample" => {
                 let sample = self.session.malformed_sample().unwrap_or("none");
                 format!("sample: {sample}")

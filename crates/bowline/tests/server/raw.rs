@@ -6,7 +6,8 @@ use bowline::server::{Running, Server};
 use bowline::transport::Stream;
 use serde_json::{Value, json};
 use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf,
+    WriteHalf,
 };
 use tokio::time::timeout;
 
@@ -55,6 +56,20 @@ impl Raw {
         let read = timeout(PATIENCE, self.reader.read_line(&mut line)).await;
         read.expect("it says something").expect("it is there");
         serde_json::from_str(&line).unwrap_or(Value::Null)
+    }
+
+    /// So many bytes of what is said, or fewer. How many; none when the stream has ended.
+    pub(crate) async fn hear_bytes(&mut self, most: usize) -> usize {
+        let mut bytes = vec![0; most];
+        let mut read = 0;
+        while read < most {
+            let more = timeout(PATIENCE, self.reader.read(&mut bytes[read..])).await;
+            match more.expect("it says something").expect("it is there") {
+                0 => break,
+                more => read += more,
+            }
+        }
+        read
     }
 
     /// The answer to the request of this id. What else is said is passed over.

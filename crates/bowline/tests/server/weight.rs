@@ -66,6 +66,67 @@ async fn no_handler_goes_on_while_answers_are_not_read() {
     check_answers(Duration::from_secs(1)).await;
 }
 
+/// A client that has called a tool twice that answers 2 MiB, of which 1 MiB may wait, and how
+/// often that has answered.
+async fn called_twice() -> (Raw, Arc<AtomicUsize>) {
+    let mut limits = Limits::server();
+    limits.max_queued_bytes(1024 * KIB);
+    let answered = Arc::new(AtomicUsize::new(0));
+    let of_tool = Arc::clone(&answered);
+    let server = Server::new("larger", "1").limits(limits).tool(
+        "larger",
+        "",
+        move |_: serde_json::Value| {
+            of_tool.fetch_add(1, Ordering::SeqCst);
+            async { "x".repeat(2048 * KIB) }
+        },
+    );
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    client.call(1, "larger").await;
+    client.call(2, "larger").await;
+    (client, answered)
+}
+
+// proves: SV-6
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_until_it_is_written() {
+    let (mut client, answered) = called_twice().await;
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(answered.load(Ordering::SeqCst), 1);
+    // It is still listened to, and may have to be: some write before they read.
+    client
+        .send(
+            3,
+            "tools/call",
+            json!({"name": "larger", "arguments": {"x": "x".repeat(256 * KIB)}}),
+        )
+        .await;
+    for id in 1..=3 {
+        assert_eq!(client.hear().await["id"], id);
+    }
+    assert_eq!(answered.load(Ordering::SeqCst), 3);
+}
+
+// proves: SV-6
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_an_answer_is_given_up() {
+    let (mut client, _) = called_twice().await;
+    sleep(Duration::from_secs(29)).await;
+    // A slow client is not a dead one.
+    for _ in 0..10 {
+        assert_eq!(client.hear_bytes(64 * KIB).await, 64 * KIB);
+        sleep(Duration::from_secs(29)).await;
+    }
+    sleep(Duration::from_secs(40)).await;
+    // What has left, and the end.
+    let mut left = 0;
+    while let heard @ 1.. = client.hear_bytes(64 * KIB).await {
+        left += heard;
+    }
+    assert!(left < 256 * KIB, "{left}");
+}
+
 // proves: SV-6, MO-4
 #[tokio::test(start_paused = true)]
 async fn handlers_that_wait_for_room_learn_that_the_client_is_gone() {

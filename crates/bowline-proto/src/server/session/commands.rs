@@ -94,6 +94,14 @@ impl Session {
         self.end.requests.give_up(request);
     }
 
+    /// The driver has taken messages of so many bytes and not yet written them. They count
+    /// where [answers](Self::takes_answers) do, and a client that takes none of them while
+    /// requests of its own wait for that is given up in the end. Reading goes on: a client
+    /// may write before it reads.
+    pub fn set_unwritten(&mut self, now: Instant, bytes: usize) {
+        self.end.set_unwritten(now, bytes);
+    }
+
     /// The session ends before its handlers are done: every request that is open is answered
     /// with an error, so that nobody waits for what doesn't come, and is cancelled.
     pub fn refuse_open(&mut self, now: Instant) {

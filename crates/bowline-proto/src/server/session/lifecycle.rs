@@ -37,7 +37,7 @@ impl Session {
         }
         match self.end.check_flow(now) {
             None => {}
-            Some(Stall::Reading) => self.close_with(now, CloseReason::Stalled),
+            Some(Stall::Reading | Stall::Writing) => self.close_with(now, CloseReason::Stalled),
             Some(Stall::Skipping) => {
                 let fault = PeerFault::Codec(CodecFault::EndlessFrame);
                 self.close_with(now, CloseReason::Peer(fault));

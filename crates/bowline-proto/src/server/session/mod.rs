@@ -128,10 +128,10 @@ impl Session {
         self.phase != SessionPhase::Closed && self.end.wants_read()
     }
 
-    /// Whether there is room for more answers. While there is none nothing is read, and a
-    /// driver should let no handler go on: what they answer is kept until it has left.
+    /// Whether there is room for more answers. While there is none a driver should let no
+    /// handler go on: what they answer is kept until it has left.
     pub fn takes_answers(&self) -> bool {
-        self.end.outbox.takes_answers()
+        self.end.outbox.lets_answer()
     }
 
     /// Whether the client watches a resource.

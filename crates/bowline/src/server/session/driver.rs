@@ -106,11 +106,11 @@ impl Driver {
 
     fn work(&mut self, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
         for _ in 0..ROUNDS {
-            let mut has_worked = self.poll_core(cx);
-            has_worked |= self.tell(cx);
+            let now = self.shared.now();
+            let mut has_worked = self.poll_core(now, cx);
+            has_worked |= self.tell(now, cx);
             if let Some(io) = &mut self.io {
                 has_worked |= io.poll_write(cx);
-                let now = self.shared.now();
                 if let Some(reason) = io.broken(now) {
                     let reason = reason.to_owned();
                     self.io = None;
@@ -133,8 +133,7 @@ impl Driver {
     }
 
     /// Reads a chunk, and lets the core act. Whether there was something to do.
-    fn poll_core(&mut self, cx: &mut TaskContext<'_>) -> bool {
-        let now = self.shared.now();
+    fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
         // It is awake: who answers need not wake it.
@@ -149,7 +148,7 @@ impl Driver {
             self.take_event(&mut core, event, now);
             has_worked = true;
         }
-        has_worked |= self.take_transmits(&mut core);
+        has_worked |= self.take_transmits(&mut core, now);
         has_worked |= self.open_gate(&mut core);
         has_worked |= self.end_if_drained(&mut core, now);
         let Core {
@@ -200,7 +199,7 @@ impl Driver {
     }
 
     /// Takes what is to be written. Whether there was something.
-    pub(super) fn take_transmits(&mut self, core: &mut Core) -> bool {
+    pub(super) fn take_transmits(&mut self, core: &mut Core, now: Instant) -> bool {
         let Some(io) = &mut self.io else {
             return false;
         };
@@ -211,6 +210,7 @@ impl Driver {
             io.queue(transmit);
             has_taken = true;
         }
+        core.session.set_unwritten(now, io.unwritten());
         has_taken
     }
 
@@ -288,7 +288,7 @@ impl Driver {
             until: now + SLACK,
         });
         core.session.refuse_open(now);
-        self.take_transmits(core);
+        self.take_transmits(core, now);
     }
 
     /// Whether handlers were told that the session ends.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Context as TaskContext;
 
 use bowline_proto::server::RequestContext;
-use bowline_proto::{Payload, RequestKey};
+use bowline_proto::{Instant, Payload, RequestKey};
 use bowline_types::{Method, Revision};
 
 use super::Driver;
@@ -28,7 +28,7 @@ pub(super) enum Told {
 impl Driver {
     /// Wakes who waits, and runs handlers while there is room for what they answer. Whether
     /// there was one.
-    pub(super) fn tell(&mut self, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn tell(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
@@ -49,7 +49,7 @@ impl Driver {
         if has_told {
             // Most handlers have answered: it is written with what is written now.
             let shared = Arc::clone(&self.shared);
-            self.take_transmits(&mut shared.lock());
+            self.take_transmits(&mut shared.lock(), now);
         }
         has_told
     }
