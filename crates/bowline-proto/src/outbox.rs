@@ -233,13 +233,14 @@ impl Outbox {
 
     /// The next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
-        let (ticket, _) = match self.busy.is_empty() {
-            true => self.queue.first(),
-            false => {
-                let mut queued = self.queue.iter();
-                queued.find(|(_, transmit)| !self.busy.contains_key(&self.lane(transmit)))
-            }
-        }?;
+        if self.busy.is_empty() {
+            let (_, transmit) = self.queue.pop_first()?;
+            self.settle(&transmit);
+            return Some(transmit);
+        }
+        let is_free = |transmit: &Transmit| !self.busy.contains_key(&self.lane(transmit));
+        let free = self.queue.iter().find(|(_, transmit)| is_free(transmit));
+        let (ticket, _) = free?;
         self.take_back(ticket)
     }
 

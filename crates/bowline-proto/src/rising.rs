@@ -82,9 +82,7 @@ impl<K: Copy + Ord, T> Rising<K, T> {
         {
             self.entries.pop_back();
         }
-        if self.entries.len() > 2 * self.len + GAPS {
-            self.entries.retain(|(_, value)| value.is_some());
-        }
+        self.compact();
         Some(value)
     }
 
@@ -111,6 +109,15 @@ impl<K: Copy + Ord, T> Rising<K, T> {
         Some((*key, value.as_ref()?))
     }
 
+    /// Takes the first entry out.
+    pub fn pop_first(&mut self) -> Option<(K, T)> {
+        let (key, value) = self.entries.pop_front()?;
+        self.len -= 1;
+        self.trim();
+        self.compact();
+        Some((key, value?))
+    }
+
     /// All entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = (K, &T)> {
         let entries = self.entries.iter();
@@ -133,6 +140,12 @@ impl<K: Copy + Ord, T> Rising<K, T> {
         match self.entries.front() {
             Some((first, _)) if *first == key => Ok(0),
             Some(_) | None => self.entries.binary_search_by(|(other, _)| other.cmp(&key)),
+        }
+    }
+
+    fn compact(&mut self) {
+        if self.entries.len() > 2 * self.len + GAPS {
+            self.entries.retain(|(_, value)| value.is_some());
         }
     }
 
@@ -244,6 +257,7 @@ mod tests {
         Insert(u8),
         Next,
         Remove(u8),
+        Pop,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -251,6 +265,7 @@ mod tests {
             1 => any::<u8>().prop_map(Step::Insert),
             4 => Just(Step::Next),
             4 => any::<u8>().prop_map(Step::Remove),
+            1 => Just(Step::Pop),
         ]
     }
 
@@ -281,6 +296,14 @@ mod tests {
                         prop_assert_eq!(table.remove(key), map.remove(&key));
                         set.remove(&key);
                         deadlines.remove(key);
+                    }
+                    Step::Pop => {
+                        let popped = table.pop_first();
+                        prop_assert_eq!(popped, map.pop_first());
+                        if let Some((key, _)) = popped {
+                            set.remove(&key);
+                            deadlines.remove(key);
+                        }
                     }
                 }
                 prop_assert_eq!(table.len(), map.len());

@@ -7,8 +7,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bowline_proto::Instant;
 use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
@@ -35,17 +36,19 @@ pub(super) struct Handling {
 
 /// What became of a handler that was started.
 pub(super) enum Started {
-    /// It was ready at once. Whether there is room for more answers.
-    Answered { has_room: bool },
+    /// It was ready at once: when, and whether there is room for more answers.
+    Answered { at: Instant, has_room: bool },
     /// It has to wait.
     Waits(Handling),
 }
 
 impl Handling {
-    /// Starts a handler. What is ready at once is answered at once.
+    /// Starts a handler. What is ready at once is answered at once. The time is looked at once
+    /// for each handler, since that costs as much as a small one does.
     pub(super) fn start(
         shared: &Arc<Shared>,
         request: Request,
+        now: Instant,
         cx: &mut TaskContext<'_>,
     ) -> Started {
         let context = request.context.clone();
@@ -57,7 +60,7 @@ impl Handling {
             Ok(future) => future,
             Err(panicked) => {
                 let reply = failed(&open.context, &panicked.0);
-                return open.answer(reply);
+                return open.answer(reply, shared.now());
             }
         };
         let mut handling = Self {
@@ -66,9 +69,9 @@ impl Handling {
             grace: None,
             is_cancelled: None,
         };
-        match handling.poll_reply(cx) {
-            Poll::Ready(reply) => handling.open.answer(reply),
-            Poll::Pending => Started::Waits(handling),
+        match handling.poll_reply(now, cx) {
+            (at, Poll::Ready(reply)) => handling.open.answer(reply, at),
+            (_, Poll::Pending) => Started::Waits(handling),
         }
     }
 
@@ -76,10 +79,11 @@ impl Handling {
         &self.open.context
     }
 
-    fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
-        let started = Instant::now();
+    /// Lets the handler go on. When it had, and its reply.
+    fn poll_reply(&mut self, started: Instant, cx: &mut TaskContext<'_>) -> (Instant, Poll<Reply>) {
         let polled = Pin::new(&mut self.future).poll(cx);
-        if started.elapsed() > BLOCKED {
+        let now = self.open.context.inner().session.now();
+        if now.since(started) > BLOCKED {
             let (method, request) = (
                 self.open.context.method().as_str(),
                 self.open.context.request_number(),
@@ -90,14 +94,15 @@ impl Handling {
                 "a handler blocked its thread: see ToolDef::blocking"
             );
         }
-        match polled {
+        let reply = match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
             Poll::Ready(Err(panicked)) => Poll::Ready(failed(&self.open.context, &panicked.0)),
             Poll::Pending => match self.open.context.questions(cx) {
                 Some(questions) => Poll::Ready(questions),
                 None => Poll::Pending,
             },
-        }
+        };
+        (now, reply)
     }
 
     /// Whether it must not go on, since the client doesn't read what was answered before.
@@ -143,8 +148,9 @@ impl Future for Handling {
             }
             // It was cancelled just now.
         }
-        if let Poll::Ready(reply) = self.poll_reply(cx) {
-            self.open.answer(reply);
+        let started = self.open.context.inner().session.now();
+        if let (at, Poll::Ready(reply)) = self.poll_reply(started, cx) {
+            self.open.answer(reply, at);
             return Poll::Ready(());
         }
         self.poll_grace(cx)
@@ -165,21 +171,21 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: Reply) -> Started {
+    fn answer(&mut self, reply: Reply, at: Instant) -> Started {
         self.is_answered = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();
-        let (responded, has_room) = inner.session.with(|core, now| {
+        let (responded, has_room) = inner.session.with_core(|core| {
             core.forget(inner.key);
             let is_listening = core.listens.contains(inner.key);
             let responded = match reply {
                 // It is answered when it ends.
                 Ok(_) if is_listening => Ok(()),
-                Ok(result) => core.session.respond(now, inner.key, result),
+                Ok(result) => core.session.respond(at, inner.key, result),
                 Err(error) => {
                     // A layer may refuse a subscription that was open already.
                     core.listens.close(inner.key);
-                    core.session.respond_error(now, inner.key, &error)
+                    core.session.respond_error(at, inner.key, &error)
                 }
             };
             (responded, core.session.takes_answers())
@@ -196,7 +202,7 @@ impl Open {
             // Who still holds the context may wait for this.
             None => self.context.cancel(),
         }
-        Started::Answered { has_room }
+        Started::Answered { at, has_room }
     }
 }
 

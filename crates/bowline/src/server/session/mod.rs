@@ -123,8 +123,13 @@ impl Shared {
     /// Does something with the core, and wakes the driver if it sleeps.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
+        self.with_core(|core| work(core, now))
+    }
+
+    /// The same, for who doesn't need the time.
+    fn with_core<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.lock();
-        let done = work(&mut core, now);
+        let done = work(&mut core);
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {

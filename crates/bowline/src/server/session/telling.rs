@@ -28,7 +28,7 @@ pub(super) enum Told {
 impl Driver {
     /// Wakes who waits, and runs handlers while there is room for what they answer. Whether
     /// there was one.
-    pub(super) fn tell(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn tell(&mut self, mut now: Instant, cx: &mut TaskContext<'_>) -> bool {
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
@@ -43,7 +43,7 @@ impl Driver {
         while self.has_room
             && let Some(told) = self.told.pop_front()
         {
-            self.tell_one(told, cx);
+            now = self.tell_one(told, now, cx);
             has_told = true;
         }
         if has_told {
@@ -54,13 +54,16 @@ impl Driver {
         has_told
     }
 
-    fn tell_one(&mut self, told: Told, cx: &mut TaskContext<'_>) {
+    /// When it was done.
+    fn tell_one(&mut self, told: Told, now: Instant, cx: &mut TaskContext<'_>) -> Instant {
         match told {
             Told::Notification(method, params) => {
                 self.shared.server.notified(method, params.as_ref());
+                self.shared.now()
             }
             Told::Request { key, .. } if self.withdrawn.remove(&key) => {
-                self.shared.with(|core, now| core.session.release(now, key));
+                self.shared.lock().session.release(now, key);
+                now
             }
             Told::Request {
                 key,
@@ -77,17 +80,17 @@ impl Driver {
                     params,
                     context,
                 };
-                self.handle(request, cx);
+                self.handle(request, now, cx)
             }
         }
     }
 
-    /// Runs a handler here, and in a task of its own if it has to wait.
-    fn handle(&mut self, request: Request, cx: &mut TaskContext<'_>) {
-        let handling = match Handling::start(&self.shared, request, cx) {
-            Started::Answered { has_room } => {
+    /// Runs a handler here, and in a task of its own if it has to wait. When it was run.
+    fn handle(&mut self, request: Request, now: Instant, cx: &mut TaskContext<'_>) -> Instant {
+        let handling = match Handling::start(&self.shared, request, now, cx) {
+            Started::Answered { at, has_room } => {
                 self.has_room = has_room;
-                return;
+                return at;
             }
             Started::Waits(handling) => handling,
         };
@@ -103,5 +106,6 @@ impl Driver {
             context.cancel();
         }
         tokio::spawn(handling);
+        self.shared.now()
     }
 }
