@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use bowline_types::json::Reader;
 use bowline_types::{DecodeError, Encoder, Json, JsonObject, JsonRef, Revision, Unsayable, Wire};
 use bytes::Bytes;
 
@@ -115,6 +114,11 @@ impl Payload {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// The value, which is not checked again.
+    pub fn as_json(&self) -> JsonRef<'_> {
+        JsonRef::trusted(self.as_str())
+    }
+
     /// The bytes, without copying them.
     pub fn into_bytes(self) -> Bytes {
         self.0
@@ -127,13 +131,13 @@ impl Payload {
 
     /// A member that is a string.
     pub(crate) fn peek_tag(&self, name: &str) -> Option<String> {
-        let tag = Reader::new(self.as_str()).peek_tag(name).ok()??;
+        let tag = self.as_json().reader().peek_tag(name).ok()??;
         Some(tag.into_owned())
     }
 
     /// A member as it is written, without copying it.
     pub(crate) fn peek_raw(&self, name: &str) -> Option<Bytes> {
-        let member = Reader::new(self.as_str()).peek_member(name).ok()??;
+        let member = self.as_json().reader().peek_member(name).ok()??;
         Some(sliced(&self.0, member.as_str().as_bytes()))
     }
 
@@ -143,7 +147,7 @@ impl Payload {
     ///
     /// When it is no `T`.
     pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
-        T::from_json(self.as_str())
+        T::from_json_ref(self.as_json())
     }
 }
 

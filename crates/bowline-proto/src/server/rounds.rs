@@ -37,7 +37,7 @@ use bowline_types::wire::Map;
 use bowline_types::{
     DecodeError, Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Method, Revision, Wire,
 };
-use memchr::memmem;
+use memchr::memchr2_iter;
 
 /// Seals what a client keeps for a server, so that it can neither be read nor changed.
 ///
@@ -216,9 +216,13 @@ impl Rounds {
     /// Whether parameters may bring the state of an earlier round, from a look at the text.
     /// Those that don't need no [opening](Self::open), nor a binding for it.
     pub fn has_state(params: &str) -> bool {
+        // An escape may hide any name. The letter is seldom: looking for it takes a fraction
+        // of what looking for the name does.
         let text = params.as_bytes();
-        // An escape may hide any name.
-        memmem::find(text, b"requestState\"").is_some() || memmem::find(text, b"\\u").is_some()
+        memchr2_iter(b'S', b'\\', text).any(|at| {
+            let (before, rest) = text.split_at(at);
+            before.ends_with(b"request") && rest.starts_with(b"State\"") || rest.starts_with(b"\\u")
+        })
     }
 
     /// The first round of a request: without a state nothing was asked, so that nothing can

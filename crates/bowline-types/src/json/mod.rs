@@ -23,6 +23,7 @@
 
 mod finite;
 mod interop;
+mod known;
 mod nesting;
 mod number;
 mod object;
@@ -32,6 +33,7 @@ mod string;
 mod syntax;
 mod write;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
@@ -202,6 +204,12 @@ impl<'a> JsonRef<'a> {
         Self(span)
     }
 
+    /// A text that has been checked before, by [`parse`](Self::parse) for instance. When it is
+    /// no JSON, what is read from it makes no sense; nothing worse happens.
+    pub const fn trusted(text: &'a str) -> Self {
+        Self(text)
+    }
+
     /// The text.
     pub const fn as_str(self) -> &'a str {
         self.0
@@ -216,6 +224,19 @@ impl<'a> JsonRef<'a> {
             Some(b't' | b'f') => Kind::Boolean,
             Some(b'n') => Kind::Null,
             _ => Kind::Number,
+        }
+    }
+
+    /// The string, when it is one. Borrowed when it has no escapes.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or has half of a surrogate pair in it.
+    pub fn to_text(self) -> Result<Cow<'a, str>, DecodeError> {
+        let inside = self.0.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        match inside.filter(|inside| !inside.contains('\\')) {
+            Some(inside) => Ok(Cow::Borrowed(inside)),
+            None => self.reader().string(),
         }
     }
 
@@ -234,9 +255,9 @@ impl<'a> JsonRef<'a> {
         (self.kind() == Kind::Object).then(|| Members::new(self.0))
     }
 
-    /// A reader over the value.
+    /// A reader over the value, which is not checked again.
     pub fn reader(self) -> Reader<'a> {
-        Reader::new(self.0)
+        Reader::known(self.0)
     }
 
     /// The value as a type of your own.

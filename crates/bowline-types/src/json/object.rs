@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use super::finite::Finite;
+use super::known::{skip_space, string_end, value_end};
 use super::read::{DecodeError, Kind, Reader};
 use super::string::RawStr;
 use super::write::Encoder;
@@ -241,26 +242,41 @@ impl<'de> Deserialize<'de> for JsonObject {
 /// The members of a [`JsonObject`].
 #[derive(Clone, Debug)]
 pub struct Members<'a> {
-    scanner: Scanner<'a>,
+    text: &'a str,
+    /// Where the next one begins, with its comma and the space around it.
+    next: usize,
 }
 
 impl<'a> Members<'a> {
+    /// Those of an object, which begins with its bracket.
     pub(super) fn new(object: &'a str) -> Self {
-        let mut scanner = Scanner::new(object);
-        scanner.take(b'{');
-        Self { scanner }
+        Self {
+            text: object,
+            next: 1,
+        }
     }
 }
 
 impl<'a> Iterator for Members<'a> {
     type Item = (Key<'a>, JsonRef<'a>);
 
-    // The text was checked when the object was made, so no step fails.
+    // The text was checked when the object was made.
     fn next(&mut self) -> Option<Self::Item> {
-        self.scanner.take(b',');
-        let key = self.scanner.string().ok()?;
-        self.scanner.expect(b':').ok()?;
-        let value = self.scanner.known_value().ok()?;
+        let bytes = self.text.as_bytes();
+        let mut at = skip_space(bytes, self.next);
+        if bytes.get(at) == Some(&b',') {
+            at = skip_space(bytes, at + 1);
+        }
+        if bytes.get(at) != Some(&b'"') {
+            return None;
+        }
+        let start = at + 1;
+        let name = string_end(bytes, start)?;
+        let key = RawStr::new(self.text.get(start..name.end - 1)?, name.is_escaped, start);
+        // The colon, and space around it.
+        at = skip_space(bytes, skip_space(bytes, name.end) + 1);
+        self.next = value_end(bytes, at)?;
+        let value = self.text.get(at..self.next)?;
         Some((Key(key), JsonRef::validated(value)))
     }
 }

@@ -29,6 +29,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Starts at the beginning of a text that is known to be JSON.
+    pub(super) fn known(text: &'a str) -> Self {
+        Self {
+            scanner: Scanner::known(text),
+            depth: 0,
+        }
+    }
+
     /// Reads an object. `member` is called with each key and must read the value.
     pub fn object(
         &mut self,

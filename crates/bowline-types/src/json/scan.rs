@@ -5,7 +5,10 @@
 //! hurt it. Two things are accepted that a parser into values refuses, because a
 //! span that is only passed on needs neither: numbers of any size, and `\u` escapes
 //! of lone surrogates.
+//!
+//! A text that is [known](Scanner::known) to be JSON is not checked again: see `known.rs`.
 
+use super::known;
 use super::nesting::{Container, Nesting};
 use super::string::{RawStr, plain_prefix};
 use super::syntax::{SyntaxError, SyntaxErrorKind};
@@ -15,11 +18,25 @@ use super::syntax::{SyntaxError, SyntaxErrorKind};
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     position: usize,
+    /// The text has been gone over before.
+    is_known: bool,
 }
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, position: 0 }
+        Self {
+            text,
+            position: 0,
+            is_known: false,
+        }
+    }
+
+    /// Over a text that is JSON. Of one that isn't, what is found makes no sense.
+    pub(crate) fn known(text: &'a str) -> Self {
+        Self {
+            is_known: true,
+            ..Self::new(text)
+        }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -108,18 +125,6 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start, self.position))
     }
 
-    /// Steps over one value of a text that is known to be JSON, however deep it is.
-    pub(crate) fn known_value(&mut self) -> Result<&'a str, SyntaxError> {
-        let first = self.peek();
-        let start = self.position;
-        if !matches!(first, Some(b'{' | b'[')) {
-            return self.value(0);
-        }
-        self.advance();
-        self.leave(1)?;
-        Ok(self.slice(start, self.position))
-    }
-
     /// Steps out of a value that is nested too deep: strings are respected, brackets
     /// only counted. `open` containers are around the current place.
     ///
@@ -166,6 +171,9 @@ impl<'a> Scanner<'a> {
 /// and stop at its place.
 impl<'a> Scanner<'a> {
     fn skip_value(&mut self, outer: usize) -> Result<(), SyntaxErrorKind> {
+        if self.is_known {
+            return self.skip_known();
+        }
         let mut open = Nesting::new(outer);
         loop {
             match self.peek() {
@@ -201,6 +209,17 @@ impl<'a> Scanner<'a> {
             if !self.next_value(&mut open)? {
                 return Ok(());
             }
+        }
+    }
+
+    /// Steps over a value of a text that is known, however deep it is.
+    fn skip_known(&mut self) -> Result<(), SyntaxErrorKind> {
+        match known::value_end(self.bytes(), self.position) {
+            Some(end) => {
+                self.position = end;
+                Ok(())
+            }
+            None => Err(self.unexpected_here()),
         }
     }
 
@@ -244,6 +263,9 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
         let mut is_escaped = false;
+        if self.is_known {
+            return self.known_string_end();
+        }
         loop {
             self.position += plain_prefix(self.rest());
             match self.byte() {
@@ -259,6 +281,16 @@ impl<'a> Scanner<'a> {
                 None => return Err(SyntaxErrorKind::UnexpectedEnd),
             }
         }
+    }
+
+    /// The same in a text that is known.
+    fn known_string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
+        let string = known::string_end(self.bytes(), self.position);
+        let Some(string) = string else {
+            return Err(self.broken_off());
+        };
+        self.position = string.end;
+        Ok(string.is_escaped)
     }
 
     #[inline]

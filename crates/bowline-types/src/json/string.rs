@@ -139,6 +139,13 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     }
 }
 
+/// The place of the quote, when it is among the first eight bytes and no backslash before it.
+#[inline]
+pub(super) fn quote_of_first(bytes: &[u8]) -> Option<usize> {
+    let special = first_special(&[*bytes.first_chunk()?])?;
+    (bytes.get(special) == Some(&b'"')).then_some(special)
+}
+
 /// Goes on four by four, which the compiler turns into vector instructions.
 #[inline(never)]
 fn long_plain_prefix(bytes: &[u8]) -> usize {

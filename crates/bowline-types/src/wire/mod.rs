@@ -34,7 +34,7 @@ mod map;
 mod rule;
 mod shape;
 
-use crate::json::{DecodeError, Encoder, Json, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, Json, JsonRef, Reader, Unsayable};
 use crate::revision::Revision;
 
 pub use check::{Finding, MAX_FINDINGS, Severity, check};
@@ -67,6 +67,11 @@ pub trait Wire: Decode + Encode {
         let value = Self::decode(&mut reader)?;
         reader.finish()?;
         Ok(value)
+    }
+
+    /// Reads a value from a text that was checked before, as far as it is JSON.
+    fn from_json_ref(json: JsonRef<'_>) -> Result<Self, DecodeError> {
+        Self::decode(&mut json.reader())
     }
 
     /// Writes the value in the words of `revision`.

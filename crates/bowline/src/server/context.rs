@@ -8,7 +8,6 @@ use bowline_proto::server::RequestContext;
 use bowline_proto::{Payload, RequestKey};
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
-use bowline_types::json::Reader;
 use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
 use bowline_types::meta::{NotificationMeta, RequestMeta, TraceParent, keys};
 use bowline_types::progress::ProgressParams;
@@ -156,9 +155,9 @@ impl Context {
 
     /// The `_meta` of the request.
     pub fn meta(&self) -> RequestMeta {
-        let params = self.0.params.as_ref().map_or("{}", Payload::as_str);
-        let meta = Reader::new(params).peek_member("_meta").ok().flatten();
-        let meta = meta.and_then(|meta| RequestMeta::from_json(meta.as_str()).ok());
+        let params = self.0.params.as_ref().map(Payload::as_json);
+        let meta = params.and_then(|params| params.reader().peek_member("_meta").ok().flatten());
+        let meta = meta.and_then(|meta| RequestMeta::from_json_ref(meta).ok());
         meta.unwrap_or_default()
     }
 

@@ -168,7 +168,7 @@ impl Dispatch {
     fn call_tool(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
         let meta = self.later_meta(&request);
         let offered = offered(contents.has_tools(), &request);
-        let call = offered.and_then(|()| CallText::read(request.params()));
+        let call = offered.and_then(|()| CallText::read(request.params_json()));
         let called = call.and_then(|call| {
             let tool = contents.tools.get(&call.name);
             let tool = tool.ok_or_else(|| no_such_tool(&call.name))?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bowline_proto::Payload;
-use bowline_types::{ErrorObject, JsonObject, Method, Wire};
+use bowline_types::{ErrorObject, JsonObject, JsonRef, Method, Wire};
 
 use super::context::Context;
 use super::following::settle;
@@ -30,7 +30,13 @@ impl Request {
 
     /// The parameters, as they came: `{}` where there are none.
     pub fn params(&self) -> &str {
-        self.params.as_ref().map_or("{}", Payload::as_str)
+        self.params_json().as_str()
+    }
+
+    /// The same, as the JSON that they are.
+    pub(super) fn params_json(&self) -> JsonRef<'_> {
+        let params = self.params.as_ref();
+        params.map_or(JsonRef::EMPTY_OBJECT, Payload::as_json)
     }
 
     /// Gives it other parameters, before it is served. What its [context](Self::context)
@@ -51,7 +57,7 @@ impl Request {
     ///
     /// When they are no `T`: an error that names the field, for the client.
     pub fn decode<T: Wire>(&self) -> Result<T, ErrorObject> {
-        T::from_json(self.params()).map_err(|error| {
+        T::from_json_ref(self.params_json()).map_err(|error| {
             ErrorObject::new(INVALID_PARAMS, error.under_key("params").to_string())
         })
     }

@@ -9,10 +9,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bowline_types::common::Icon;
-use bowline_types::json::Reader;
 use bowline_types::meta::Meta;
 use bowline_types::tools::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
-use bowline_types::{ErrorObject, InputSchema, JsonObject, OutputSchema, Revision};
+use bowline_types::{
+    DecodeError, ErrorObject, InputSchema, JsonObject, JsonRef, OutputSchema, Revision,
+};
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -381,21 +382,20 @@ pub(super) struct CallText<'p> {
 }
 
 impl<'p> CallText<'p> {
-    pub(super) fn read(params: &'p str) -> Result<Self, ErrorObject> {
+    pub(super) fn read(params: JsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
-        let read = Reader::new(params).object(|reader, key| {
-            match key {
-                "name" => name = Some(reader.string()?),
-                "arguments" => arguments = reader.raw()?.as_str(),
-                "task" => task = Some(reader.raw()?.as_str()),
-                _ => {
-                    reader.raw()?;
-                }
-            }
-            Ok(())
-        });
         let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
-        read.map_err(|error| invalid(error.under_key("params").to_string()))?;
+        for (key, value) in params.members().into_iter().flatten() {
+            if key.is("name") {
+                let read = value.to_text();
+                let wrong = |error: DecodeError| error.under_key("name").under_key("params");
+                name = Some(read.map_err(|error| invalid(wrong(error).to_string()))?);
+            } else if key.is("arguments") {
+                arguments = value.as_str();
+            } else if key.is("task") {
+                task = Some(value.as_str());
+            }
+        }
         let name = name.ok_or_else(|| invalid("params.name is missing".to_owned()))?;
         if !arguments.starts_with('{') {
             return Err(invalid("params.arguments is no object".to_owned()));

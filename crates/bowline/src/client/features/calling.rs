@@ -228,7 +228,7 @@ impl ToolAnswer {
             let error = Error::new(ErrorKind::InvalidResponse, words);
             Err(error.in_operation(Method::CallTool.as_str()))
         };
-        match decoded(response.as_str(), Method::CallTool.as_str())? {
+        match decoded(response.as_json(), Method::CallTool.as_str())? {
             CallToolResponse::Complete(result) => Ok(CalledTool::Complete(result)),
             CallToolResponse::Task(begun) if is_expected || is_extension(response) => {
                 Ok(CalledTool::Task(begun.task))
@@ -267,8 +267,8 @@ enum CalledTool {
 /// With the extension a result says that it is a task. The link lets that through only where it
 /// was declared.
 fn is_extension(response: &Payload) -> bool {
-    let reader = bowline_types::Reader::new(response.as_str());
-    matches!(reader.peek_member("resultType"), Ok(Some(_)))
+    let kind = response.as_json().reader().peek_member("resultType");
+    matches!(kind, Ok(Some(_)))
 }
 
 impl Future for ToolAnswer {

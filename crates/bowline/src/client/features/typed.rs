@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bowline_proto::{Instant, Payload};
 use bowline_types::progress::ProgressParams;
-use bowline_types::{Method, Wire};
+use bowline_types::{JsonRef, Method, Wire};
 
 use crate::client::answer::{Answer, CancelHandle};
 use crate::client::cache::{Key, Ticket};
@@ -184,7 +184,7 @@ impl<T: Wire> Future for TypedAnswer<T> {
         let result = match state {
             State::Kept(result) => {
                 *size = result.len();
-                return Poll::Ready(decoded(result, method));
+                return Poll::Ready(decoded(JsonRef::trusted(result), method));
             }
             State::Asked(answer, keep) => {
                 let result = ready!(Pin::new(&mut *answer).poll(cx));
@@ -199,7 +199,7 @@ impl<T: Wire> Future for TypedAnswer<T> {
                 result
             }
         };
-        Poll::Ready(result.and_then(|result| decoded(result.as_str(), method)))
+        Poll::Ready(result.and_then(|result| decoded(result.as_json(), method)))
     }
 }
 
@@ -234,8 +234,8 @@ fn keep_result(
 }
 
 /// A result as what it must be.
-pub(super) fn decoded<T: Wire>(result: &str, method: &str) -> Result<T, Error> {
-    T::from_json(result).map_err(|error| {
+pub(super) fn decoded<T: Wire>(result: JsonRef<'_>, method: &str) -> Result<T, Error> {
+    T::from_json_ref(result).map_err(|error| {
         let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
         wrong.in_operation(method.to_owned()).caused_by(error)
     })

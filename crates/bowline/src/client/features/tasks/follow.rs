@@ -104,12 +104,12 @@ impl Follower {
                 (TaskStatus::Failed, true) => return Err(self.error_in(task)),
                 (TaskStatus::Completed | TaskStatus::Failed, false) => {
                     let (result, _) = self.ask(Method::GetTaskPayload, self.timeout).await?;
-                    return decoded(result.as_str(), Method::GetTaskPayload.as_str());
+                    return decoded(result.as_json(), Method::GetTaskPayload.as_str());
                 }
                 // TK-8: what it wants to know is asked while its result is waited for.
                 (TaskStatus::InputRequired, false) => {
                     if let Some(result) = self.blocking_result().await? {
-                        return decoded(result.as_str(), Method::GetTaskPayload.as_str());
+                        return decoded(result.as_json(), Method::GetTaskPayload.as_str());
                     }
                 }
                 (TaskStatus::InputRequired, true) => {
@@ -146,7 +146,7 @@ impl Follower {
     /// How the task stands.
     async fn look(&self) -> Result<Look, Error> {
         let (text, revision) = self.ask(Method::GetTask, self.timeout).await?;
-        let found: GetTaskResult = decoded(text.as_str(), Method::GetTask.as_str())?;
+        let found: GetTaskResult = decoded(text.as_json(), Method::GetTask.as_str())?;
         Ok(Look {
             task: found.task,
             text,
