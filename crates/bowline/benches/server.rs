@@ -1,8 +1,8 @@
 //! A server under hostile clients: memory, and what others notice.
 //!
 //! `cargo bench -p bowline --bench server`: 100,000 calls of a tool that hangs, in one
-//! session, while another session goes on; clients that ask for much, in small and in large, and
-//! never read; and how soon a tool that panics has answered. Each case has a process of its own.
+//! session, while another session goes on; clients that ask for much, in small and in large, or
+//! notify, and never read; and how soon a tool that panics has answered. Each case has a process of its own.
 
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -42,7 +42,15 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let case = std::env::args().nth(1).filter(|arg| !arg.starts_with("--"));
     let Some(case) = case else {
         let mut is_good = true;
-        for case in ["hanging", "small", "large", "largest", "logs", "panicking"] {
+        for case in [
+            "hanging",
+            "small",
+            "large",
+            "largest",
+            "logs",
+            "notices",
+            "panicking",
+        ] {
             let status = Command::new(std::env::current_exe()?).arg(case).status()?;
             is_good &= status.success();
         }
@@ -96,6 +104,14 @@ fn serve(server: &Running) -> DuplexStream {
 fn call(id: usize, tool: &str) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{{}}}}}}\n"
+    )
+}
+
+/// A notification of 64 KB.
+fn notice() -> String {
+    let filling = "x".repeat(64_000);
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\",\"params\":{{\"_meta\":{{\"example.com/x\":\"{filling}\"}}}}}}\n"
     )
 }
 
@@ -164,9 +180,17 @@ async fn never_reads(tool: &str) -> Result<bool, Box<dyn Error>> {
     let mut asked = 0;
     let mut curve = Vec::new();
     let stalled = Duration::from_secs(2);
-    while let Ok(Ok(())) =
-        tokio::time::timeout(stalled, hostile.write_all(call(asked + 1, tool).as_bytes())).await
-    {
+    while asked < CALLS {
+        let asking = match tool {
+            // Calls that fill what may wait, and then something that has no answer.
+            "notices" if asked > 10 => notice(),
+            "notices" => call(asked + 1, "large"),
+            tool => call(asked + 1, tool),
+        };
+        let written = tokio::time::timeout(stalled, hostile.write_all(asking.as_bytes())).await;
+        let Ok(Ok(())) = written else {
+            break;
+        };
         asked += 1;
         curve.push(grown(&before)?);
     }
@@ -176,8 +200,8 @@ async fn never_reads(tool: &str) -> Result<bool, Box<dyn Error>> {
     let most = curve.into_iter().fold(0.0, f64::max);
     let is_good = most <= MEMORY;
     println!(
-        "a client that never reads (`{tool}`): stopped after {asked} calls, grew by {most:.1} MiB (at most {MEMORY}), \
-         after each quarter of the calls {quarters:.1?}: {}",
+        "a client that never reads (`{tool}`): {asked} messages, grew by {most:.1} MiB (at most {MEMORY}), \
+         after each quarter of them {quarters:.1?}: {}",
         if is_good { "ok" } else { "SHORT" }
     );
     Ok(is_good)

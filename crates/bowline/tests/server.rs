@@ -12,6 +12,7 @@ mod server {
     #[cfg(feature = "validate")]
     mod checking;
     mod completing;
+    mod ending;
     mod faults;
     mod handlers;
     mod lines;

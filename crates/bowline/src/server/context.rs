@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bowline_proto::server::RequestContext;
-use bowline_proto::{Payload, RequestKey};
+use bowline_proto::{CallError, Payload, RequestKey};
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
 use bowline_types::meta::{NotificationMeta, RequestMeta, TraceParent, keys};
 use bowline_types::progress::ProgressParams;
 use bowline_types::tasks::RelatedTask;
-use bowline_types::{Era, Json, Method, Number, ProgressToken, RequestId, Revision, Wire};
+use bowline_types::{
+    Era, Json, JsonObject, Method, Number, ProgressToken, RequestId, Revision, Wire,
+};
 use tokio::sync::Notify;
 
 use super::extract::States;
@@ -34,7 +36,8 @@ pub(super) struct Inner {
     pub(super) key: RequestKey,
     pub(super) method: Method,
     pub(super) revision: Revision,
-    pub(super) params: Option<Payload>,
+    /// Its parameters, or [what is kept](Context::keep_little) of them.
+    params: Mutex<Option<Payload>>,
     /// What a request of the stateless era says of its client.
     pub(super) stateless: Option<Box<RequestContext>>,
     pub(super) asking: Asking,
@@ -42,7 +45,9 @@ pub(super) struct Inner {
     pub(super) task: OnceLock<Weak<Entry>>,
     extensions: Mutex<States>,
     is_cancelled: AtomicBool,
-    cancelled: Notify,
+    is_shutting_down: AtomicBool,
+    /// Either of them.
+    ends: Notify,
     /// Who keeps the place of the request: whoever runs its handler, and a thread of it.
     holders: AtomicUsize,
 }
@@ -81,13 +86,14 @@ impl Context {
             key,
             method,
             revision,
-            params,
+            params: Mutex::new(params),
             stateless,
             asking: Asking::default(),
             task: OnceLock::new(),
             extensions: Mutex::default(),
             is_cancelled: AtomicBool::new(false),
-            cancelled: Notify::new(),
+            is_shutting_down: AtomicBool::new(false),
+            ends: Notify::new(),
             holders: AtomicUsize::new(1),
         }))
     }
@@ -153,9 +159,29 @@ impl Context {
         }
     }
 
-    /// The `_meta` of the request.
+    /// The parameters of the request.
+    pub(super) fn params(&self) -> Option<Payload> {
+        let params = self.0.params.lock();
+        params.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Forgets the parameters but for a `_meta` that isn't large: what lasts longer than its
+    /// request is not counted where requests are.
+    pub(super) fn keep_little(&self) {
+        let params = self.params();
+        let reader = params.as_ref().map(|params| params.as_json().reader());
+        let meta = reader.and_then(|reader| reader.peek_member("_meta").ok().flatten());
+        let meta = meta.filter(|meta| meta.as_str().len() <= KEPT_META);
+        let little = meta.map(|meta| [("_meta", meta)].into_iter().collect::<JsonObject>());
+        let mut params = self.0.params.lock().unwrap_or_else(PoisonError::into_inner);
+        *params = little.map(Payload::from);
+    }
+
+    /// The `_meta` of the request. Of a request that lasts, which is a
+    /// [task](Self::is_task) or a subscription, none of more than 16 KiB is kept.
     pub fn meta(&self) -> RequestMeta {
-        let params = self.0.params.as_ref().map(Payload::as_json);
+        let params = self.params();
+        let params = params.as_ref().map(Payload::as_json);
         let meta = params.and_then(|params| params.reader().peek_member("_meta").ok().flatten());
         let meta = meta.and_then(|meta| RequestMeta::from_json_ref(meta).ok());
         meta.unwrap_or_default()
@@ -188,27 +214,52 @@ impl Context {
         &self.0.session.server.registry
     }
 
-    /// Whether nobody wants the answer any more.
+    /// Whether nobody gets the answer any more: the request was cancelled or has taken too
+    /// long, its client is gone, or the server has ended.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Waits until nobody wants the answer any more. A handler that doesn't end soon after
-    /// that is dropped. Cancel safe.
+    /// Waits until nobody gets the answer any more. A handler that doesn't end within a tenth
+    /// of a second after that is dropped. Cancel safe.
     pub async fn cancelled(&self) {
+        self.until(Self::is_cancelled).await;
+    }
+
+    /// Whether the server ends. What is answered at once still reaches the client: it is
+    /// known a tenth of a second before the
+    /// [deadline](crate::server::Server::shutdown_deadline).
+    pub fn is_shutting_down(&self) -> bool {
+        self.0.is_shutting_down.load(Ordering::Acquire)
+    }
+
+    /// Waits until the server ends, or nobody gets the answer any more: for a handler that has
+    /// something to say when it can't finish. Cancel safe.
+    pub async fn shutting_down(&self) {
+        self.until(|context| context.is_shutting_down() || context.is_cancelled())
+            .await;
+    }
+
+    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
         loop {
-            let notified = self.0.cancelled.notified();
-            if self.is_cancelled() {
+            let ends = self.0.ends.notified();
+            if is_so(self) {
                 return;
             }
-            notified.await;
+            ends.await;
         }
     }
 
-    /// Nobody wants the answer any more.
+    /// Nobody gets the answer any more.
     pub(super) fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
-        self.0.cancelled.notify_waiters();
+        self.0.ends.notify_waiters();
+    }
+
+    /// The server ends, and can still be told an answer.
+    pub(super) fn shut_down(&self) {
+        self.0.is_shutting_down.store(true, Ordering::Release);
+        self.0.ends.notify_waiters();
     }
 
     /// Keeps the place of the request until this is dropped, whatever becomes of its
@@ -310,16 +361,28 @@ impl Context {
         })?;
         let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
-        // The request of a task is answered, and the token goes on (LC-127).
-        let about = (!self.is_task()).then_some(self.0.key);
-        self.0.session.with(|core, _| {
-            let sent = core.session.notify(about, method.as_str(), members);
-            sent.map_err(|error| {
-                Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
-            })
+        let tell = |about| {
+            let session = &self.0.session;
+            session.with(|core, _| core.session.notify(about, method.as_str(), members))
+        };
+        // The request of a task is answered, and the token goes on until the task has ended
+        // (LC-127).
+        let sent = match self.is_task() {
+            false => tell(Some(self.0.key)),
+            true => {
+                let task = self.task();
+                let told = task.and_then(|task| task.while_it_lasts(|| tell(None)));
+                told.unwrap_or(Err(CallError::RequestClosed))
+            }
+        };
+        sent.map_err(|error| {
+            Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
         })
     }
 }
+
+/// The largest `_meta` that is kept of a request that lasts.
+const KEPT_META: usize = 16 * 1024;
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

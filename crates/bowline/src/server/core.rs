@@ -85,6 +85,11 @@ impl ServerCore {
         config
     }
 
+    /// Whether somebody hears what clients notify us of.
+    pub(super) fn hears_notifications(&self) -> bool {
+        self.on_notification.is_some()
+    }
+
     /// A client has notified us.
     pub(super) fn notified(&self, method: Method, params: Option<&Payload>) {
         if let Some(on_notification) = &self.on_notification

@@ -157,6 +157,7 @@ impl<H: Handler> HandlerService<H> {
         context: &Context,
     ) -> Result<Subscribed, ErrorObject> {
         self.handler.subscribed(uri, context).await?;
+        context.keep_little();
         Ok(Subscribed {
             handler: Arc::clone(self) as Arc<dyn Unsubscribed>,
             uri: uri.to_owned(),

@@ -297,7 +297,9 @@ impl Context {
         if asking.has_asked {
             return false;
         }
-        self.inner().task.set(Arc::downgrade(task)).is_ok()
+        let is_first = self.inner().task.set(Arc::downgrade(task)).is_ok();
+        self.keep_little();
+        is_first
     }
 
     /// The error for a client that can't be asked (LC-48).
@@ -325,7 +327,8 @@ impl Context {
         if inner.stateless.is_none() || !may_ask {
             return Ok(());
         }
-        let params = inner.params.as_ref().map_or("{}", Payload::as_str);
+        let params = self.params();
+        let params = params.as_ref().map_or("{}", Payload::as_str);
         let rounds = match Rounds::has_state(params) {
             false => Rounds::new(),
             true => {
@@ -358,7 +361,8 @@ impl Context {
     /// What the rounds of this request have in common. Most requests have one, and need none.
     fn binding(&self) -> Result<Binding, ErrorObject> {
         let inner = self.inner();
-        let params = inner.params.as_ref().map_or("{}", Payload::as_str);
+        let params = self.params();
+        let params = params.as_ref().map_or("{}", Payload::as_str);
         let principal = self.principal();
         let principal = principal.as_ref().map_or("", Principal::id);
         let binding = Binding::new(principal, inner.method.as_str(), params);

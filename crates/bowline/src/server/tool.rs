@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bowline_types::common::Icon;
+use bowline_types::json::Kind;
 use bowline_types::meta::Meta;
 use bowline_types::tools::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 use bowline_types::{
@@ -390,7 +391,7 @@ impl<'p> CallText<'p> {
                 let read = value.to_text();
                 let wrong = |error: DecodeError| error.under_key("name").under_key("params");
                 name = Some(read.map_err(|error| invalid(wrong(error).to_string()))?);
-            } else if key.is("arguments") {
+            } else if key.is("arguments") && value.kind() != Kind::Null {
                 arguments = value.as_str();
             } else if key.is("task") {
                 task = Some(value.as_str());

@@ -155,6 +155,9 @@ async fn what_goes_wrong_is_told_without_secrets() {
             false => wrong.expect_err("an error of the protocol").to_string(),
         };
         assert!(words.contains("b: invalid type"), "{words}");
+        let params = r#"{"name":"fails","arguments":null}"#;
+        let called_without = client.call("tools/call", params).await;
+        called_without.expect("null is as good as absent");
         let params = r#"{"name":"nobody","arguments":{}}"#;
         let error = client.call("tools/call", params).await.expect_err("nobody");
         assert_eq!(error.server_error().map(|error| error.code), Some(-32602));

@@ -87,7 +87,9 @@ impl Handler for Proxy {
         Ok(())
     }
 
-    fn unsubscribed(&self, uri: &str, _: &Context) {
+    fn unsubscribed(&self, uri: &str, context: &Context) {
+        // What lasts keeps no large `_meta`.
+        assert!(context.meta().get("example.com/large").is_none());
         if let Some(task) = self.followed.lock().expect("no panic").remove(uri) {
             task.abort();
         }
@@ -218,7 +220,9 @@ async fn a_handler_decides_about_subscriptions_and_levels() {
     let refused = client.ask("resources/subscribe", r#"{"uri":"forbidden:"}"#);
     assert_eq!(refused.await["error"]["message"], "not this one");
     for _ in 0..2 {
-        let watched = client.ask("resources/subscribe", r#"{"uri":"count:"}"#);
+        let meta = json!({"example.com/large": "x".repeat(20_000)});
+        let params = json!({"uri": "count:", "_meta": meta}).to_string();
+        let watched = client.ask("resources/subscribe", &params);
         assert!(watched.await["result"].is_object());
     }
     let level = client.ask("logging/setLevel", r#"{"level":"error"}"#).await;

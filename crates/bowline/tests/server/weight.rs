@@ -69,6 +69,19 @@ async fn no_handler_goes_on_while_answers_are_not_read() {
 /// A client that has called a tool twice that answers 2 MiB, of which 1 MiB may wait, and how
 /// often that has answered.
 async fn called_twice() -> (Raw, Arc<AtomicUsize>) {
+    let (server, answered) = larger_answers();
+    (twice(server).await, answered)
+}
+
+async fn twice(server: Server) -> Raw {
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    client.call(1, "larger").await;
+    client.call(2, "larger").await;
+    client
+}
+
+fn larger_answers() -> (Server, Arc<AtomicUsize>) {
     let mut limits = Limits::server();
     limits.max_queued_bytes(1024 * KIB);
     let answered = Arc::new(AtomicUsize::new(0));
@@ -81,11 +94,34 @@ async fn called_twice() -> (Raw, Arc<AtomicUsize>) {
             async { "x".repeat(2048 * KIB) }
         },
     );
-    let mut client = Raw::new(server);
-    client.initialize().await;
-    client.call(1, "larger").await;
-    client.call(2, "larger").await;
-    (client, answered)
+    (server, answered)
+}
+
+// proves: SV-6
+#[tokio::test]
+async fn notifications_of_a_client_that_does_not_read_are_told_and_not_kept() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let (server, answered) = larger_answers();
+    let server = server.on_notification({
+        let heard = Arc::clone(&heard);
+        move |_, _| {
+            heard.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut client = twice(server).await;
+    let before = heard.load(Ordering::SeqCst);
+    let meta = json!({"_meta": {"example.com/x": "x".repeat(100 * KIB)}});
+    let notification = json!({
+        "jsonrpc": "2.0", "method": "notifications/roots/list_changed", "params": meta,
+    });
+    for _ in 0..100 {
+        client.say(&notification.to_string()).await;
+    }
+    // All but what is in the pipe have been told, and a request still waits.
+    tokio::task::yield_now().await;
+    let told = heard.load(Ordering::SeqCst) - before;
+    assert!(told >= 98, "{told}");
+    assert_eq!(answered.load(Ordering::SeqCst), 1);
 }
 
 // proves: SV-6

@@ -137,7 +137,9 @@ impl Server {
 
     /// How long requests that are being served may take when the server ends, or its client
     /// is gone. Default 5 s. A tenth of a second before their handlers
-    /// [learn](crate::server::Context::cancelled) of it, and can still answer.
+    /// [learn](crate::server::Context::shutting_down) of it, and can still answer; those that
+    /// don't are answered for with an error. A client that has left may read what is answered
+    /// for as long as it does, until it has taken nothing for 5 s.
     #[must_use]
     pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
         self.shutdown_deadline = Some(deadline);

@@ -15,7 +15,7 @@ use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResul
 use bowline_types::{ErrorObject, Method, Revision};
 
 use super::telling::Told;
-use super::{Core, GRACE, Shared};
+use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
@@ -28,7 +28,8 @@ use crate::transport::Stream;
 /// Rounds of work in one wake-up.
 const ROUNDS: usize = 32;
 
-/// How long a session that is asked to end waits for its handlers and its client.
+/// How long a session that is asked to end waits for its handlers and its client, and one
+/// whose client has left for the client to take a part of the last answers.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long the last answers may take to be written; what handlers may take longer than
@@ -45,7 +46,12 @@ pub(in super::super) struct Driver {
     alarm: Alarm,
     drain: Option<Drain>,
     pub(super) told: VecDeque<Told>,
+    /// Notifications that came while handlers wait for the client to read. They are told
+    /// before these go on: whoever doesn't read can't make us keep what it says.
+    pub(super) overtaking: Vec<(Method, Option<Payload>)>,
     pub(super) cancelled: Vec<Context>,
+    /// Handlers that learn that the session ends, and can still answer.
+    pub(super) warned: Vec<Context>,
     /// Requests that were told and are not wanted any more: their handlers don't begin.
     pub(super) withdrawn: BTreeSet<RequestKey>,
     pub(super) wakers: Vec<Waker>,
@@ -64,6 +70,8 @@ struct Drain {
     stage: Stage,
     /// When the next stage begins.
     until: Instant,
+    /// Bytes that were not written when it was looked at.
+    unwritten: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +82,8 @@ enum Stage {
     Warned,
     /// Those that have not answered were answered for. It leaves, and the session ends.
     Refused,
+    /// The client has left, and everything is answered. It may read on as long as it does.
+    Writing,
 }
 
 /// A session that is over.
@@ -93,7 +103,9 @@ impl Driver {
             alarm,
             drain: None,
             told: VecDeque::new(),
+            overtaking: Vec::new(),
             cancelled: Vec::new(),
+            warned: Vec::new(),
             withdrawn: BTreeSet::new(),
             wakers: Vec::new(),
             resumed: Vec::new(),
@@ -188,7 +200,7 @@ impl Driver {
                 self.is_at_end = true;
                 core.session.handle_eof(now);
                 core.session.shut_down();
-                core.is_draining = true;
+                core.draining.get_or_insert(Draining::ClientLeft);
             }
             Poll::Ready(Err(error)) => {
                 self.is_at_end = true;
@@ -235,23 +247,27 @@ impl Driver {
     /// Ends a session that is to end, when everything is answered and written, or when that
     /// takes too long.
     fn end_if_drained(&mut self, core: &mut Core, now: Instant) -> bool {
-        if !core.is_draining || core.session.phase() == SessionPhase::Closed {
+        let Some(draining) = core.draining else {
+            return false;
+        };
+        if core.session.phase() == SessionPhase::Closed {
             return false;
         }
-        let patience = self.shared.server.shutdown_deadline.unwrap_or(DEADLINE);
-        let drain = *self.drain.get_or_insert_with(|| Drain {
-            stage: Stage::Finishing,
-            until: now + patience.saturating_sub(GRACE),
-        });
+        let mut drain = self.drain_now(draining, now);
         let has_listens = core.end_listens(now);
+        let unwritten = self.io.as_ref().map_or(0, Io::unwritten);
         let is_written = self.io.as_ref().is_none_or(Io::is_empty);
         let is_answered = match drain.stage {
             Stage::Finishing | Stage::Warned => core.session.handled() == 0,
-            Stage::Refused => core.session.open_requests() == 0,
+            Stage::Refused | Stage::Writing => core.session.open_requests() == 0,
         };
         if is_answered && is_written && !has_listens {
             core.session.close(now);
             return true;
+        }
+        let only_writes = is_answered && !has_listens && draining == Draining::ClientLeft;
+        if only_writes && (drain.stage != Stage::Writing || unwritten < drain.unwritten) {
+            drain = self.enter(Stage::Writing, now + DEADLINE, unwritten);
         }
         if now < drain.until {
             return has_listens;
@@ -259,34 +275,55 @@ impl Driver {
         match drain.stage {
             Stage::Finishing => self.warn(core, now),
             Stage::Warned => self.refuse(core, now),
-            Stage::Refused => core.session.close(now),
+            Stage::Refused | Stage::Writing => {
+                if unwritten > 0 {
+                    tracing::warn!(unwritten, "the session ends before its client has read all");
+                }
+                core.session.close(now);
+            }
         }
         true
     }
 
+    /// How far the end is. Whoever asks for it sets the time, also where the client has left.
+    fn drain_now(&mut self, draining: Draining, now: Instant) -> Drain {
+        let patience = self.shared.server.shutdown_deadline.unwrap_or(DEADLINE);
+        match self.drain {
+            Some(drain) if drain.stage == Stage::Writing && draining == Draining::AskedTo => {
+                self.enter(Stage::Refused, now + patience, 0)
+            }
+            Some(drain) => drain,
+            None => self.enter(Stage::Finishing, now + patience.saturating_sub(GRACE), 0),
+        }
+    }
+
+    fn enter(&mut self, stage: Stage, until: Instant, unwritten: usize) -> Drain {
+        *self.drain.insert(Drain {
+            stage,
+            until,
+            unwritten,
+        })
+    }
+
     /// Tells handlers that the session ends, in time for them to answer.
     fn warn(&mut self, core: &mut Core, now: Instant) {
-        self.drain = Some(Drain {
-            stage: Stage::Warned,
-            until: now + GRACE,
-        });
-        self.cancelled.extend(core.running.values().cloned());
-        if self.is_at_end {
-            // A client that has left may listen to what it asked for, not to what became of it
-            // because it left: some fail at that.
-            for key in core.running.keys() {
-                core.session.give_up(*key);
-            }
+        self.enter(Stage::Warned, now + GRACE, 0);
+        let running = core.running.values().cloned();
+        if !self.is_at_end {
+            return self.warned.extend(running);
+        }
+        // A client that has left may listen to what it asked for, not to what became of it
+        // because it left: some fail at that.
+        self.cancelled.extend(running);
+        for key in core.running.keys() {
+            core.session.give_up(*key);
         }
     }
 
     /// Answers for the handlers that have not. It is taken at once: however late it is, what
     /// the client's buffer has room for is written before the session ends.
     fn refuse(&mut self, core: &mut Core, now: Instant) {
-        self.drain = Some(Drain {
-            stage: Stage::Refused,
-            until: now + SLACK,
-        });
+        self.enter(Stage::Refused, now + SLACK, 0);
         core.session.refuse_open(now);
         self.take_transmits(core, now);
     }
@@ -333,9 +370,11 @@ impl Driver {
                     self.wakers.extend(asked.waker.take());
                 }
             }
-            SessionEvent::Notification { method, params } => {
-                self.told.push_back(Told::Notification(method, params));
-            }
+            SessionEvent::Notification { .. } if !self.shared.server.hears_notifications() => {}
+            SessionEvent::Notification { method, params } => match self.has_room {
+                true => self.told.push_back(Told::Notification(method, params)),
+                false => self.overtaking.push((method, params)),
+            },
             SessionEvent::HandshakeTimedOut => {
                 tracing::warn!("the client has said nothing for long");
             }

@@ -65,7 +65,16 @@ pub(super) struct Core {
     /// The driver, while it has nothing to do.
     driver: Option<Waker>,
     /// Nothing new is begun, and the session ends when all is answered.
-    is_draining: bool,
+    draining: Option<Draining>,
+}
+
+/// Why a session is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Draining {
+    /// The client says nothing more. It may listen.
+    ClientLeft,
+    /// We are asked to, within a time.
+    AskedTo,
 }
 
 impl Core {
@@ -99,7 +108,7 @@ impl Shared {
             changes: Changes::default(),
             pages: Pages::default(),
             driver: None,
-            is_draining: false,
+            draining: None,
         };
         let shared = Arc::new(Self {
             core: Mutex::new(core),
@@ -161,7 +170,7 @@ impl Shared {
         self.with(|core, now| match ending {
             Ending::ShutDown => {
                 core.session.shut_down();
-                core.is_draining = true;
+                core.draining = Some(Draining::AskedTo);
             }
             Ending::Close => core.session.close(now),
         });

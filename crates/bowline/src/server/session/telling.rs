@@ -13,7 +13,7 @@ use crate::server::context::Context;
 use crate::server::service::Request;
 
 /// What the client says, in the order in which it does. The limits on requests bound what
-/// waits here.
+/// waits here, and no notification waits for long.
 pub(super) enum Told {
     Request {
         key: RequestKey,
@@ -38,6 +38,12 @@ impl Driver {
         self.unsubscribed.clear();
         for context in self.cancelled.drain(..) {
             context.cancel();
+        }
+        for context in self.warned.drain(..) {
+            context.shut_down();
+        }
+        for (method, params) in self.overtaking.drain(..) {
+            self.shared.server.notified(method, params.as_ref());
         }
         let mut has_told = false;
         while self.has_room
@@ -101,9 +107,11 @@ impl Driver {
             core.running.insert(key, context.clone());
             core.session.request_id(key).is_some()
         };
-        if !is_open || self.has_warned() {
-            // It was cancelled while it ran, or the session ends.
+        if !is_open {
+            // It was cancelled while it ran.
             context.cancel();
+        } else if self.has_warned() {
+            context.shut_down();
         }
         tokio::spawn(handling);
         self.shared.now()

@@ -23,6 +23,8 @@ const MESSAGE: usize = 1000;
 pub(in crate::server) struct Entry {
     pub(super) id: Arc<str>,
     pub(super) owner: Owner,
+    /// Bytes of the parameters of its call.
+    weight: usize,
     /// A handler on a thread can't be stopped, and may be there after the task.
     handler: Holding,
     pub(super) expires: Instant,
@@ -98,6 +100,12 @@ enum Phase {
     Ended(Ending),
 }
 
+/// Bytes of the parameters of a call.
+pub(super) fn weight_of(context: &Context) -> usize {
+    let params = context.params();
+    params.map_or(0, |params| params.into_bytes().len())
+}
+
 /// A moment so much later, or one that nobody sees.
 fn later(now: Instant, time: Duration) -> Instant {
     let never = || now + Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -125,6 +133,7 @@ impl Entry {
         Self {
             id,
             owner: Owner::of(&context),
+            weight: weight_of(&context),
             handler: context.holding(),
             expires: later(Instant::now(), ttl),
             ttl,
@@ -151,6 +160,14 @@ impl Entry {
     /// Whether its handler is still there.
     pub(super) fn is_handled(&self) -> bool {
         self.handler.is_held()
+    }
+
+    /// What its handler holds of its call, as long as it is there.
+    pub(super) fn weight(&self) -> usize {
+        match self.is_handled() {
+            true => self.weight,
+            false => 0,
+        }
     }
 
     // Changing.
@@ -191,6 +208,13 @@ impl Entry {
         };
         context.cancel();
         true
+    }
+
+    /// Tells the client something, unless it has ended. Nothing ends it meanwhile, so that
+    /// nothing is told after its end.
+    pub(in crate::server) fn while_it_lasts<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
+        let state = self.lock();
+        state.ending().is_none().then(tell)
     }
 
     /// What is being done, in words for people.

@@ -40,6 +40,7 @@ pub(super) use way::{TaskRule, Way};
 pub struct TaskConfig {
     max_tasks: usize,
     max_per_client: usize,
+    max_request_bytes: usize,
     max_result_bytes: usize,
     ttl: Duration,
     max_ttl: Duration,
@@ -53,6 +54,7 @@ impl TaskConfig {
         Self {
             max_tasks: 1000,
             max_per_client: 100,
+            max_request_bytes: 64 * 1024 * 1024,
             max_result_bytes: 64 * 1024 * 1024,
             ttl: Duration::from_secs(60 * 60),
             max_ttl: Duration::from_secs(24 * 60 * 60),
@@ -74,6 +76,14 @@ impl TaskConfig {
     /// others.
     pub fn max_per_client(&mut self, tasks: usize) -> &mut Self {
         self.max_per_client = tasks;
+        self
+    }
+
+    /// Bytes of the parameters of calls that run as tasks. Default 64 MiB, of which one client
+    /// may have a quarter. What a handler makes of them is its own affair. Beyond it is as
+    /// beyond [`max_tasks`](Self::max_tasks); the only task of a client always fits.
+    pub fn max_request_bytes(&mut self, bytes: usize) -> &mut Self {
+        self.max_request_bytes = bytes;
         self
     }
 

@@ -8,7 +8,7 @@ use bowline_types::{ErrorObject, Method, Revision};
 use tokio::time::Instant;
 
 use super::TaskConfig;
-use super::entry::{Ending, Entry, Owner};
+use super::entry::{Ending, Entry, Owner, weight_of};
 use crate::server::context::Context;
 use crate::server::seal::RoundSeal;
 use crate::server::service::{INTERNAL_ERROR, busy};
@@ -65,10 +65,7 @@ impl TaskStore {
         let owner = Owner::of(context);
         let mut kept = self.lock();
         kept.outlived.retain(|entry| entry.is_handled());
-        let all = kept.tasks.iter().chain(&kept.outlived);
-        let of_client = all.filter(|entry| entry.owner.is(&owner)).count();
-        let count = kept.count + kept.outlived.len();
-        if count >= self.config.max_tasks || of_client >= self.config.max_per_client {
+        if !self.has_room(&kept, &owner, weight_of(context)) {
             return Err(busy(WORDS));
         }
         let ttl = self.config.granted(ttl);
@@ -81,6 +78,27 @@ impl TaskStore {
         kept.tasks.insert(&id, entry);
         kept.count += 1;
         kept.tasks.get(&id).cloned().ok_or_else(|| busy(WORDS))
+    }
+
+    /// Whether there is room for another task of this client, whose call weighs so much. The
+    /// only one always fits: a frame has a limit of its own.
+    fn has_room(&self, kept: &Kept, owner: &Owner, weight: usize) -> bool {
+        let (mut count, mut of_client) = (0, 0);
+        let (mut bytes, mut bytes_of_client) = (0, 0);
+        for entry in kept.tasks.iter().chain(&kept.outlived) {
+            count += 1;
+            bytes += entry.weight();
+            if entry.owner.is(owner) {
+                of_client += 1;
+                bytes_of_client += entry.weight();
+            }
+        }
+        let most = self.config.max_request_bytes;
+        let fits = |held: usize, most: usize| held == 0 || held + weight <= most;
+        count < self.config.max_tasks
+            && of_client < self.config.max_per_client
+            && fits(bytes, most)
+            && fits(bytes_of_client, most / SHARE)
     }
 
     /// Makes a task of a request that is being served, where that can be. Where it can't, it is
@@ -198,6 +216,9 @@ impl TaskStore {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// What part of the bytes of calls one client may have.
+const SHARE: usize = 4;
 
 /// What a client is told when there is no room.
 const WORDS: &str = "too many tasks are kept";

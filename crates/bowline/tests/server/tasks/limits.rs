@@ -174,6 +174,75 @@ async fn one_client_cannot_keep_out_the_others() {
     }
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Text {
+    #[expect(dead_code, reason = "it is only heavy")]
+    text: String,
+}
+
+async fn heavy(client: &Client, bytes: usize) -> Result<TaskHandle, Error> {
+    let call = client
+        .tools()
+        .call("heavy", json!({"text": "x".repeat(bytes)}));
+    match call.start_task().await? {
+        Started::Task(handle) => Ok(handle),
+        Started::Done(result) => panic!("it is no task: {result:?}"),
+    }
+}
+
+// proves: SV-3, SV-6, MO-4
+#[tokio::test(start_paused = true)]
+async fn calls_that_run_as_tasks_are_weighed_until_their_handlers_are_gone() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let mut tasks = TaskConfig::new();
+        tasks.max_request_bytes(100_000);
+        let heavy_tool = tool("heavy", |State(gate): State<Gate>, _: Text| async move {
+            gate.pass().await;
+        });
+        let heavy_tool = heavy_tool.task_support(TaskSupport::Required);
+        let world = World::new(server(&gate, &tasks).add_tool(heavy_tool));
+        let one = world.client(revision).await;
+        let first = heavy(&one, 22_000).await.expect("it is within the share");
+        is_busy(&heavy(&one, 22_000).await.unwrap_err());
+        let other = world.client(revision).await;
+        heavy(&other, 60_000)
+            .await
+            .expect("the only one always fits");
+        let third = world.client(revision).await;
+        is_busy(&heavy(&third, 22_000).await.unwrap_err());
+        started(&third, "waits")
+            .await
+            .expect("one that is light fits");
+        gate.open();
+        first.wait().await.expect("a result");
+        // Its handler is gone, and it is still kept.
+        heavy(&one, 22_000).await.expect("there is room again");
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn of_a_call_that_runs_as_a_task_no_large_meta_is_kept() {
+    let meta = tool("meta", |cx: bowline::server::Context| async move {
+        assert!(cx.is_task());
+        cx.meta().iter().count().to_string()
+    });
+    let meta = meta.task_support(TaskSupport::Required);
+    let world = World::new(Server::new("tasks", "1").add_tool(meta));
+    for (bytes, kept) in [(15_000, "1"), (17_000, "0")] {
+        let mut client = Lines::open(&world.running);
+        client.begin(OLD).await;
+        let meta = json!({"example.com/x": "x".repeat(bytes)});
+        let params = json!({"name": "meta", "task": {}, "_meta": meta});
+        let begun = client.ask("tools/call", &params.to_string()).await;
+        let id = json!({"taskId": begun["result"]["task"]["taskId"]});
+        let result = client.ask("tasks/result", &id.to_string()).await;
+        let said = &result["result"]["content"][0]["text"];
+        assert_eq!(said, kept, "{result}");
+    }
+}
+
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
 async fn results_that_do_not_fit_fail() {

@@ -5,11 +5,14 @@ use std::time::Duration;
 use bowline::ErrorKind;
 use bowline::client::features::Started;
 use bowline::server::{Context, Server, State, ToolError, tool};
+use bowline::types::logging::LoggingLevel;
 use bowline::types::tasks::TaskStatus;
 use bowline::types::tools::TaskSupport;
 use bowline::types::{ErrorObject, Revision};
+use serde_json::json;
 use tokio::time::Instant;
 
+use super::super::lines::Lines;
 use super::{Gate, NEW, OLD, World, code, started};
 
 /// Tools that run as tasks, and end as their names say.
@@ -158,6 +161,32 @@ async fn a_cancelled_task_ends_its_handler_and_stays_cancelled() {
             (again, _) => panic!("{again:?}"),
         }
     }
+}
+
+// proves: F-HD-07
+#[tokio::test(start_paused = true)]
+async fn nothing_is_told_of_a_task_that_has_ended() {
+    let late = tool("late", |cx: Context| async move {
+        assert!(cx.progress(1, None, Some("before")), "it lasts");
+        cx.cancelled().await;
+        assert!(!cx.progress(2, None, Some("after")), "it has ended");
+        assert!(!cx.log(LoggingLevel::Error, "after"), "it has ended");
+    });
+    let late = late.task_support(TaskSupport::Required);
+    let world = World::new(Server::new("tasks", "1").add_tool(late));
+    let mut client = Lines::open(&world.running);
+    client.begin(OLD).await;
+    let params = json!({"name": "late", "task": {}, "_meta": {"progressToken": "t"}});
+    let begun = client.ask("tools/call", &params.to_string()).await;
+    let before = client.hear().await;
+    assert_eq!(before["params"]["message"], "before");
+    let id = json!({"taskId": begun["result"]["task"]["taskId"]}).to_string();
+    let cancelled = client.ask("tasks/cancel", &id).await;
+    assert_eq!(cancelled["result"]["status"], "cancelled");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    client.send("ping", "{}").await;
+    let next = client.hear().await;
+    assert!(next["result"].is_object(), "{next}");
 }
 
 // proves: FT-12, SV-3
