@@ -1,7 +1,8 @@
 //! Pagination: long lists come in pages.
 //!
 //! A result with `next_cursor` has a next page, which is asked for with that cursor.
-//! A cursor is opaque, and the empty string is one: only its absence ends the list.
+//! A cursor is opaque, and since 2026-07-28 the empty string is one: only its absence ends the
+//! list. Servers before that may mean the end with it, which whoever follows cursors has to know.
 //!
 //! ```
 //! use bowline_types::pagination::PaginatedParams;

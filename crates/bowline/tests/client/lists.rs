@@ -5,6 +5,7 @@ use std::time::Duration;
 use bowline::client::CachePolicy;
 use bowline::testing::{Conversation, Unexpected};
 use bowline::types::ErrorObject;
+use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use tokio::time::Instant;
 
@@ -100,6 +101,23 @@ async fn an_empty_cursor_is_one_and_a_page_that_is_none_is_an_error() -> Test {
     let error = all.await?.expect_err("tools are a list");
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert!(error.to_string().contains("tools"), "{error}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_cursor_of_an_older_server_is_the_end() -> Test {
+    for revision in [Revision::V2024_11_05, Revision::V2025_06_18, OLD] {
+        let (client, mut server, _peer) = able(config(), revision).await?;
+        let listing = client.clone();
+        let all = tokio::spawn(async move { listing.tools().list_all().await });
+        let tool = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
+        for next in ["b", ""] {
+            let request = server.expect("tools/list").await?;
+            let page = format!(r#"{{"tools":[{tool}],"nextCursor":"{next}"}}"#);
+            server.reply(&request, page.as_str()).await?;
+        }
+        assert_eq!(all.await??.len(), 2, "{revision}");
+    }
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use bowline_types::resources::{
 };
 use bowline_types::tasks::{ListTasksResult, Task};
 use bowline_types::tools::{ListToolsResult, Tool};
-use bowline_types::{Method, Wire};
+use bowline_types::{Method, Revision, Wire};
 use tokio::time::{Instant, timeout_at};
 
 use super::typed::TypedCall;
@@ -353,7 +353,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         if self.count > MAX_ITEMS {
             return Err(self.endless(format!("it has more than {MAX_ITEMS} items")));
         }
-        self.next = match cursor {
+        self.next = match cursor.filter(|cursor| self.is_cursor(cursor)) {
             None => Next::End,
             Some(cursor) => {
                 if !self.seen.insert(self.digest.hash_one(&cursor)) {
@@ -366,6 +366,13 @@ impl<'c, P: Listed> Pages<'c, P> {
             }
         };
         Ok(items)
+    }
+
+    /// An empty string is a cursor since 2026-07-28 only (PG-3). Servers of before say with it
+    /// that there is nothing more.
+    fn is_cursor(&self, cursor: &str) -> bool {
+        let revision = self.client.revision();
+        !cursor.is_empty() || revision.is_none_or(|it| it >= Revision::V2026_07_28)
     }
 
     fn lost(&self) -> Error {
