@@ -93,8 +93,8 @@ pub enum ErrorKind {
     CapabilityNotSupported,
     /// The answer can't be decoded.
     InvalidResponse,
-    /// A tool's result doesn't fit the schema that the server declares for it, or can't be
-    /// checked against it: see [`Error::tool_result`].
+    /// A tool's result doesn't fit the schema that the server declares for it: see
+    /// [`Error::tool_result`]. Or it can't be checked, where that is not enough.
     SchemaMismatch,
     /// A message beyond the limit.
     OversizedFrame,

@@ -71,6 +71,8 @@ struct Answered {
     result: CallToolResult,
     /// Why it is not what the tool declares. It is told nevertheless: what was done was done.
     misfit: Option<anyhow::Error>,
+    /// Why nobody knows whether it is.
+    unchecked: Option<String>,
 }
 
 /// Makes the call, and shows how far it is.
@@ -86,6 +88,7 @@ async fn make(
     let call = call.on_progress(move |report| bar.report(&report));
     match conversation.answer(call).await {
         Ok(result) => Ok(Answered {
+            unchecked: result.unchecked().map(str::to_owned),
             result: result.into_inner(),
             misfit: None,
         }),
@@ -95,6 +98,7 @@ async fn make(
                 Some(result) => Ok(Answered {
                     result,
                     misfit: Some(error),
+                    unchecked: None,
                 }),
                 None => Err(error),
             }
@@ -108,7 +112,11 @@ fn tell(
     output: &Output,
     conversation: &mut Conversation<'_>,
 ) -> anyhow::Result<()> {
-    let Answered { result, misfit } = answered;
+    let Answered {
+        result,
+        misfit,
+        unchecked,
+    } = answered;
     let parts: Vec<Part<'_>> = result.content.iter().map(Part::from).collect();
     let mut telling = Telling::new(output, conversation.printer);
     match conversation.format {
@@ -119,6 +127,10 @@ fn tell(
         Format::Text => tell_person(parts, result.structured_content.as_ref(), &mut telling)?,
     }
     let told = telling.end(conversation.format, Some("the tool was executed"));
+    if let Some(why) = unchecked {
+        let words = format!("the answer was not checked against the tool's schema: {why}");
+        conversation.warn(&words, None);
+    }
     if let Some(misfit) = misfit {
         return Err(misfit);
     }

@@ -127,6 +127,8 @@ fn what_a_tool_answered_is_told_whatever_is_wrong_with_it() {
     for (name, args) in [
         ("call_misfit", &["call", "misfit"][..]),
         ("call_misfit_json", &["call", "misfit", "--json"]),
+        ("call_unchecked", &["call", "unknown"]),
+        ("call_unchecked_json", &["call", "unknown", "--json"]),
         ("call_unread", &["call", "unread"]),
         ("call_unread_json", &["call", "unread", "--json"]),
         ("call_blank", &["call", "blank"]),

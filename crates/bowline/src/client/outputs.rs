@@ -6,6 +6,10 @@
 //! known when it was made, or a server could say "changed" just before a result that doesn't fit.
 //! A schema is compiled when the first result comes. Without the feature there is nothing here,
 //! and nothing is checked.
+//!
+//! That a result can't be checked doesn't mean that it doesn't fit: what the tool did is done, and
+//! the fault may be ours. It is handed out, with the reason beside it, unless the program wants
+//! none that was not checked.
 
 #[cfg(feature = "validate")]
 pub use checking::OutputPolicy;
@@ -13,6 +17,9 @@ pub use checking::OutputPolicy;
 pub(super) use checking::{Expected, Outputs};
 #[cfg(not(feature = "validate"))]
 pub(super) use nothing::{Expected, Outputs};
+
+/// A result, and why it was not checked, if it should have been.
+pub(super) type Checked = (bowline_types::tools::CallToolResult, Option<String>);
 
 #[cfg(feature = "validate")]
 mod checking {
@@ -23,13 +30,18 @@ mod checking {
     use bowline_types::tools::CallToolResult;
     use bowline_types::{DecodeError, Method, Reader, Revision};
 
+    use super::Checked;
     use crate::error::{Error, ErrorKind};
-    use crate::schema::{MAX_BYTES, Misfit, Refused, Schema};
+    use crate::schema::{MAX_BYTES, Misfit, Refused, Schema, Unrunnable};
 
     /// Which output schemas of a server's tools are known, to check results against.
     ///
     /// By default those of the 1,000 tools that were listed last, in 4 MiB at most. A result
     /// whose schema isn't known is not checked.
+    ///
+    /// One whose schema is known but can't be used, or that is too large or too much work to check,
+    /// is handed out and [says so](super::features::ToolResult::unchecked), unless the policy is
+    /// [strict](Self::strict).
     ///
     /// ```
     /// use bowline::ClientConfig;
@@ -43,6 +55,7 @@ mod checking {
     pub struct OutputPolicy {
         max_tools: usize,
         max_bytes: usize,
+        is_strict: bool,
     }
 
     impl OutputPolicy {
@@ -51,6 +64,7 @@ mod checking {
             Self {
                 max_tools: 1_000,
                 max_bytes: 4 << 20,
+                is_strict: false,
             }
         }
 
@@ -59,6 +73,7 @@ mod checking {
             Self {
                 max_tools: 0,
                 max_bytes: 0,
+                is_strict: false,
             }
         }
 
@@ -73,6 +88,14 @@ mod checking {
         #[must_use]
         pub const fn max_bytes(mut self, bytes: usize) -> Self {
             self.max_bytes = bytes;
+            self
+        }
+
+        /// A result that can't be checked against the schema of its tool is an error of kind
+        /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), as if it didn't fit.
+        #[must_use]
+        pub const fn strict(mut self) -> Self {
+            self.is_strict = true;
             self
         }
     }
@@ -113,7 +136,10 @@ mod checking {
 
     /// What the result of a call has to be: what was known when the call was made.
     #[derive(Clone, Debug, Default)]
-    pub(in crate::client) struct Expected(Option<Arc<Output>>);
+    pub(in crate::client) struct Expected {
+        output: Option<Arc<Output>>,
+        is_strict: bool,
+    }
 
     #[derive(Debug)]
     struct Output {
@@ -195,7 +221,10 @@ mod checking {
                     "its output schema was forgotten: its results are not checked until it is listed again"
                 );
             }
-            Expected(output)
+            Expected {
+                output,
+                is_strict: self.policy.is_strict,
+            }
         }
 
         fn lock(&self) -> MutexGuard<'_, Known> {
@@ -209,20 +238,27 @@ mod checking {
             &self,
             tool: &str,
             result: CallToolResult,
-        ) -> Result<CallToolResult, Error> {
-            let Some(output) = self.0.as_ref().filter(|_| !result.is_failure()) else {
-                return Ok(result);
+        ) -> Result<Checked, Error> {
+            let Some(output) = self.output.as_ref().filter(|_| !result.is_failure()) else {
+                return Ok((result, None));
             };
-            let words = match (output.schema(), &result.structured_content) {
-                (Err(refused), _) => format!("its outputSchema is refused: {refused}"),
-                (Ok(_), None) => "there is no structured content, which it declares".to_owned(),
-                (Ok(schema), Some(content)) => match schema.check(content.as_str()) {
-                    Ok(()) => return Ok(result),
-                    Err(Misfit::Wrong(words)) => words,
-                    Err(Misfit::Unchecked(words)) => format!("it can't be checked: {words}"),
-                },
+            let judged = match &result.structured_content {
+                None => {
+                    let words = "there is no structured content, which it declares";
+                    Err(Misfit::Wrong(words.to_owned()))
+                }
+                Some(content) => output.check(content.as_str()),
             };
             let tool: String = tool.chars().take(128).collect();
+            let words = match judged {
+                Ok(()) => return Ok((result, None)),
+                Err(Misfit::Wrong(words)) => words,
+                Err(Misfit::Unchecked(words)) if self.is_strict => words,
+                Err(Misfit::Unchecked(words)) => {
+                    tracing::warn!(tool, "its result is handed out unchecked: {words}");
+                    return Ok((result, Some(words)));
+                }
+            };
             let error = Error::new(ErrorKind::SchemaMismatch, format!("{tool}: {words}"));
             let method = Method::CallTool.as_str();
             Err(error.in_operation(method).with_tool_result(result))
@@ -284,12 +320,24 @@ mod checking {
     }
 
     impl Output {
+        fn check(&self, content: &str) -> Result<(), Misfit> {
+            let schema = self.schema().map_err(|refused| {
+                Misfit::Unchecked(format!("its outputSchema is refused: {refused}"))
+            })?;
+            schema.check(content).map_err(|misfit| match misfit {
+                Misfit::Wrong(words) => Misfit::Wrong(words),
+                Misfit::Unchecked(words) => {
+                    Misfit::Unchecked(format!("it can't be checked: {words}"))
+                }
+            })
+        }
+
         /// Compiles it when it is needed first. Others that need it wait meanwhile: the limits of
         /// a schema are such that it takes 50 ms at worst, and far less than one usually.
         fn schema(&self) -> Result<&Schema, &Refused> {
             let text = self.text.as_ref()?;
-            let compiled = self.compiled.get_or_init(|| Schema::compile(text));
-            compiled.as_ref()
+            let compile = || Schema::compile_with(text, Unrunnable::Skipped);
+            self.compiled.get_or_init(compile).as_ref()
         }
     }
 
@@ -312,139 +360,7 @@ mod checking {
     }
 
     #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        fn list(tools: &[(&str, usize)]) -> String {
-            let tools: Vec<_> = tools
-                .iter()
-                .map(|(name, size)| {
-                    let filler = "x".repeat(*size);
-                    format!(
-                        r#"{{"name":"{name}","outputSchema":{{"type":"object","title":"{filler}"}}}}"#
-                    )
-                })
-                .collect();
-            format!(r#"{{"tools":[{}]}}"#, tools.join(","))
-        }
-
-        fn known(outputs: &Outputs) -> String {
-            let known = outputs.lock();
-            assert_eq!(known.order.len(), known.tools.len());
-            let sizes: usize = known.tools.values().map(|it| it.size).sum();
-            assert_eq!(known.bytes, sizes);
-            known.order.values().map(|name| &**name).collect()
-        }
-
-        #[test]
-        fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
-            let few = Outputs::new(OutputPolicy::new().max_tools(2));
-            few.learn(&list(&[("a", 0), ("b", 0)]), 0);
-            assert_eq!(known(&few), "ab");
-            few.learn(&list(&[("c", 0)]), 0);
-            assert_eq!(known(&few), "bc");
-            // One that is listed again is young again.
-            few.learn(&list(&[("b", 0), ("d", 0)]), 0);
-            assert_eq!(known(&few), "bd");
-            few.learn(r#"{"tools":[{"name":"d"}]}"#, 0);
-            assert_eq!(known(&few), "b");
-
-            let frame = r#"a{"type":"object","title":""}"#.len();
-            let small = Outputs::new(OutputPolicy::new().max_bytes(2 * frame + 10));
-            small.learn(&list(&[("a", 5), ("b", 5)]), 0);
-            assert_eq!(known(&small), "ab");
-            small.learn(&list(&[("a", 5), ("b", 6)]), 0);
-            assert_eq!(known(&small), "b");
-            small.learn(&list(&[("c", frame + 11)]), 0);
-            assert_eq!(known(&small), "b", "one that is too large by itself");
-            let off = Outputs::new(OutputPolicy::off());
-            off.learn(&list(&[("a", 0)]), 0);
-            assert_eq!(known(&off), "");
-        }
-
-        #[test]
-        fn a_name_that_a_page_repeats_is_known_once() {
-            let outputs = Outputs::new(OutputPolicy::new().max_tools(3));
-            let page: Vec<_> = (0..30_000)
-                .map(|at| (["a", "b", "c"][at % 3], at % 5))
-                .collect();
-            outputs.learn(&list(&page), 0);
-            assert_eq!(known(&outputs), "abc");
-            outputs.learn(&list(&[("a", 0), ("a", 0), ("d", 0)]), 0);
-            assert_eq!(known(&outputs), "cad");
-        }
-
-        #[test]
-        fn a_list_that_was_asked_for_before_a_change_is_not_learned() {
-            let outputs = Outputs::new(OutputPolicy::new());
-            let before = outputs.generation();
-            outputs.notify("notifications/prompts/list_changed");
-            outputs.learn(&list(&[("a", 0)]), before);
-            assert_eq!(known(&outputs), "a");
-            outputs.notify("notifications/tools/list_changed");
-            assert_eq!(known(&outputs), "");
-            outputs.learn(&list(&[("a", 0)]), before);
-            assert_eq!(known(&outputs), "");
-            outputs.learn(&list(&[("a", 0)]), outputs.generation());
-            assert_eq!(known(&outputs), "a");
-        }
-
-        #[test]
-        fn a_tool_whose_schema_was_forgotten_is_noted_once_and_only_so_many() {
-            let outputs = Outputs::new(OutputPolicy::new().max_tools(2));
-            outputs.learn(&list(&[("a", 0), ("b", 0), ("c", 0)]), 0);
-            let lost = |outputs: &Outputs| outputs.lock().lost.tools.len();
-            assert_eq!(lost(&outputs), 1, "one too many");
-            outputs.clear();
-            assert_eq!(lost(&outputs), 2);
-            outputs.learn(&list(&[("a", 0), ("b", 0)]), 1);
-            outputs.clear();
-            assert_eq!(lost(&outputs), 2, "not more than are known");
-            for tool in ["a", "a", "b", "b", "c", "d"] {
-                outputs.expected(tool, Some(Revision::LATEST));
-            }
-            assert_eq!(lost(&outputs), 0);
-            // What is listed without a schema has lost none.
-            outputs.learn(&list(&[("a", 0)]), 2);
-            outputs.clear();
-            outputs.learn(r#"{"tools":[{"name":"a"}]}"#, 3);
-            assert_eq!(lost(&outputs), 0);
-        }
-
-        #[test]
-        fn what_is_listed_wrongly_is_not_learned() {
-            let outputs = Outputs::new(OutputPolicy::new());
-            for odd in [
-                "{}",
-                "[]",
-                r#"{"tools":1}"#,
-                r#"{"tools":[1]}"#,
-                r#"{"tools":[{"outputSchema":{}}]}"#,
-                r#"{"tools":[{"name":"a","outputSchema":null}]}"#,
-            ] {
-                outputs.learn(odd, 0);
-                assert_eq!(known(&outputs), "", "{odd}");
-            }
-            let good = r#"{"name":"a","outputSchema":{"type":"object"}}"#;
-            outputs.learn(&format!(r#"{{"tools":[1,{{"name":7}},{good}]}}"#), 0);
-            assert_eq!(known(&outputs), "a");
-        }
-
-        // proves: F-HD-14
-        #[test]
-        fn a_schema_that_is_too_large_is_not_kept_but_refused() {
-            let outputs = Outputs::new(OutputPolicy::new());
-            outputs.learn(&list(&[("a", 1 << 20)]), 0);
-            assert!(outputs.lock().bytes < 10);
-            let expected = outputs.expected("a", Some(Revision::LATEST));
-            let error = expected.checked("a", CallToolResult::text("x"));
-            let error = error.expect_err("it is refused").to_string();
-            assert!(
-                error.contains("its outputSchema is refused: it has"),
-                "{error}"
-            );
-        }
-    }
+    mod tests;
 }
 
 #[cfg(not(feature = "validate"))]
@@ -452,6 +368,7 @@ mod nothing {
     use bowline_types::Revision;
     use bowline_types::tools::CallToolResult;
 
+    use super::Checked;
     use crate::error::Error;
 
     #[derive(Debug)]
@@ -490,8 +407,8 @@ mod nothing {
             &self,
             _: &str,
             result: CallToolResult,
-        ) -> Result<CallToolResult, Error> {
-            Ok(result)
+        ) -> Result<Checked, Error> {
+            Ok((result, None))
         }
     }
 }

@@ -14,8 +14,9 @@
 //!   [`MAX_UNFOLDED`] or nest deeper than [`MAX_CHAIN`]. All of that is known without a value.
 //! - **Patterns** run on an engine that is linear in the text, and are limited in size, each
 //!   ([`MAX_PATTERN`]) and all together ([`MAX_PATTERNS`], [`MAX_PATTERN_TEXT`]), so that
-//!   compiling them is quick. Look-around and references back, which only backtracking can do,
-//!   are refused. A text costs its length times the states that the pattern can be in at once.
+//!   compiling them is quick. Those that look around are [matched here](look), in linear time
+//!   too. References back, which only backtracking can do, are refused, or [skipped](Unrunnable).
+//!   A text costs its length times the states that the pattern can be in at once.
 //! - **Work.** What remains depends on the value: each level of it may meet a subschema more than
 //!   once, and a recursive one multiplies that with every level. No bound of a schema alone would
 //!   let recursive schemas pass and be of use, so [the same walk](work) is done first without
@@ -27,9 +28,11 @@
 //!
 //! Formats are annotations, as 2020-12 has it, and are not asserted in older drafts either.
 
+mod look;
 mod pattern;
 mod plan;
 mod read;
+mod rewrite;
 #[cfg(feature = "server")]
 mod typed;
 mod words;
@@ -41,6 +44,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use plan::Plan;
+use rewrite::{Changes, LOOKING, Skipped};
 use words::shortened;
 
 #[cfg(feature = "server")]
@@ -87,11 +91,35 @@ const PATTERN_CACHE: usize = 256 << 10;
 pub(crate) struct Schema {
     validator: Validator,
     plan: Plan,
+    skipped: Option<Skipped>,
+}
+
+/// What becomes of a `pattern` that nobody can run in bounded time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unrunnable {
+    /// The schema is refused: nothing passes that was not looked at.
+    #[cfg_attr(
+        not(feature = "server"),
+        allow(dead_code, reason = "a server's choice")
+    )]
+    Refused,
+    /// Everything else is checked. What fits that is [not checked](Misfit::Unchecked), and what
+    /// doesn't fit it is wrong.
+    #[cfg_attr(
+        not(feature = "client"),
+        allow(dead_code, reason = "a client's choice")
+    )]
+    Skipped,
 }
 
 impl Schema {
-    /// Makes it ready, within the limits.
+    /// Makes it ready, within the limits, with all that it has.
+    #[cfg(any(feature = "server", test))]
     pub(crate) fn compile(text: &str) -> Result<Self, Refused> {
+        Self::compile_with(text, Unrunnable::Refused)
+    }
+
+    pub(crate) fn compile_with(text: &str, unrunnable: Unrunnable) -> Result<Self, Refused> {
         if text.len() > MAX_BYTES {
             return Err(Refused::Large { bytes: text.len() });
         }
@@ -100,18 +128,30 @@ impl Schema {
         if depth(&schema) > MAX_DEPTH {
             return Err(Refused::Deep);
         }
-        let plan = Plan::of(&schema)?;
+        let (plan, changes) = Plan::of(&schema, Changes::new(unrunnable))?;
         let patterns = PatternOptions::regex()
             .size_limit(PATTERN_BYTES)
             .dfa_size_limit(PATTERN_CACHE);
-        let validator = jsonschema::options()
+        let mut options = jsonschema::options()
             .with_draft(plan.draft())
             .offline()
             .should_validate_formats(false)
-            .with_pattern_options(patterns)
-            .build(&schema)
+            .with_pattern_options(patterns);
+        let changed = changes.applied(&schema);
+        if changed.is_some() {
+            let lookings = changes.lookings();
+            options = options.with_keyword(LOOKING, move |_, pattern, _| {
+                Ok(rewrite::keyword(&lookings, pattern))
+            });
+        }
+        let validator = options
+            .build(changed.as_ref().unwrap_or(&schema))
             .map_err(|error| Refused::Invalid(words::of_schema(&error)))?;
-        Ok(Self { validator, plan })
+        Ok(Self {
+            validator,
+            plan,
+            skipped: changes.skipped(),
+        })
     }
 
     /// Checks a value.
@@ -131,12 +171,21 @@ impl Schema {
         let value: Value = serde_json::from_str(text)
             .map_err(|_| Misfit::Unchecked("it is nested too deeply to be checked".to_owned()))?;
         self.plan.work(&value)?;
-        if self.validator.is_valid(&value) {
+        let judged = self.judged(&value);
+        match &self.skipped {
+            None => judged,
+            Some(skipped) if judged.is_err() && skipped.is_misfit_sure => judged,
+            Some(skipped) => Err(Misfit::Unchecked(skipped.words.clone())),
+        }
+    }
+
+    fn judged(&self, value: &Value) -> Result<(), Misfit> {
+        if self.validator.is_valid(value) {
             return Ok(());
         }
-        match self.validator.validate(&value) {
+        match self.validator.validate(value) {
             Ok(()) => Ok(()),
-            Err(error) => Err(words::of_value(&error, &value)),
+            Err(error) => Err(words::of_value(&error, value)),
         }
     }
 }
@@ -169,6 +218,8 @@ pub(crate) enum Refused {
     Unfolds,
     Unevaluated,
     Pattern(String),
+    /// A pattern that refers back, or is otherwise more than is known here.
+    Unrunnable(String),
     /// All of them together.
     Patterns,
     /// It is no schema.
@@ -208,6 +259,9 @@ impl fmt::Display for Refused {
                 "it has more than {MAX_UNEVALUATED} unevaluatedProperties and unevaluatedItems"
             ),
             Self::Pattern(pattern) => write!(f, "the pattern {} is too large", shortened(pattern)),
+            Self::Unrunnable(pattern) => {
+                write!(f, "the pattern {} can't be checked", shortened(pattern))
+            }
             Self::Patterns => f.write_str("its patterns are too large together"),
             Self::Invalid(words) => f.write_str(words),
         }

@@ -2,12 +2,15 @@
 //!
 //! They are measured as `jsonschema` compiles them: in the same translation, parsed by what the
 //! engine parses with. What parsing and translating cost is bounded before that, by the text.
+//! Those that look around are [matched here](super::look), and measured as they are there.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 use regex_syntax::utf8::Utf8Sequences;
 
+use super::look::Looking;
 use super::{MAX_PATTERN, MAX_PATTERN_TEXT, MAX_PATTERNS, Refused};
 
 /// What a pattern costs beside its states: its machine is set up, and keeps its memory.
@@ -16,37 +19,87 @@ pub(super) const EACH: u64 = 512;
 /// All patterns of a schema. Each is compiled once, wherever it stands.
 #[derive(Default)]
 pub(super) struct Patterns<'s> {
-    known: HashMap<&'s str, u64>,
+    known: HashMap<&'s str, Measured>,
     states: u64,
     text: u64,
 }
 
+/// What is known of a pattern.
+#[derive(Clone)]
+pub(super) struct Measured {
+    /// The states of its machine, about.
+    size: u64,
+    /// How many of them it can be in at once, for each byte of a text.
+    pub(super) width: u64,
+    /// For one that the engine can't run, since it looks around.
+    pub(super) looking: Option<Arc<Looking>>,
+}
+
 impl<'s> Patterns<'s> {
-    /// How many states a pattern can be in at once, for each byte of a text. Refused if it, or
-    /// all of them, are too much.
-    pub(super) fn add(&mut self, pattern: &'s str) -> Result<u64, Refused> {
-        if let Some(width) = self.known.get(pattern) {
-            return Ok(*width);
+    /// Measures a pattern. Refused if it, or all of them, are too much, or nobody can run it.
+    pub(super) fn add(&mut self, pattern: &'s str) -> Result<Measured, Refused> {
+        if let Some(known) = self.known.get(pattern) {
+            return Ok(known.clone());
         }
-        let refused = || Refused::Pattern(pattern.to_owned());
+        let large = || Refused::Pattern(pattern.to_owned());
         let text = reading(pattern);
         if text > MAX_PATTERN_TEXT {
-            return Err(refused());
+            return Err(large());
         }
         self.text = self.text.saturating_add(text);
         if self.text > MAX_PATTERN_TEXT {
             return Err(Refused::Patterns);
         }
-        let (size, width) = measured(pattern);
-        if size > MAX_PATTERN {
-            return Err(refused());
+        let measured = Measured::of(pattern)?;
+        if measured.size > MAX_PATTERN {
+            return Err(large());
         }
-        self.states = self.states.saturating_add(size).saturating_add(EACH);
+        let states = self.states.saturating_add(measured.size);
+        self.states = states.saturating_add(EACH);
         if self.states > MAX_PATTERNS {
             return Err(Refused::Patterns);
         }
-        self.known.insert(pattern, width);
-        Ok(width)
+        self.known.insert(pattern, measured.clone());
+        Ok(measured)
+    }
+}
+
+impl Measured {
+    /// One that is none has next to no states: it is refused when it is compiled.
+    fn of(pattern: &str) -> Result<Self, Refused> {
+        if let Some(parsed) = parsed(pattern) {
+            return Ok(Self::by_engine(&parsed));
+        }
+        if let Some(looking) = Looking::new(pattern) {
+            return Ok(Self {
+                size: looking.size(),
+                width: looking.size(),
+                looking: Some(Arc::new(looking)),
+            });
+        }
+        match jsonschema_regex::is_valid_ecma_regex(pattern) {
+            true => Err(Refused::Unrunnable(pattern.to_owned())),
+            false => Ok(Self {
+                size: 1,
+                width: 1,
+                looking: None,
+            }),
+        }
+    }
+
+    fn by_engine(parsed: &Hir) -> Self {
+        let states = states(parsed).max(1);
+        // Without that it begins anew at every byte.
+        let begins_once = parsed.properties().look_set_prefix().contains(Look::Start);
+        let width = match begins_once {
+            true => width(parsed).clamp(1, states),
+            false => states,
+        };
+        Self {
+            size: states,
+            width,
+            looking: None,
+        }
     }
 }
 
@@ -79,21 +132,10 @@ fn has_flags(pattern: &str) -> bool {
     groups.any(|group| !group.starts_with([':', 'P', '<', '=', '!']))
 }
 
-/// The states of a pattern's machine, about, and how many of them it can be in at once. One that
-/// nobody can read has next to none: it is refused when it is compiled.
-fn measured(pattern: &str) -> (u64, u64) {
-    let translated = jsonschema_regex::to_rust_regex(pattern).ok();
-    let parsed = translated.and_then(|it| regex_syntax::parse(&it).ok());
-    let Some(parsed) = parsed else {
-        return (1, 1);
-    };
-    let states = states(&parsed).max(1);
-    // Without that it begins anew at every byte.
-    let begins_once = parsed.properties().look_set_prefix().contains(Look::Start);
-    match begins_once {
-        true => (states, width(&parsed).clamp(1, states)),
-        false => (states, states),
-    }
+/// A pattern as the engine reads it, if it can.
+pub(super) fn parsed(pattern: &str) -> Option<Hir> {
+    let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+    regex_syntax::parse(&translated).ok()
 }
 
 /// How many states it can be in at once, if it begins at one place only. So does what follows a
@@ -139,7 +181,7 @@ fn has_one_length(hir: &Hir) -> bool {
 }
 
 /// It nests no deeper than the parser allows.
-fn states(hir: &Hir) -> u64 {
+pub(super) fn states(hir: &Hir) -> u64 {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,
         HirKind::Literal(literal) => u64::try_from(literal.0.len()).unwrap_or(u64::MAX),
@@ -186,8 +228,12 @@ fn repetition_states(repeated: &Repetition) -> u64 {
 mod tests {
     use super::*;
 
+    fn measured(pattern: &str) -> Measured {
+        Measured::of(pattern).expect("it can be run, or is none")
+    }
+
     fn size(pattern: &str) -> u64 {
-        measured(pattern).0
+        measured(pattern).size
     }
 
     #[test]
@@ -206,10 +252,10 @@ mod tests {
             ("[a-z]{2}", 3),
             ("ab|[cd]", 1 + 3 + 2),
             ("(?x)[ab]*a[ab]{ 200 }c", 3 + 1 + 201 + 1),
-            // Nobody can read them.
+            // Two passes, each of which ends.
+            ("(?=a)b", 2 + 3),
+            // Nobody can read it.
             ("(a", 1),
-            ("(?=a)b", 1),
-            ("a{99999999999}", 1),
         ] {
             assert_eq!(size(pattern), expected, "{pattern}");
         }
@@ -221,6 +267,10 @@ mod tests {
         assert_eq!(size(&"(".repeat(10_000)), 1);
         let huge = "(((a{99999999}){99999999}){99999999}){99999999}";
         assert_eq!(size(huge), u64::MAX);
+        for unrunnable in [r"(a)\1", "a{99999999999}", "(?=a{99999})b"] {
+            let refused = Measured::of(unrunnable).err();
+            assert_eq!(refused, Some(Refused::Unrunnable(unrunnable.to_owned())));
+        }
     }
 
     #[test]
@@ -237,9 +287,9 @@ mod tests {
             ("(^|a)[ab]{300}", 308),
             ("^[ab]{300}|c", 1 + 303 + 2),
         ] {
-            let (states, width) = measured(pattern);
+            let Measured { size, width, .. } = measured(pattern);
             assert_eq!(width, expected, "{pattern}");
-            assert!(width <= states, "{pattern}");
+            assert!(width <= size, "{pattern}");
         }
     }
 

@@ -10,6 +10,7 @@ use jsonschema::Draft;
 use serde_json::Value;
 
 use super::read::{Reader, dialect};
+use super::rewrite::Changes;
 use super::{MAX_CHAIN, MAX_COMPILED, MAX_UNFOLDED, Refused};
 
 /// All subschemas of a schema. The first is the schema itself.
@@ -61,13 +62,17 @@ pub(super) enum By {
 }
 
 impl Plan {
-    pub(super) fn of(schema: &Value) -> Result<Self, Refused> {
+    /// Reads a schema, and what has to be changed in it before it is compiled.
+    pub(super) fn of<'s>(
+        schema: &'s Value,
+        changes: Changes<'s>,
+    ) -> Result<(Self, Changes<'s>), Refused> {
         let draft = dialect(schema)?;
-        let nodes = Reader::new(schema, draft).all()?;
+        let (nodes, changes) = Reader::new(schema, draft, changes).all()?;
         let plan = Self { nodes, draft };
         plan.check_unfolding()?;
         plan.check_compiling()?;
-        Ok(plan)
+        Ok((plan, changes))
     }
 
     pub(super) fn draft(&self) -> Draft {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::pattern::Patterns;
 use super::plan::{By, Here, Id, Node};
+use super::rewrite::Changes;
 use super::{MAX_SUBSCHEMAS, MAX_UNEVALUATED, Refused};
 
 /// The draft that a schema is written in. One that doesn't say is of 2020-12.
@@ -42,10 +43,11 @@ pub(super) struct Reader<'s> {
     nodes: Vec<Node>,
     unevaluated: usize,
     patterns: Patterns<'s>,
+    changes: Changes<'s>,
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(root: &'s Value, draft: Draft) -> Self {
+    pub(super) fn new(root: &'s Value, draft: Draft, changes: Changes<'s>) -> Self {
         let id_keyword = match draft {
             Draft::Draft4 => "id",
             _ => "$id",
@@ -63,11 +65,12 @@ impl<'s> Reader<'s> {
             nodes: Vec::new(),
             unevaluated: 0,
             patterns: Patterns::default(),
+            changes,
         }
     }
 
     /// All subschemas, the schema itself first.
-    pub(super) fn all(mut self) -> Result<Vec<Node>, Refused> {
+    pub(super) fn all(mut self) -> Result<(Vec<Node>, Changes<'s>), Refused> {
         self.id(self.root)?;
         // Those that are found while others are read come last.
         while let Some(value) = self.found.get(self.nodes.len()).copied() {
@@ -76,7 +79,7 @@ impl<'s> Reader<'s> {
         }
         match self.unevaluated > MAX_UNEVALUATED {
             true => Err(Refused::Unevaluated),
-            false => Ok(self.nodes),
+            false => Ok((self.nodes, self.changes)),
         }
     }
 
@@ -106,7 +109,14 @@ impl<'s> Reader<'s> {
         }
         let mut listed = 0;
         for (key, value) in members {
-            self.keyword(&mut node, key, value)?;
+            self.changes.meet(key);
+            match (key.as_str(), value.as_str()) {
+                ("pattern", Some(pattern)) => {
+                    let measured = self.patterns.add(pattern);
+                    node.pattern = self.changes.width(members, pattern, measured)?;
+                }
+                _ => self.keyword(&mut node, key, value)?,
+            }
             listed += match key.as_str() {
                 "enum" | "const" | "required" | "type" | "dependentRequired" | "dependencies" => {
                     count(value)
@@ -141,10 +151,14 @@ impl<'s> Reader<'s> {
             "patternProperties" => {
                 for (name, schema) in named(value) {
                     let id = self.id(schema)?;
-                    node.patterns.push((self.patterns.add(name)?, id));
+                    let measured = self.patterns.add(name)?;
+                    // Which names are left for other keywords depends on it.
+                    if measured.looking.is_some() {
+                        return Err(Refused::Unrunnable(name.clone()));
+                    }
+                    node.patterns.push((measured.width, id));
                 }
             }
-            "pattern" => node.pattern = self.patterns.add(value.as_str().unwrap_or_default())?,
             "additionalProperties" => node.additional = self.schema(value)?,
             "propertyNames" => node.names = self.schema(value)?,
             "unevaluatedProperties" => {
@@ -217,7 +231,10 @@ impl<'s> Reader<'s> {
 
     /// What a reference refers to. Only this document has an answer.
     fn resolve(&self, reference: &str) -> Result<&'s Value, Refused> {
-        let inside = self.base.and_then(|base| reference.strip_prefix(base));
+        let inside = self.base.and_then(|base| {
+            let whole = reference.strip_prefix(base);
+            whole.or_else(|| reference.strip_prefix(last_segment(base)?))
+        });
         let fragment = reference.strip_prefix('#').or(match inside {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('#'),
@@ -234,6 +251,13 @@ impl<'s> Reader<'s> {
         };
         target.ok_or_else(missing)
     }
+}
+
+/// What a document may call itself in its own references: what its URI has after the last `/`.
+fn last_segment(base: &str) -> Option<&str> {
+    let (_, path) = base.split_once("://")?;
+    let (_, last) = path.rsplit_once('/')?;
+    (!last.is_empty() && !path.contains('?')).then_some(last)
 }
 
 fn is_schema(value: &Value) -> bool {

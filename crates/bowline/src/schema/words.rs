@@ -72,6 +72,8 @@ fn told(kind: &Kind) -> Option<String> {
         Kind::MaxProperties { limit } => format!("must have {limit} members at most"),
         Kind::AdditionalItems { limit } => format!("must have {limit} items at most"),
         Kind::Pattern { pattern } => format!("must match the pattern {}", shortened(pattern)),
+        // Only of keywords of our own.
+        Kind::Custom { message, .. } => message.clone(),
         Kind::UniqueItems => "must not have an item twice".to_owned(),
         Kind::Contains => "must contain an item that it doesn't".to_owned(),
         Kind::Constant { expected_value } => format!("must be {}", shown(expected_value)),

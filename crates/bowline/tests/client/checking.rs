@@ -102,40 +102,98 @@ async fn a_revision_without_structured_results_has_nothing_to_check() -> Test {
 
 // proves: F-HD-14
 #[tokio::test(start_paused = true)]
-async fn a_schema_that_cannot_be_used_is_no_leave_to_say_anything() -> Test {
-    let (client, mut server, _peer) = able(config(), OLD).await?;
+async fn what_cannot_be_checked_is_handed_out_and_says_so() -> Test {
+    let mut strict = config();
+    strict.outputs(OutputPolicy::new().strict());
     let large = format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(1 << 20));
-    for (schema, words) in [
-        (
-            r##"{"type":"object","$ref":"http://127.0.0.1:1/x"}"##,
-            "nothing outside of it is fetched",
-        ),
-        (
-            r##"{"type":"object","$ref":"file:///etc/passwd"}"##,
-            "nothing outside of it is fetched",
-        ),
-        (
-            r##"{"type":"object","allOf":[{"$ref":"#"}]}"##,
-            "refers to itself",
-        ),
-        (&*large, "bytes, and may have"),
-    ] {
-        list(&client, &mut server, schema).await?;
-        let error = call(&client, &mut server, FITS).await?;
-        let error = error.expect_err("it can't be checked");
-        assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
-        assert!(error.to_string().contains(words), "{error}");
-        assert!(error.tool_result().is_some());
-        called(&client, &mut server, FITS, false).await??;
-    }
     // One that is no harm until a value comes that makes it one.
     let doubling = r##"{"type":"object","oneOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}"##;
-    list(&client, &mut server, doubling).await?;
     let nested = (0..60).fold("{}".to_owned(), |value, _| format!(r#"{{"a":{value}}}"#));
-    let rest = format!(r#","structuredContent":{nested}"#);
-    let error = call(&client, &mut server, &rest).await?;
-    let error = error.expect_err("it can't be checked");
-    assert!(error.to_string().contains("it can't be checked"), "{error}");
+    let nested = format!(r#","structuredContent":{nested}"#);
+    let long = format!(
+        r#","structuredContent":{{"sum":3,"x":"{}"}}"#,
+        "x".repeat(4 << 20)
+    );
+    for (config, is_strict) in [(config(), false), (strict, true)] {
+        let (client, mut server, _peer) = able(config, OLD).await?;
+        for (schema, rest, words) in [
+            (
+                r##"{"type":"object","$ref":"http://127.0.0.1:1/x"}"##,
+                FITS,
+                "nothing outside of it is fetched",
+            ),
+            (
+                r##"{"type":"object","$ref":"file:///etc/passwd"}"##,
+                FITS,
+                "nothing outside of it is fetched",
+            ),
+            (
+                r##"{"type":"object","allOf":[{"$ref":"#"}]}"##,
+                FITS,
+                "refers to itself",
+            ),
+            (
+                r#"{"type":"object","$schema":"https://example.com/own"}"#,
+                FITS,
+                "none that is known",
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"pattern":"(a)\\1"}}}"#,
+                FITS,
+                r"the pattern (a)\1 can't be checked",
+            ),
+            (&*large, FITS, "its outputSchema is refused: it has"),
+            (
+                doubling,
+                &*nested,
+                "it can't be checked: it is too much work",
+            ),
+            (SUM, &*long, "bytes, and at most 4194304 are checked"),
+        ] {
+            list(&client, &mut server, schema).await?;
+            let called_so = call(&client, &mut server, rest).await?;
+            let told = match (is_strict, called_so) {
+                (false, Ok(result)) => {
+                    assert_eq!(result.text(), "said");
+                    result.unchecked().unwrap_or_default().to_owned()
+                }
+                (true, Err(error)) => {
+                    assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+                    assert!(error.tool_result().is_some());
+                    error.to_string()
+                }
+                (_, other) => panic!("{words}: {other:?}"),
+            };
+            assert!(told.contains(words), "{told}");
+            let unchecked = called(&client, &mut server, rest, false).await??;
+            assert_eq!(unchecked.unchecked(), None, "nobody wanted it");
+            // That there is nothing is seen without a schema.
+            let error = call(&client, &mut server, "").await?.expect_err(words);
+            assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schema_as_zod_generates_it_is_checked() -> Test {
+    let (client, mut server, _peer) = able(config(), NEW).await?;
+    let mail = r#"{"type":"object","properties":{"mail":{"type":"string","pattern":"^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$"}},"required":["mail"]}"#;
+    list(&client, &mut server, mail).await?;
+    let fits = r#","structuredContent":{"mail":"a.b@example.com"}"#;
+    let fits = call(&client, &mut server, fits).await??;
+    assert_eq!(fits.unchecked(), None);
+    let wrong = r#","structuredContent":{"mail":"a..b@example.com"}"#;
+    let error = call(&client, &mut server, wrong).await?;
+    let error = error.expect_err("it doesn't fit");
+    assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+    assert!(error.to_string().contains("mail: must match"), "{error}");
+    // What can be checked is, beside a pattern that can't.
+    let partly = r#"{"type":"object","properties":{"a":{"pattern":"(a)\\1"},"sum":{"maximum":9}}}"#;
+    list(&client, &mut server, partly).await?;
+    let error = call(&client, &mut server, WRONG).await?;
+    let error = error.expect_err("it doesn't fit");
+    assert!(error.to_string().contains("must be 9 at most"), "{error}");
     Ok(())
 }
 

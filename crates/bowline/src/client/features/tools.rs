@@ -96,9 +96,10 @@ impl<'c> Tools<'c> {
     /// this connection and not changed since. What happens later doesn't matter: neither a change
     /// nor the end of the connection lets a result pass. A tool that was never listed is not
     /// checked, and no list is fetched for it. What doesn't fit is an error of kind
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and so is a schema that is too large or too
-    /// much work to check; the result is [in it](Error::tool_result), and
-    /// [`unchecked`](ToolCall::unchecked) calls have none.
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch); the result is [in it](Error::tool_result), and
+    /// [`unchecked`](ToolCall::unchecked) calls have none. What can't be checked, since its schema
+    /// can't be used or it would take too much, [says so](ToolResult::unchecked); it is such an
+    /// error too where [`OutputPolicy`](crate::client::OutputPolicy) is strict.
     pub fn call(self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall<'c> {
         let name = name.into();
         let call = self.client.call(Method::CallTool.as_str(), ());
@@ -121,6 +122,7 @@ impl<'c> Tools<'c> {
 pub struct ToolResult {
     result: CallToolResult,
     tool: String,
+    unchecked: Option<String>,
 }
 
 impl ToolResult {
@@ -130,11 +132,22 @@ impl ToolResult {
         tool: String,
         expected: Option<&Expected>,
     ) -> Result<Self, Error> {
-        match expected {
-            Some(expected) => expected.checked(&tool, result),
-            None => Ok(result),
-        }
-        .map(|result| Self { result, tool })
+        let (result, unchecked) = match expected {
+            Some(expected) => expected.checked(&tool, result)?,
+            None => (result, None),
+        };
+        Ok(Self {
+            result,
+            tool,
+            unchecked,
+        })
+    }
+
+    /// Why it was not checked against the output schema of its tool, though that is known: the
+    /// schema can't be used, or it would take too much. `None` when it fits, when no schema is
+    /// known, and when [nobody wants a check](ToolCall::unchecked).
+    pub fn unchecked(&self) -> Option<&str> {
+        self.unchecked.as_deref()
     }
 
     /// The result, unless the tool failed.

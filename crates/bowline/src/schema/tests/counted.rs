@@ -7,6 +7,7 @@ use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value, json};
 
 use super::super::plan::Plan;
+use super::super::{Changes, Unrunnable};
 
 /// A keyword that counts how often it is met.
 struct Counting(Arc<AtomicU64>);
@@ -111,7 +112,8 @@ fn no_check_meets_more_than_the_walk_says() {
             .map(|level| (level.to_string(), dice.schema(2, level)))
             .collect();
         let schema = json!({"x-count": true, "$ref": "#/$defs/0", "$defs": defs});
-        let Ok(plan) = Plan::of(&schema) else {
+        let changes = Changes::new(Unrunnable::Refused);
+        let Ok((plan, _)) = Plan::of(&schema, changes) else {
             continue;
         };
         let value = dice.value(4);

@@ -181,6 +181,8 @@ fn references_are_followed_within_the_schema() {
         json!({"items": {"$ref": "#name"}, "$defs": {"a": {"$anchor": "name", "type": "null"}}}),
         json!({"items": {"$dynamicRef": "#name"}, "$defs": {"a": {"$dynamicAnchor": "name", "type": "null"}}}),
         json!({"$id": "https://example.com/s", "items": {"$ref": "https://example.com/s#/$defs/a"}, "$defs": {"a": {"type": "null"}}}),
+        json!({"$id": "https://example.com/a/b", "items": {"$ref": "b#/$defs/q"}, "$defs": {"q": {"type": "null"}}}),
+        json!({"$id": "b", "items": {"$ref": "b#/$defs/q"}, "$defs": {"q": {"type": "null"}}}),
         json!({"$schema": draft7, "items": {"$ref": "#/definitions/a"}, "definitions": {"a": {"type": "null"}}}),
         json!({"$schema": draft7, "items": [{"type": "null"}], "additionalItems": {"type": "null"}}),
         json!({"items": {"$ref": "#/x-own/a"}, "x-own": {"a": {"type": "null"}}}),
@@ -194,6 +196,23 @@ fn references_are_followed_within_the_schema() {
         let schema = json!({"$ref": reference, "$defs": {"a": true}});
         let refused = compile(&schema).expect_err("it isn't there");
         assert_eq!(refused, Refused::Missing(reference.to_owned()));
+    }
+}
+
+#[test]
+fn what_only_looks_like_the_same_document_is_another_one() {
+    for (id, reference) in [
+        ("https://example.com/a/b", "c#/$defs/q"),
+        ("https://example.com/a/b", "bb#/$defs/q"),
+        ("https://example.com/a/b?x=/c", "c#/$defs/q"),
+        ("https://example.com/a/", "#x/../#/$defs/q"),
+        ("https://example.com", "example.com#/$defs/q"),
+        ("urn:x:b", "b#/$defs/q"),
+    ] {
+        let schema = json!({"$id": id, "$ref": reference, "$defs": {"q": {}}});
+        let refused = compile(&schema).expect_err(reference);
+        let is_refused = matches!(refused, Refused::Remote(_) | Refused::Missing(_));
+        assert!(is_refused, "{id} {reference}: {refused}");
     }
 }
 
