@@ -40,7 +40,7 @@ mod checking {
     /// whose schema isn't known is not checked.
     ///
     /// One whose schema is known but can't be used, or that is too large or too much work to check,
-    /// is handed out and [says so](super::features::ToolResult::unchecked), unless the policy is
+    /// is handed out and [says so](crate::client::features::ToolResult::unchecked), unless the policy is
     /// [strict](Self::strict).
     ///
     /// ```
