@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{CreateMessageParams, SamplingContent, SamplingMessage};
+use crate::common::Role;
 use crate::json::shortened;
 
 impl CreateMessageParams {
-    /// Whether each `tool_use` is answered by the message after it, and whether results stand
-    /// alone (client/sampling, since 2025-11-25). A client answers others with "invalid
-    /// params".
+    /// Whether each `tool_use` of the assistant is answered by the user's message after it, once,
+    /// and whether results stand alone (client/sampling, since 2025-11-25). A client answers
+    /// others with "invalid params".
     ///
     /// # Errors
     ///
@@ -16,26 +17,34 @@ impl CreateMessageParams {
     pub fn check_turns(&self) -> Result<(), String> {
         let mut open: BTreeSet<&str> = BTreeSet::new();
         for (index, message) in self.messages.iter().enumerate() {
-            let results = results(message);
-            let has_others = message.content.iter().count() > results.len();
-            if !results.is_empty() && has_others {
-                return Err(format!(
-                    "message {index} has tool results beside other content"
-                ));
+            let wrong = |words: String| Err(format!("message {index} {words}"));
+            let (uses, results) = (uses(message), results(message));
+            if !results.is_empty() {
+                if message.role != Role::User {
+                    return wrong("has tool results, which are the user's to give".to_owned());
+                }
+                if results.len() < message.content.iter().count() {
+                    return wrong("has tool results beside other content".to_owned());
+                }
             }
-            if let Some(missing) = open.iter().find(|id| !results.contains(*id)) {
+            if !uses.is_empty() && message.role != Role::Assistant {
+                return wrong("has a tool use, which is the assistant's".to_owned());
+            }
+            for id in results {
+                if !open.remove(id) {
+                    let id = shortened(id);
+                    return wrong(format!("has a result for `{id}`, which waits for none"));
+                }
+            }
+            if let Some(missing) = open.first() {
                 let id = shortened(missing);
-                return Err(format!(
-                    "message {index} has no result for the tool use `{id}`"
-                ));
+                return wrong(format!("has no result for the tool use `{id}`"));
             }
-            if let Some(extra) = results.iter().find(|id| !open.contains(*id)) {
-                let id = shortened(extra);
-                return Err(format!(
-                    "message {index} has a result for `{id}`, which nobody used"
-                ));
+            for id in uses {
+                if !open.insert(id) {
+                    return wrong(format!("uses tools twice as `{}`", shortened(id)));
+                }
             }
-            open = uses(message);
         }
         match open.first() {
             None => Ok(()),
@@ -44,7 +53,7 @@ impl CreateMessageParams {
     }
 }
 
-fn uses(message: &SamplingMessage) -> BTreeSet<&str> {
+fn uses(message: &SamplingMessage) -> Vec<&str> {
     let uses = message.content.iter().filter_map(|content| match content {
         SamplingContent::ToolUse(used) => Some(&*used.id),
         _ => None,
@@ -52,7 +61,7 @@ fn uses(message: &SamplingMessage) -> BTreeSet<&str> {
     uses.collect()
 }
 
-fn results(message: &SamplingMessage) -> BTreeSet<&str> {
+fn results(message: &SamplingMessage) -> Vec<&str> {
     let results = message.content.iter().filter_map(|content| match content {
         SamplingContent::ToolResult(result) => Some(&*result.tool_use_id),
         _ => None,
@@ -89,7 +98,36 @@ mod tests {
             ),
             (
                 &[ASK, RESULT],
-                "message 1 has a result for `1`, which nobody used",
+                "message 1 has a result for `1`, which waits for none",
+            ),
+        ] {
+            assert_eq!(check(&messages.join(",")), Err(reason.to_owned()));
+        }
+        let twice = RESULT.replace(
+            "[]}]",
+            r#"[]},{"type":"tool_result","toolUseId":"1","content":[]}]"#,
+        );
+        let again = USE.replace(
+            "{}}]",
+            r#"{}},{"type":"tool_use","id":"1","name":"b","input":{}}]"#,
+        );
+        let (by_user, by_assistant) = (
+            USE.replace("assistant", "user"),
+            RESULT.replace("user", "assistant"),
+        );
+        for (messages, reason) in [
+            (
+                [USE, &twice],
+                "message 1 has a result for `1`, which waits for none",
+            ),
+            ([&again, RESULT], "message 0 uses tools twice as `1`"),
+            (
+                [USE, &by_assistant],
+                "message 1 has tool results, which are the user's to give",
+            ),
+            (
+                [&by_user, RESULT],
+                "message 0 has a tool use, which is the assistant's",
             ),
         ] {
             assert_eq!(check(&messages.join(",")), Err(reason.to_owned()));

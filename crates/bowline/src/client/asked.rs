@@ -92,11 +92,7 @@ impl ClientConfig {
             .sampling
             .get_or_insert_with(SamplingCapability::new);
         sampling.tools.get_or_insert_default();
-        self.answer_sampling(move |asked| {
-            // SM-8.
-            asked.check_turns()?;
-            Ok(handler(asked))
-        })
+        self.answer_sampling(move |asked| Ok(handler(asked)))
     }
 
     fn answer_sampling<F, Fut>(&mut self, handler: F) -> &mut Self
@@ -105,7 +101,9 @@ impl ClientConfig {
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
         self.answer::<requests::CreateMessage, _, _>(move |asked| {
-            let answering = handler(asked);
+            // SM-8: what the messages say of tools has an order, whoever declared tools.
+            let turns = asked.check_turns();
+            let answering = turns.and_then(|()| handler(asked));
             async move {
                 match answering {
                     Ok(answering) => answering.await,

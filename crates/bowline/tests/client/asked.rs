@@ -106,6 +106,8 @@ async fn sampling_with_tools_has_to_be_declared_and_in_order() -> Test {
     assert!(answered.expect("an answer").as_str().contains("a-model"));
     let refused = server.request("sampling/createMessage", with_tools).await?;
     assert_eq!(refused.expect_err("no tools").code, -32602);
+    let refused = server.request("sampling/createMessage", dangling).await?;
+    assert_eq!(refused.expect_err("nor their uses").code, -32602);
 
     let mut able = config();
     able.sampling_with_tools(move |_| async move { said() });
