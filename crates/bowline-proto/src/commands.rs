@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use bowline_types::Reader;
 use bowline_types::meta::RequestMeta;
 use bytes::Bytes;
 
@@ -61,6 +62,14 @@ impl CallRequest {
     /// Other entries of `_meta`, in place of those that it has.
     pub fn set_meta(&mut self, meta: Option<RequestMeta>) {
         self.meta = meta;
+    }
+
+    /// A parameter that is a text.
+    pub(crate) fn text_member(&self, name: &str) -> Option<String> {
+        let body = std::str::from_utf8(&self.body).ok()?;
+        let object = format!("{{{body}}}");
+        let text = Reader::new(&object).peek_tag(name).ok()??;
+        Some(text.into_owned())
     }
 
     /// Asks the peer to report progress.

@@ -7,6 +7,7 @@ use bowline_types::Method;
 use super::Link;
 use super::calls::{CallKey, Kept, Owner, Stage};
 use super::event::LinkEvent;
+use super::modes::Page;
 use super::state::{Cause, State};
 use crate::calls::CallId;
 use crate::close::CloseReason;
@@ -33,6 +34,7 @@ impl Link {
                 Some(event) => self.handle_event(now, event),
             }
         }
+        self.give_up_refused(now);
         self.make_waiting(now);
         if self.is_draining() && !self.calls.is_any_made() {
             self.renew_ids(now);
@@ -105,6 +107,8 @@ impl Link {
             Event::Notification { method, params } => {
                 if *method == *Method::Acknowledged.as_str() {
                     self.note_acknowledged(now, params.as_ref());
+                } else if *method == *Method::ToolListChanged.as_str() {
+                    self.modes.list_changed();
                 }
                 self.tell(LinkEvent::Notification { method, params });
             }
@@ -206,9 +210,13 @@ impl Link {
         if kept.call.request.method != "tools/list" {
             return;
         }
-        let is_first = memchr::memmem::find(&kept.call.request.body, b"\"cursor\"").is_none();
+        let page = Page {
+            result,
+            cursor: kept.call.request.text_member("cursor"),
+            empty_is_cursor: self.is_stateless(),
+        };
         let limit = self.config.max_stateful_tools;
-        self.modes.learn(result, is_first, limit, self.session);
+        self.modes.learn(&page, limit, self.session);
         self.tag_session();
         self.count_turns();
     }

@@ -46,7 +46,7 @@ use crate::time::Instant;
 use calls::KeptCalls;
 use modes::ToolModes;
 use state::History;
-use subscriptions::Subscriptions;
+use subscriptions::{Subscription, Subscriptions};
 
 pub use backoff::Backoff;
 pub use calls::{CallKey, LinkCall};
@@ -91,6 +91,8 @@ pub struct Link {
     calls: KeptCalls,
     modes: ToolModes,
     subscriptions: Subscriptions,
+    /// Subscriptions that are over, since the server has refused a part: the others are given up.
+    refused: Vec<(SubscriptionKey, Subscription)>,
     /// Calls of this connection that have become tasks, whose progress goes on.
     reporting: BTreeMap<CallId, CallKey>,
     /// Counters of the connections that are over.
@@ -123,6 +125,7 @@ impl Link {
             calls: KeptCalls::default(),
             modes: ToolModes::default(),
             subscriptions: Subscriptions::default(),
+            refused: Vec::new(),
             reporting: BTreeMap::new(),
             past: Stats::default(),
             events: Events::new(config.connection.limits.max_undelivered),

@@ -8,68 +8,164 @@ use memchr::memmem;
 
 use crate::payload::Payload;
 
+/// The longest name of a tool, and the longest cursor, that is kept.
+const MAX_NAME: usize = 1_024;
+
 /// The tools that a server has declared stateful, and those that may or must run as tasks.
 ///
 /// A declaration is the member `mode` of a tool, or of its `_meta`, that is `stateful` or
 /// `stateless`. While no tool is declared stateful nothing is different. In 2025-11-25
 /// `execution.taskSupport` says whether a tool runs as a task; without it, it doesn't.
+///
+/// A page says something of its own tools, which counts at once. What it doesn't name is known
+/// when a list was read to its end, and until the server says that it has changed.
 #[derive(Debug, Default)]
 pub(super) struct ToolModes {
+    known: Known,
+    /// The list whose beginning was read last.
+    reading: Option<Reading>,
+}
+
+/// A list of which the page at this cursor comes next.
+#[derive(Debug)]
+struct Reading {
+    next: String,
+    found: Known,
+}
+
+#[derive(Debug, Default)]
+struct Known {
     stateful: BTreeSet<Box<str>>,
-    is_session_required: bool,
+    /// There were more than are kept.
+    has_more_stateful: bool,
     as_task: BTreeMap<Box<str>, TaskSupport>,
     /// What is known of tools that are not in it.
     others: Others,
 }
 
-/// Whether the list was read to its end, so that what it doesn't name runs as no task.
+/// Whether what is not named runs as no task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Others {
     #[default]
     Unknown,
-    Reading,
+    /// It will, when the list was read to its end.
+    Forbidden,
     /// In this session. The server of the next one may be another.
-    Forbidden(u64),
+    ForbiddenIn(u64),
+}
+
+/// A page of the list of tools, and where it stands.
+pub(super) struct Page<'p> {
+    pub(super) result: &'p Payload,
+    /// The cursor that it was asked for with. The first page has none.
+    pub(super) cursor: Option<String>,
+    /// An empty cursor is one (since 2026-07-28).
+    pub(super) empty_is_cursor: bool,
 }
 
 impl ToolModes {
-    /// Learns from a page of the list of tools. The first page begins anew.
-    pub(super) fn learn(&mut self, page: &Payload, is_first: bool, limit: usize, session: u64) {
-        if is_first {
-            *self = Self::default();
-            self.others = Others::Reading;
-        }
+    /// Learns from a page of the list of tools.
+    pub(super) fn learn(&mut self, page: &Page<'_>, limit: usize, session: u64) {
         // Most servers declare nothing, and a list may be long.
-        let text = page.as_str().as_bytes();
+        let text = page.result.as_str().as_bytes();
         let says = |word: &str| memmem::find(text, word.as_bytes()).is_some();
-        let is_last = !says("nextCursor");
-        if says("stateful") || says("taskSupport") {
-            let Ok(list) = page.decode::<ListToolsResult>() else {
-                self.others = Others::Unknown;
-                return;
-            };
-            if !list.left_out.is_empty() {
-                // One of them may be a task's.
-                self.others = Others::Unknown;
-            }
-            for tool in list.tools {
-                self.learn_task(&tool, limit);
-                self.learn_mode(tool, limit);
+        let next = says("nextCursor").then(|| page.result.peek_tag("nextCursor"));
+        let next = next.flatten();
+        let next = next.filter(|next| page.empty_is_cursor || !next.is_empty());
+        let is_of_interest = !self.known.is_empty() || says("stateful") || says("taskSupport");
+        let list = match is_of_interest {
+            true => page.result.decode::<ListToolsResult>().map(Some),
+            false => Ok(None),
+        };
+        let mut found = match (&page.cursor, self.reading.take()) {
+            (None, _) => Some(Known {
+                others: Others::Forbidden,
+                ..Known::default()
+            }),
+            (Some(cursor), Some(reading)) if *cursor == reading.next => Some(reading.found),
+            // A part of another list.
+            (Some(_), _) => None,
+        };
+        for known in [Some(&mut self.known), found.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            match &list {
+                Ok(Some(list)) => known.learn(list, limit),
+                Ok(None) => {}
+                Err(_) => known.others = Others::Unknown,
             }
         }
-        if is_last && self.others == Others::Reading {
-            self.others = Others::Forbidden(session);
+        match (found, next) {
+            (Some(mut found), None) => {
+                if found.others == Others::Forbidden {
+                    found.others = Others::ForbiddenIn(session);
+                }
+                self.known = found;
+            }
+            (Some(found), Some(next)) if next.len() <= MAX_NAME => {
+                self.reading = Some(Reading { next, found });
+            }
+            (_, _) => {}
         }
     }
 
-    fn learn_mode(&mut self, tool: Tool, limit: usize) {
+    /// The server says that its list has changed: it may have tools that nobody has seen. What
+    /// is known of the others is the best guess until it is listed again.
+    pub(super) fn list_changed(&mut self) {
+        self.known.others = Others::Unknown;
+        self.reading = None;
+    }
+
+    /// Whether calls of a tool may or must ask for a task, as far as is known in this session.
+    pub(super) fn task_support(&self, tool: &str, session: u64) -> Option<TaskSupport> {
+        match self.known.as_task.get(tool) {
+            Some(support) => Some(support.clone()),
+            None => {
+                let is_forbidden = self.known.others == Others::ForbiddenIn(session);
+                is_forbidden.then_some(TaskSupport::Forbidden)
+            }
+        }
+    }
+
+    /// Whether calls carry the number of the session.
+    pub(super) fn is_session_required(&self) -> bool {
+        self.known.has_more_stateful || !self.known.stateful.is_empty()
+    }
+
+    /// Whether calls of a tool keep their order.
+    pub(super) fn is_stateful(&self, tool: &str) -> bool {
+        self.known.stateful.contains(tool)
+    }
+}
+
+impl Known {
+    fn is_empty(&self) -> bool {
+        self.stateful.is_empty() && self.as_task.is_empty()
+    }
+
+    fn learn(&mut self, page: &ListToolsResult, limit: usize) {
+        if !page.left_out.is_empty() {
+            // One of them may be a task's.
+            self.others = Others::Unknown;
+        }
+        for tool in &page.tools {
+            self.learn_task(tool, limit);
+            self.learn_mode(tool, limit);
+        }
+    }
+
+    fn learn_mode(&mut self, tool: &Tool, limit: usize) {
         let in_meta = tool.meta.as_ref().and_then(|meta| meta.get("mode"));
         let beside = tool.extras.get("mode");
         let mode = in_meta.or(beside).map(|mode| mode.as_str());
+        self.stateful.remove(&*tool.name);
         if mode == Some("\"stateful\"") {
-            self.is_session_required = true;
-            if self.stateful.len() < limit {
-                self.stateful.insert(tool.name.into());
+            match self.stateful.len() < limit && tool.name.len() <= MAX_NAME {
+                true => {
+                    self.stateful.insert(tool.name.as_str().into());
+                }
+                false => self.has_more_stateful = true,
             }
         }
     }
@@ -77,31 +173,16 @@ impl ToolModes {
     fn learn_task(&mut self, tool: &Tool, limit: usize) {
         let execution = tool.execution.as_ref();
         let support = execution.and_then(|execution| execution.task_support.clone());
+        self.as_task.remove(&*tool.name);
         match support.unwrap_or(TaskSupport::Forbidden) {
             TaskSupport::Forbidden => {}
-            _ if self.as_task.len() >= limit => self.others = Others::Unknown,
+            _ if self.as_task.len() >= limit || tool.name.len() > MAX_NAME => {
+                self.others = Others::Unknown;
+            }
             support => {
                 self.as_task.insert(tool.name.as_str().into(), support);
             }
         }
-    }
-
-    /// Whether calls of a tool may or must ask for a task, as far as is known in this session.
-    pub(super) fn task_support(&self, tool: &str, session: u64) -> Option<TaskSupport> {
-        match self.as_task.get(tool) {
-            Some(support) => Some(support.clone()),
-            None => (self.others == Others::Forbidden(session)).then_some(TaskSupport::Forbidden),
-        }
-    }
-
-    /// Whether calls carry the number of the session.
-    pub(super) fn is_session_required(&self) -> bool {
-        self.is_session_required
-    }
-
-    /// Whether calls of a tool keep their order.
-    pub(super) fn is_stateful(&self, tool: &str) -> bool {
-        self.stateful.contains(tool)
     }
 }
 
@@ -111,35 +192,101 @@ mod tests {
 
     const SCHEMA: &str = r#""inputSchema":{"type":"object"}"#;
 
-    fn page(tools: &str, next: bool) -> Payload {
-        let next = if next { r#","nextCursor":"2""# } else { "" };
+    /// Learns a page that was asked for at a cursor, and that another one comes after.
+    fn learn(modes: &mut ToolModes, cursor: &str, tools: &str, next: &str) {
+        learn_within(modes, cursor, tools, next, 9);
+    }
+
+    fn learn_within(modes: &mut ToolModes, cursor: &str, tools: &str, next: &str, limit: usize) {
+        let next = match next {
+            "" => String::new(),
+            next => format!(r#","nextCursor":"{next}""#),
+        };
         let text = format!(r#"{{"tools":[{tools}]{next}}}"#);
-        Payload::from(bowline_types::JsonObject::parse(&text).unwrap())
+        let result = Payload::from(bowline_types::JsonObject::parse(&text).unwrap());
+        let page = Page {
+            result: &result,
+            cursor: (!cursor.is_empty()).then(|| cursor.to_owned()),
+            empty_is_cursor: false,
+        };
+        modes.learn(&page, limit, 1);
     }
 
     fn tool(name: &str, support: &str) -> String {
         format!(r#"{{"name":"{name}",{SCHEMA},"execution":{{"taskSupport":"{support}"}}}}"#)
     }
 
+    fn plain(name: &str) -> String {
+        format!(r#"{{"name":"{name}",{SCHEMA}}}"#)
+    }
+
+    const FORBIDDEN: Option<TaskSupport> = Some(TaskSupport::Forbidden);
+    const OPTIONAL: Option<TaskSupport> = Some(TaskSupport::Optional);
+    const REQUIRED: Option<TaskSupport> = Some(TaskSupport::Required);
+
     // proves: FT-12
     #[test]
     fn what_runs_as_a_task_is_known_once_the_list_was_read_to_its_end() {
         let mut modes = ToolModes::default();
-        let plain = format!(r#"{{"name":"plain",{SCHEMA}}}"#);
-        modes.learn(&page(&plain, false), false, 9, 1);
+        learn(&mut modes, "2", &plain("plain"), "");
         assert_eq!(modes.task_support("plain", 1), None, "it has no beginning");
-        modes.learn(&page(&tool("may", "optional"), true), true, 9, 1);
-        assert_eq!(modes.task_support("may", 1), Some(TaskSupport::Optional));
+        learn(&mut modes, "", &tool("may", "optional"), "2");
+        assert_eq!(modes.task_support("may", 1), OPTIONAL);
         assert_eq!(modes.task_support("plain", 1), None, "there is more");
-        let rest = [plain, tool("must", "required"), tool("no", "forbidden")];
-        modes.learn(&page(&rest.join(","), false), false, 9, 1);
-        assert_eq!(modes.task_support("must", 1), Some(TaskSupport::Required));
+        let rest = [
+            plain("plain"),
+            tool("must", "required"),
+            tool("no", "forbidden"),
+        ];
+        learn(&mut modes, "2", &rest.join(","), "");
+        assert_eq!(modes.task_support("must", 1), REQUIRED);
         for name in ["plain", "no", "unheard of"] {
-            assert_eq!(modes.task_support(name, 1), Some(TaskSupport::Forbidden));
+            assert_eq!(modes.task_support(name, 1), FORBIDDEN);
         }
         // Another server may have another plain tool.
         assert_eq!(modes.task_support("plain", 2), None);
-        assert_eq!(modes.task_support("must", 2), Some(TaskSupport::Required));
+        assert_eq!(modes.task_support("must", 2), REQUIRED);
+    }
+
+    // proves: FT-12
+    #[test]
+    fn a_page_says_nothing_of_the_tools_on_others() {
+        let mut modes = ToolModes::default();
+        learn(&mut modes, "", &tool("may", "optional"), "2");
+        learn(&mut modes, "2", &tool("must", "required"), "");
+        assert_eq!(modes.task_support("plain", 1), FORBIDDEN);
+        learn(&mut modes, "", &plain("may"), "2");
+        assert_eq!(modes.task_support("may", 1), FORBIDDEN, "it says so now");
+        assert_eq!(modes.task_support("must", 1), REQUIRED);
+        // Two lists at once, of which one is given up.
+        learn(&mut modes, "", &plain("a"), "2");
+        learn(&mut modes, "2", &tool("must", "required"), "3");
+        learn(&mut modes, "", &plain("a"), "2");
+        learn(&mut modes, "3", &plain("z"), "");
+        assert_eq!(modes.task_support("must", 1), REQUIRED);
+        // It is gone when a whole list doesn't have it.
+        learn(&mut modes, "", &plain("a"), "");
+        assert_eq!(modes.task_support("must", 1), FORBIDDEN);
+    }
+
+    // proves: CN-26
+    #[test]
+    fn a_list_that_has_changed_may_have_any_tool() {
+        let mut modes = ToolModes::default();
+        let stateful = format!(r#"{{"name":"s",{SCHEMA},"mode":"stateful"}}"#);
+        let all = [tool("must", "required"), stateful].join(",");
+        learn(&mut modes, "", &all, "");
+        learn(&mut modes, "", &all, "2");
+        modes.list_changed();
+        assert_eq!(modes.task_support("new", 1), None);
+        assert_eq!(modes.task_support("must", 1), REQUIRED, "as far as known");
+        assert!(modes.is_session_required() && modes.is_stateful("s"));
+        // What was begun before is not the list of now.
+        learn(&mut modes, "2", &plain("z"), "");
+        assert_eq!(modes.task_support("new", 1), None);
+        learn(&mut modes, "", &plain("z"), "");
+        assert_eq!(modes.task_support("new", 1), FORBIDDEN);
+        assert!(!modes.is_session_required() && !modes.is_stateful("s"));
     }
 
     #[test]
@@ -147,8 +294,8 @@ mod tests {
         let mut modes = ToolModes::default();
         let odd = r#"{"name":"odd","execution":{"taskSupport":"required"}}"#;
         let tools = [odd, &tool("may", "optional")].join(",");
-        modes.learn(&page(&tools, false), true, 9, 1);
-        assert_eq!(modes.task_support("may", 1), Some(TaskSupport::Optional));
+        learn(&mut modes, "", &tools, "");
+        assert_eq!(modes.task_support("may", 1), OPTIONAL);
         assert_eq!(modes.task_support("odd", 1), None);
     }
 
@@ -156,11 +303,23 @@ mod tests {
     fn at_the_limit_and_one_past_it() {
         let two = [tool("a", "optional"), tool("b", "required")].join(",");
         let mut modes = ToolModes::default();
-        modes.learn(&page(&two, false), true, 2, 1);
-        assert_eq!(modes.task_support("b", 1), Some(TaskSupport::Required));
-        assert_eq!(modes.task_support("c", 1), Some(TaskSupport::Forbidden));
-        modes.learn(&page(&two, false), true, 1, 1);
+        learn_within(&mut modes, "", &two, "", 2);
+        assert_eq!(modes.task_support("b", 1), REQUIRED);
+        assert_eq!(modes.task_support("c", 1), FORBIDDEN);
+        learn_within(&mut modes, "", &two, "", 1);
         assert_eq!(modes.task_support("b", 1), None);
         assert_eq!(modes.task_support("c", 1), None);
+        for (length, support) in [(MAX_NAME, REQUIRED), (MAX_NAME + 1, None)] {
+            let name = "n".repeat(length);
+            learn(&mut modes, "", &tool(&name, "required"), "");
+            assert_eq!(modes.task_support(&name, 1), support);
+        }
+        for (length, support) in [(MAX_NAME, FORBIDDEN), (MAX_NAME + 1, None)] {
+            let mut modes = ToolModes::default();
+            let cursor = "c".repeat(length);
+            learn(&mut modes, "", &plain("a"), &cursor);
+            learn(&mut modes, &cursor, &plain("b"), "");
+            assert_eq!(modes.task_support("a", 1), support);
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::Link;
 use super::calls::{CallKey, LinkCall, Owner, Stage};
 use super::error::LinkError;
 use super::event::LinkEvent;
-use super::subscriptions::SubscriptionKey;
+use super::subscriptions::{Subscription, SubscriptionKey};
 use crate::calls::Timeouts;
 use crate::commands::CallRequest;
 use crate::outcome::Outcome;
@@ -61,7 +61,14 @@ impl Link {
         let Some(subscription) = self.subscriptions.remove(key) else {
             return false;
         };
-        for call in &subscription.calls {
+        self.give_up(now, key, &subscription);
+        self.make_waiting(now);
+        true
+    }
+
+    /// Gives up what the server does for a subscription that is over.
+    fn give_up(&mut self, now: Instant, key: SubscriptionKey, subscription: &Subscription) {
+        for (call, _) in &subscription.calls {
             self.cancel(now, *call, "no longer wanted");
         }
         if let Some(revision) = self.revision() {
@@ -69,8 +76,13 @@ impl Link {
                 self.make_for(now, key, request, None);
             }
         }
-        self.make_waiting(now);
-        true
+    }
+
+    /// Gives up what remains of subscriptions of which the server has refused a part.
+    pub(super) fn give_up_refused(&mut self, now: Instant) {
+        while let Some((key, subscription)) = self.refused.pop() {
+            self.give_up(now, key, &subscription);
+        }
     }
 
     /// Opens the subscriptions of earlier sessions again.
@@ -87,7 +99,7 @@ impl Link {
         subscription.has_gap |= std::mem::replace(&mut subscription.was_open, true);
         let (opening, timeouts) = (subscription.opening(revision), subscription.timeouts);
         let before = std::mem::take(&mut subscription.calls);
-        for call in before {
+        for (call, _) in before {
             // Of an earlier session: it was never made.
             let waits = |stage| stage == Stage::Waiting;
             if self.calls.get(call).is_some_and(|kept| waits(kept.stage)) {
@@ -96,7 +108,7 @@ impl Link {
         }
         let calls: Vec<_> = opening
             .into_iter()
-            .map(|request| self.make_for(now, key, request, timeouts))
+            .map(|(uri, request)| (self.make_for(now, key, request, timeouts), uri))
             .collect();
         let has_calls = !calls.is_empty();
         if let Some(subscription) = self.subscriptions.get_mut(key) {
@@ -119,10 +131,10 @@ impl Link {
             return;
         };
         let calls = &mut subscription.calls;
-        let Some(place) = calls.iter().position(|other| *other == call) else {
+        let Some(place) = calls.iter().position(|(other, _)| *other == call) else {
             return;
         };
-        calls.remove(place);
+        let (_, uri) = calls.remove(place);
         let is_last = calls.is_empty();
         match outcome {
             // It is opened again in the next session.
@@ -141,7 +153,14 @@ impl Link {
             | Outcome::CancelledByServer
             | Outcome::Invalid(_)
             | Outcome::TooLarge { .. }
-            | Outcome::Backpressure { .. } => self.end_subscription(key, outcome),
+            | Outcome::Backpressure { .. } => {
+                if let (Outcome::Error(_), Some(uri)) = (&outcome, uri) {
+                    subscription.leave_out(&uri);
+                }
+                if let Some(rest) = self.end_subscription(key, outcome) {
+                    self.refused.push((key, rest));
+                }
+            }
         }
     }
 
@@ -187,13 +206,13 @@ impl Link {
         }
     }
 
-    fn end_subscription(&mut self, key: SubscriptionKey, outcome: Outcome) {
-        if self.subscriptions.remove(key).is_some() {
-            self.tell(LinkEvent::SubscriptionEnded {
-                subscription: key,
-                outcome,
-            });
-        }
+    fn end_subscription(&mut self, key: SubscriptionKey, outcome: Outcome) -> Option<Subscription> {
+        let ended = self.subscriptions.remove(key)?;
+        self.tell(LinkEvent::SubscriptionEnded {
+            subscription: key,
+            outcome,
+        });
+        Some(ended)
     }
 
     /// Ends all subscriptions.

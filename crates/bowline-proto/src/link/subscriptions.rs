@@ -30,8 +30,9 @@ pub(super) struct Subscription {
     filter: SubscriptionFilter,
     /// How long the server may take to confirm it, if not as long as for any call.
     pub(super) timeouts: Option<Timeouts>,
-    /// Its calls in this session: one in the stateless era, one for each resource before.
-    pub(super) calls: Vec<CallKey>,
+    /// Its calls in this session: one in the stateless era, one for each resource before, which
+    /// is named with it.
+    pub(super) calls: Vec<(CallKey, Option<String>)>,
     /// It has been open in an earlier session.
     pub(super) was_open: bool,
     /// It is being opened again, and nobody knows what happened in between.
@@ -90,15 +91,25 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// The calls that open it in a revision.
-    pub(super) fn opening(&self, revision: Revision) -> Vec<CallRequest> {
+    /// The calls that open it in a revision, and the resource that each is about.
+    pub(super) fn opening(&self, revision: Revision) -> Vec<(Option<String>, CallRequest)> {
         match revision.era() {
             Era::Stateless => {
                 let params = ListenParams::new(self.filter.clone());
                 let body = members(|encoder| params.encode_members(encoder, false).is_ok());
-                vec![CallRequest::new(Method::Listen.as_str(), body)]
+                vec![(None, CallRequest::new(Method::Listen.as_str(), body))]
             }
-            Era::Handshake => of_resources(Method::Subscribe, self.uris()),
+            Era::Handshake => {
+                let named = |uri: &String| (Some(uri.clone()), of_resource(Method::Subscribe, uri));
+                self.uris().map(named).collect()
+            }
+        }
+    }
+
+    /// It is not about this resource any more, which the server has refused.
+    pub(super) fn leave_out(&mut self, uri: &str) {
+        if let Some(uris) = &mut self.filter.resource_subscriptions {
+            uris.retain(|other| other != uri);
         }
     }
 
@@ -109,7 +120,8 @@ impl Subscription {
             Era::Stateless => Vec::new(),
             Era::Handshake => {
                 let uris = self.uris().filter(|uri| !others.is_about(uri));
-                of_resources(Method::Unsubscribe, uris)
+                uris.map(|uri| of_resource(Method::Unsubscribe, uri))
+                    .collect()
             }
         }
     }
@@ -119,13 +131,10 @@ impl Subscription {
     }
 }
 
-fn of_resources<'a>(method: Method, uris: impl Iterator<Item = &'a String>) -> Vec<CallRequest> {
-    let calls = uris.map(|uri| {
-        let params = SubscribeParams::new(uri.clone());
-        let body = members(|encoder| params.encode_members(encoder, false).is_ok());
-        CallRequest::new(method.as_str(), body)
-    });
-    calls.collect()
+fn of_resource(method: Method, uri: &str) -> CallRequest {
+    let params = SubscribeParams::new(uri);
+    let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+    CallRequest::new(method.as_str(), body)
 }
 
 /// Members of parameters, in the words that every revision which has them shares.
