@@ -260,14 +260,13 @@ impl<'c> Call<'c> {
 
     /// What it has to be in the session in which it is made.
     fn fitting(&mut self, meta: Option<RequestMeta>, has_level: bool) -> Fitting {
+        let core = self.shared.lock();
         Fitting {
             method: self.method.clone(),
             is_guarded: self.is_guarded,
+            declares_tasks: core.declares_tasks,
             meta,
-            level: match has_level {
-                true => self.shared.lock().log_level.clone(),
-                false => None,
-            },
+            level: core.log_level.clone().filter(|_| has_level),
             words: self.words.take(),
         }
     }

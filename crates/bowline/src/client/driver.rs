@@ -158,7 +158,7 @@ impl<T: Transport> Driver<T> {
             closed.extend(self.act(action, &mut core, now));
             *has_worked = true;
         }
-        core.take_events(now, &mut self.dispatch);
+        *has_worked |= core.take_events(now, &mut self.dispatch);
         if let Some((_, io)) = &mut self.hands.io {
             while io.has_room()
                 && let Some(transmit) = core.link.poll_transmit()
@@ -308,25 +308,26 @@ impl<T> Drop for Driver<T> {
     /// whoever waits, in another runtime perhaps, has to know.
     fn drop(&mut self) {
         let now = self.shared.now();
-        let mut dispatch = Dispatch::default();
+        let mut dispatch = std::mem::take(&mut self.dispatch);
+        let mut events = std::mem::take(&mut dispatch.events);
         {
             let mut core = self.shared.lock();
             core.link.stop(now);
             core.link.handle_crash(now);
-            core.take_events(now, &mut dispatch);
+            while core.take_events(now, &mut dispatch) {
+                events.append(&mut dispatch.events);
+            }
         }
         self.shared.running.stop_all();
         self.shared.state.send_replace(State::Closed);
-        let ours = self.dispatch.events.drain(..);
-        for told in ours.chain(dispatch.events) {
+        for told in events.into_iter().chain(dispatch.events) {
             // Subscriptions are waited for as calls are; the rest would need a runtime.
             if let Told::Watch(key, event) = told {
                 // As with wakers: those of others must not keep the rest asleep.
                 let _ = caught(|| self.shared.watchers.tell(key, event));
             }
         }
-        let ours = self.dispatch.wakers.drain(..);
-        dispatch.wakers.into_iter().chain(ours).for_each(wake);
+        dispatch.wakers.into_iter().for_each(wake);
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Fitting {
     pub(super) method: Cow<'static, str>,
     /// It is refused where the server has not declared it.
     pub(super) is_guarded: bool,
+    /// We have declared tasks.
+    pub(super) declares_tasks: bool,
     pub(super) meta: Option<RequestMeta>,
     /// The level of log messages that calls of the stateless era say.
     pub(super) level: Option<LoggingLevel>,
@@ -36,7 +38,7 @@ impl Fit for Fitting {
         let agreement = terms.agreement();
         check_revision(&self.method, agreement.revision)?;
         if self.is_guarded {
-            check_capability(&self.method, agreement)?;
+            check_capability(&self.method, agreement, self.declares_tasks)?;
         }
         if let Some(words) = &self.words {
             request.set_body(words(terms)?);

@@ -19,6 +19,7 @@ use bowline_proto::{
 };
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::meta::RequestMeta;
+use bowline_types::tasks::EXTENSION;
 use bowline_types::{Era, Method, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -63,6 +64,8 @@ pub(super) struct Core {
     pub(super) link: Link,
     pub(super) slots: Rising<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
+    /// We have declared the extension of 2026-07-28.
+    pub(super) declares_tasks: bool,
     /// The level of log messages that the user wants.
     pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
@@ -103,6 +106,8 @@ pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
     pub(super) events: Vec<Told>,
     pub(super) state: Option<State>,
+    /// What a caller is told only after all of `events`, which came before it.
+    held: Option<LinkEvent>,
 }
 
 /// Something for a handler.
@@ -125,6 +130,7 @@ impl Shared {
     pub(super) fn new(mut config: ClientConfig) -> Self {
         let connection = config.link.connection();
         connection.seed_if_none(chance());
+        let declares_tasks = connection.declared().has_extension(EXTENSION);
         let call_timeouts = connection.usual_timeouts();
         let link = Link::new(Instant::START, config.link, IdCounter::new());
         let (state, _) = watch::channel(link.state());
@@ -132,6 +138,7 @@ impl Shared {
             link,
             slots: Rising::new(),
             agreement: None,
+            declares_tasks,
             log_level: None,
             ending: None,
             parting: Vec::new(),
@@ -211,7 +218,7 @@ impl Core {
     /// then it is looked at when the call is made.
     pub(super) fn check_capability(&self, method: &str) -> Result<(), Error> {
         let checked = match (&self.agreement, self.link.revision()) {
-            (Some(agreement), Some(_)) => check_capability(method, agreement),
+            (Some(agreement), Some(_)) => check_capability(method, agreement, self.declares_tasks),
             (_, _) => Ok(()),
         };
         checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
@@ -282,9 +289,18 @@ impl Core {
         }
     }
 
-    /// Takes what the link has to tell, for somebody to do without the lock.
-    pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) {
-        while let Some(event) = self.link.poll_event() {
+    /// Takes what the link has to tell, for somebody to do without the lock. Whether it has
+    /// more to tell once that is done: a caller that has its answer must not find what the
+    /// server said before it undone, be it a list that has changed or a handler that runs inline.
+    #[must_use]
+    pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) -> bool {
+        while let Some(event) = dispatch.held.take().or_else(|| self.link.poll_event()) {
+            let is_for_caller =
+                matches!(event, LinkEvent::Ended { .. } | LinkEvent::Progress { .. });
+            if is_for_caller && !dispatch.events.is_empty() {
+                dispatch.held = Some(event);
+                return true;
+            }
             match event {
                 LinkEvent::Ended { call, outcome } => {
                     if let Some(slot) = self.slots.get_mut(call) {
@@ -351,6 +367,7 @@ impl Core {
                 other => tracing::debug!(?other, "an event that nobody waits for"),
             }
         }
+        false
     }
 }
 

@@ -13,7 +13,7 @@ use bowline_types::{Era, Method};
 use tokio::time::timeout;
 
 use super::Client;
-use super::features::{TASKS_EXTENSION, undeclared};
+use super::features::{TASKS_EXTENSION, own_tasks_undeclared, undeclared};
 use super::shared::Shared;
 use super::watchers::{End, Watched};
 use crate::error::{Error, ErrorKind};
@@ -33,6 +33,9 @@ pub enum Change {
     Resources,
     /// This resource, or a part of the one that is watched.
     Resource(String),
+    /// The task of this id, of those that are watched. Servers need not tell: see
+    /// [`TaskHandle::wait`](crate::client::features::TaskHandle::wait).
+    Task(String),
 }
 
 /// Being told what changes: see [`Client::subscribe`].
@@ -74,7 +77,7 @@ impl Client {
         let key = shared.with(|core, now| {
             core.link.check_serving().map_err(refused)?;
             if let Some(agreement) = &core.agreement {
-                check_filter(&filter, agreement)?;
+                check_filter(&filter, agreement, core.declares_tasks)?;
             }
             let key = core.link.subscribe_within(now, filter, Some(timeouts));
             let key = key.map_err(refused)?;
@@ -229,12 +232,17 @@ impl Subscription {
     }
 }
 
-/// Refuses what the server has not declared.
-fn check_filter(filter: &SubscriptionFilter, agreement: &Agreement) -> Result<(), Error> {
+/// Refuses what the server has not declared, or we have not where both sides must (TX-15).
+fn check_filter(
+    filter: &SubscriptionFilter,
+    agreement: &Agreement,
+    declares_tasks: bool,
+) -> Result<(), Error> {
     let has = &agreement.capabilities;
     let resources = has.resources.as_ref();
     let wants = |list: Option<bool>| list == Some(true);
     let watches = filter.resource_subscriptions.as_deref().unwrap_or_default();
+    let wants_tasks = filter.task_ids.as_ref().is_some_and(|ids| !ids.is_empty());
     let checks = [
         (
             wants(filter.tools_list_changed),
@@ -257,7 +265,7 @@ fn check_filter(filter: &SubscriptionFilter, agreement: &Agreement) -> Result<()
             "resources.subscribe",
         ),
         (
-            filter.task_ids.as_ref().is_some_and(|ids| !ids.is_empty()),
+            wants_tasks,
             Some(agreement.revision.era() == Era::Stateless && has.has_extension(EXTENSION)),
             TASKS_EXTENSION,
         ),
@@ -265,14 +273,14 @@ fn check_filter(filter: &SubscriptionFilter, agreement: &Agreement) -> Result<()
     let missing = checks
         .iter()
         .find(|(is_wanted, has, _)| *is_wanted && *has != Some(true));
-    match missing {
-        None => Ok(()),
-        Some((.., name)) => {
-            let words = undeclared(name, agreement.revision);
-            Err(Error::new(ErrorKind::CapabilityNotSupported, words))
-        }
-    }
+    let words = match missing {
+        Some((.., name)) => undeclared(name, agreement.revision),
+        None if wants_tasks && !declares_tasks => own_tasks_undeclared(),
+        None => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::CapabilityNotSupported, words))
 }
+
 fn ended(end: End) -> Result<(), Error> {
     match end {
         End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),

@@ -39,7 +39,7 @@ pub(super) struct Watched {
 
 pub(super) struct Waiting {
     changes: BTreeSet<Change>,
-    /// Bytes of their URIs.
+    /// Bytes of their URIs and ids.
     bytes: usize,
     /// What the server honours now, or did in the last connection.
     pub(super) honoured: SubscriptionFilter,
@@ -84,7 +84,7 @@ impl Waiting {
 
 fn weight(change: &Change) -> usize {
     match change {
-        Change::Resource(uri) => uri.len(),
+        Change::Resource(name) | Change::Task(name) => name.len(),
         Change::Unknown | Change::Tools | Change::Prompts | Change::Resources => 0,
     }
 }
@@ -121,6 +121,7 @@ impl Watched {
                 let mut watched = self.filter.resource_subscriptions.iter().flatten();
                 watched.any(|watched| is_part(uri, watched))
             }
+            Change::Task(id) => self.filter.task_ids.iter().flatten().any(|it| it == id),
         }
     }
 
@@ -180,6 +181,12 @@ pub(super) fn is_part(uri: &str, whole: &str) -> bool {
     };
     let marks = ['/', '#', '?'];
     rest.is_empty() || whole.ends_with(marks) || rest.starts_with(marks)
+}
+
+/// The task that a notification is about.
+fn task_id(params: &Payload) -> Option<String> {
+    let id = params.as_json().reader().peek_tag("taskId").ok()??;
+    Some(id.into_owned())
 }
 
 /// Something that happened to a subscription.
@@ -243,6 +250,10 @@ impl Watchers {
                     _ => return,
                 }
             }
+            Ok(Method::Tasks) => match params.and_then(task_id) {
+                Some(id) => Change::Task(id),
+                None => return,
+            },
             _ => return,
         };
         for watched in watchers.values().filter(|watched| watched.wants(&change)) {

@@ -293,6 +293,36 @@ async fn a_list_does_not_begin_anew_for_other_errors_nor_when_part_of_it_was_han
     Ok(())
 }
 
+// proves: MO-1
+#[tokio::test(start_paused = true)]
+async fn a_list_that_follows_its_server_begins_with_what_is_there_now() -> Test {
+    let (client, mut server, _peer) = able(config(), NEW).await?;
+    let kept = r#"{"resultType":"complete","tools":[],"ttlMs":3600000,"cacheScope":"private"}"#;
+    let list = client.tools().list_all();
+    let (list, answered) = tokio::join!(list.into_future(), async {
+        let request = server.expect("tools/list").await?;
+        server.reply(&request, kept).await
+    });
+    answered?;
+    assert!(list?.is_empty());
+    // A tool was added while nobody listened, so that nobody was told.
+    let now = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}"#;
+    let (live, answered) = tokio::join!(client.tools().live(), async {
+        let request = server.expect("subscriptions/listen").await?;
+        let id = request.id().to_string();
+        let params = format!(
+            r#"{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}"#
+        );
+        let method = "notifications/subscriptions/acknowledged";
+        server.notify(method, params.as_str()).await?;
+        let request = server.expect("tools/list").await?;
+        server.reply(&request, now).await
+    });
+    answered?;
+    assert_eq!(live?.items().len(), 1);
+    Ok(())
+}
+
 // proves: F-BP-06
 #[tokio::test(start_paused = true)]
 async fn a_list_that_changes_all_the_time_is_fetched_twice_a_second() -> Test {

@@ -1,6 +1,7 @@
 //! Notifications of the server, and who is told.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bowline::State;
 use bowline::client::{Router, ServerNotification};
@@ -119,6 +120,35 @@ async fn inline_handlers_are_done_before_what_comes_next() -> Test {
     server.reply(&request, r#"{"tools":[]}"#).await?;
     answer.await?;
     assert_eq!(*seen.lock().unwrap(), ["1+0"]);
+    Ok(())
+}
+
+// proves: FT-13, MO-1
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_overtakes_nothing_that_came_before_it() -> Test {
+    let (client, mut server, _peer) = connected(OLD).await?;
+    // The handler waits for the caller, who must not have its answer yet.
+    let (answered, is_answered) = std::sync::mpsc::channel::<()>();
+    let is_answered = Mutex::new(is_answered);
+    let overtaken = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&overtaken);
+    client.notifications().on_inline(Some(MESSAGE), move |_| {
+        let waited = is_answered.lock().unwrap();
+        let waited = waited.recv_timeout(Duration::from_millis(200));
+        *seen.lock().unwrap() = Some(waited.is_ok());
+    });
+    let answer = client.call("tools/list", ()).send();
+    let request = server.expect("tools/list").await?;
+    // Both at once, so that they are read at once.
+    let log =
+        format!(r#"{{"jsonrpc":"2.0","method":"{MESSAGE}","params":{{"level":"info","data":1}}}}"#);
+    let (id, result) = (request.id(), r#"{"tools":[]}"#);
+    let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    server.send_raw(format!("{log}\n{reply}\n")).await?;
+    answer.await?;
+    // Nobody listens any more once it was told.
+    let _ = answered.send(());
+    assert_eq!(*overtaken.lock().unwrap(), Some(false));
     Ok(())
 }
 

@@ -197,9 +197,29 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
         assert!(error.to_string().contains(words), "{error}");
     }
 
-    // A server that has them comes back as one that can't.
+    // A server that has them, and a client that has not said so (TX-15).
     let (transport, mut peer) = bowline::testing::peer();
     let client = Client::start(transport, config());
+    let mut hello = Handshake::new(NEW);
+    let mut capabilities = ServerCapabilities::new();
+    capabilities.add_extension(EXTENSION);
+    hello.capabilities(capabilities);
+    let mut server = peer.accept().await?;
+    server.handshake(hello).await?;
+    client.ready().await?;
+    for error in [
+        client.subscribe(filter()).await.expect_err("undeclared"),
+        client.tasks().get("t1").await.expect_err("undeclared"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
+        assert!(error.to_string().contains("ClientConfig::tasks"), "{error}");
+    }
+
+    // A server that has them comes back as one that can't.
+    let (transport, mut peer) = bowline::testing::peer();
+    let mut able = config();
+    able.tasks();
+    let client = Client::start(transport, able);
     let mut capabilities = ServerCapabilities::new();
     capabilities.add_extension(EXTENSION);
     let mut hello = Handshake::new(NEW);
@@ -211,6 +231,13 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
     let subscribing = client.subscribe(filter()).into_future();
     let (watched, id) = tokio::join!(subscribing, listen(&mut server, &honoured));
     let (mut watched, _) = (watched?, id?);
+    for id in ["t2", "t1"] {
+        let task = json!({"taskId": id, "status": "working", "createdAt": "2026-01-01T00:00:00Z",
+            "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": null});
+        let task = task.to_string();
+        server.notify("notifications/tasks", task.as_str()).await?;
+    }
+    assert_eq!(watched.next().await, Some(Change::Task("t1".into())));
     server.hang_up();
     let _server = able_again(&client, &mut peer, OLD).await?;
     while watched.next().await.is_some() {}

@@ -48,15 +48,33 @@ pub(in crate::client) fn undeclared(name: &str, revision: Revision) -> String {
 /// In 2026-07-28 tasks are an extension.
 pub(in crate::client) const TASKS_EXTENSION: &str = "extensions[\"io.modelcontextprotocol/tasks\"]";
 
-/// Refuses a call of what the server has not declared.
+/// Refuses a call of what the server has not declared, or we have not where both sides must.
 pub(in crate::client) fn check_capability(
     method: &str,
     agreement: &Agreement,
+    declares_tasks: bool,
 ) -> Result<(), String> {
+    check_own_tasks(method, agreement.revision, declares_tasks)?;
     match missing_capability(method, &agreement.capabilities, agreement.revision) {
         None => Ok(()),
         Some(missing) => Err(undeclared(missing, agreement.revision)),
     }
+}
+
+/// TX-1: whoever asks for tasks of 2026-07-28 says that it knows them.
+fn check_own_tasks(method: &str, revision: Revision, declares_tasks: bool) -> Result<(), String> {
+    let is_of_tasks = matches!(
+        method.parse(),
+        Ok(Method::GetTask | Method::CancelTask | Method::UpdateTask)
+    );
+    match is_of_tasks && revision.era() == Era::Stateless && !declares_tasks {
+        true => Err(own_tasks_undeclared()),
+        false => Ok(()),
+    }
+}
+
+pub(in crate::client) fn own_tasks_undeclared() -> String {
+    format!("this client has not declared `{TASKS_EXTENSION}`, which `ClientConfig::tasks` does")
 }
 
 /// The capability that a method needs and the server lacks, by its name in the protocol.
@@ -153,6 +171,22 @@ mod tests {
             let missing = missing_capability(method, &old, after);
             assert!(missing.is_some_and(|it| it.contains(EXTENSION)), "{method}");
             assert_eq!(missing_capability(method, &new, after), None);
+        }
+    }
+
+    // proves: FT-12
+    #[test]
+    fn tasks_of_the_extension_need_our_declaration_too() {
+        for (method, revision, needs) in [
+            ("tasks/get", Revision::V2026_07_28, true),
+            ("tasks/update", Revision::V2026_07_28, true),
+            ("tasks/cancel", Revision::V2026_07_28, true),
+            ("tools/call", Revision::V2026_07_28, false),
+            ("tasks/get", Revision::V2025_11_25, false),
+        ] {
+            let refused = check_own_tasks(method, revision, false);
+            assert_eq!(refused.is_err(), needs, "{method}");
+            assert_eq!(check_own_tasks(method, revision, true), Ok(()));
         }
     }
 

@@ -46,9 +46,10 @@ impl<P: Listed> Live<P> {
         filter: SubscriptionFilter,
         fetch: fn(&Client) -> Pages<'_, P>,
     ) -> Result<Self, Error> {
-        // Subscribed first: a change in between is seen.
+        // Subscribed first: a change in between is seen. And fresh: of a change before that
+        // nobody was told, so that what was kept may be anything.
         let subscription = client.subscribe(filter).await?;
-        let items = fetch(client).collect().await?;
+        let items = fetch(client).fresh().collect().await?;
         Ok(Self {
             client: client.clone(),
             subscription,
@@ -85,7 +86,7 @@ impl<P: Listed> Live<P> {
         // Changes up to here are seen by what is fetched now.
         self.subscription.forget();
         self.fetched = Instant::now();
-        self.items = (self.fetch)(&self.client).collect().await?;
+        self.items = (self.fetch)(&self.client).fresh().collect().await?;
         self.is_stale = false;
         Ok(())
     }

@@ -38,7 +38,9 @@ pub use tasks::{Started, TaskHandle, TaskRef, Tasks};
 pub use tools::{ToolResult, Tools};
 pub use typed::{TypedAnswer, TypedCall};
 
-pub(super) use guard::{TASKS_EXTENSION, check_capability, check_revision, undeclared};
+pub(super) use guard::{
+    TASKS_EXTENSION, check_capability, check_revision, own_tasks_undeclared, undeclared,
+};
 pub(super) use tasks::Stopper;
 
 use super::Client;
