@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
 use bowline_proto::link::CallKey;
-use bowline_proto::{Instant, Payload};
+use bowline_proto::{Instant, Outcome, Payload};
 use bowline_types::Wire;
 use bowline_types::progress::ProgressParams;
 
@@ -116,6 +116,17 @@ impl Answer {
     pub(super) fn tell_task(&mut self, cx: &mut Context<'_>) {
         if let State::Pending(pending) = &mut self.0 {
             pending.tell_task(cx);
+        }
+    }
+
+    /// Gives the call up. Its result, if that was there and nobody has taken it.
+    pub(super) fn abandon(&mut self) -> Option<Payload> {
+        match &mut self.0 {
+            State::Pending(pending) => match pending.abandon()? {
+                Outcome::Result(result) => Some(result),
+                _ => None,
+            },
+            State::Visiting { .. } | State::Refused(_) => None,
         }
     }
 
@@ -351,6 +362,25 @@ impl Pending {
         cx.waker().wake_by_ref();
     }
 
+    /// Gives the call up. How it had ended, if nobody has taken that.
+    fn abandon(&mut self) -> Option<Outcome> {
+        let slot = match std::mem::replace(&mut self.end, End::Done) {
+            End::Done => return None,
+            End::InTask => {
+                let mut core = self.shared.lock();
+                core.link.forget_progress(self.key);
+                core.slots.remove(self.key)
+            }
+            End::NotYet => self.shared.with(|core, now| {
+                core.link.cancel(now, self.key, "no longer wanted");
+                core.link.forget_progress(self.key);
+                core.slots.remove(self.key)
+            }),
+        };
+        // It is dropped without the lock: its waker may be the last one of a task with other calls.
+        slot?.outcome.take()
+    }
+
     fn poll_progress(&mut self, cx: &mut Context<'_>) -> Poll<Option<ProgressParams>> {
         loop {
             if let Some(report) = self.shared.next_progress(self.key) {
@@ -378,21 +408,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let slot = match self.end {
-            End::Done => return,
-            End::InTask => {
-                let mut core = self.shared.lock();
-                core.link.forget_progress(self.key);
-                core.slots.remove(self.key)
-            }
-            End::NotYet => self.shared.with(|core, now| {
-                core.link.cancel(now, self.key, "no longer wanted");
-                core.link.forget_progress(self.key);
-                core.slots.remove(self.key)
-            }),
-        };
-        // Without the lock: its waker may be the last one of a task with other calls.
-        drop(slot);
+        drop(self.abandon());
     }
 }
 

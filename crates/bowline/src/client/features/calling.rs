@@ -13,7 +13,7 @@ use bowline_types::progress::ProgressParams;
 use bowline_types::tasks::Task;
 use bowline_types::tools::{CallToolResponse, CallToolResult};
 use bowline_types::{Method, Revision};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::offer::{AsTask, Asked, Offer};
 use super::said::{Said, with_task};
@@ -68,15 +68,20 @@ impl ToolCall<'_> {
     /// Progress is told until it has become a task: a task that is handed out may be waited for
     /// by anybody.
     ///
-    /// Dropping the future cancels the call. Then nobody knows the id of a task that the server
-    /// has begun.
+    /// A server of 2025-11-25 must not be asked to run a tool as a task that doesn't. So its tools
+    /// are listed first, where that was not done.
+    ///
+    /// Dropping the future cancels the call, and the task if the server has answered with one.
     ///
     /// # Errors
     ///
-    /// As for awaiting the call.
+    /// As for awaiting the call, and when the tools can't be listed.
     pub async fn start_task(mut self) -> Result<Started, Error> {
         if let AsTask::IfDemanded = self.as_task {
             self.as_task = AsTask::IfPossible;
+            let (patience, _) = self.call.patience();
+            let waits = self.call.may_wait().then_some(patience);
+            learn_support(self.client, &self.name, patience, waits).await?;
         }
         let client = self.client.clone();
         let mut answer = self.send();
@@ -89,7 +94,8 @@ impl ToolCall<'_> {
             }
             CalledTool::Task(begun) => {
                 let task = task(&*begun.task_id);
-                Started::Task(TaskHandle::begun_by(client, task, begun, answer.expected))
+                let expected = answer.expected.take();
+                Started::Task(TaskHandle::begun_by(client, task, begun, expected))
             }
         })
     }
@@ -136,6 +142,24 @@ impl ToolCall<'_> {
         });
         Ok(Asked::WhenMade(asked))
     }
+}
+
+/// Learns whether a tool runs as a task, where it matters and nobody knows (TK-2). Waits so long
+/// for a connection, for a call that does.
+async fn learn_support(
+    client: &Client,
+    tool: &str,
+    patience: Duration,
+    waits: Option<Duration>,
+) -> Result<(), Error> {
+    if let Some(patience) = waits {
+        // The call says best why there is none.
+        let _ = timeout(patience, client.ready()).await;
+    }
+    if Offer::of(&client.shared, tool).is_unknown() {
+        client.tools().list_all().timeout(patience).await?;
+    }
+    Ok(())
 }
 
 impl IntoFuture for ToolCall<'_> {
@@ -255,6 +279,19 @@ impl ToolAnswer {
         let name = std::mem::take(&mut self.name);
         let expected = self.expected.as_ref();
         Poll::Ready(result.and_then(|result| ToolResult::checked(result, name, expected)))
+    }
+}
+
+impl Drop for ToolAnswer {
+    /// The answer may be there and be a task that nobody has seen: it isn't wanted either.
+    fn drop(&mut self) {
+        if let Following::Not { .. } = &self.following
+            && let Some(response) = self.answer.abandon()
+            && let Ok(CalledTool::Task(begun)) = self.read(&response)
+        {
+            // What follows a task cancels it when it is dropped.
+            self.follow(begun);
+        }
     }
 }
 

@@ -102,6 +102,11 @@ impl Offer {
         }
     }
 
+    /// Whether a task may have to be asked for, and nobody knows if it can be.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.revision == Some(Revision::V2025_11_25) && self.is_declared && self.support.is_none()
+    }
+
     /// TK-1, TK-2: what is not offered is not asked for.
     fn check(&self, tool: &str) -> Result<(), String> {
         if self.revision != Some(Revision::V2025_11_25) {

@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use super::{DONE, able, about, begin, connected, connected_with, expect_cancel, look, shaken};
 use crate::support::{NEW, Test};
 
-fn result(result: &str) -> String {
+pub(super) fn result(result: &str) -> String {
     format!(r#","result":{result}"#)
 }
 
-fn asks(keys: &[&str]) -> String {
+pub(super) fn asks(keys: &[&str]) -> String {
     let question = r#"{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{}}}}"#;
     let questions: Vec<_> = keys
         .iter()
@@ -165,6 +165,13 @@ async fn whoever_gives_up_the_call_cancels_the_task() -> Test {
     assert!(polled.is_err(), "it works");
     let polled = tokio::time::timeout(Duration::from_millis(10), &mut call);
     assert!(polled.await.is_err());
+    drop(call);
+    expect_cancel(&mut server).await?;
+
+    // Before anybody has looked at what it has become.
+    let mut call = client.tools().call("slow", ()).with_progress().send();
+    begin(&mut server, "").await?;
+    assert!(call.progress().await.is_none(), "it is a task");
     drop(call);
     expect_cancel(&mut server).await?;
 

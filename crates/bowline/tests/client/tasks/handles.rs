@@ -1,10 +1,15 @@
 //! Tasks that outlive the call, the connection and the program.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bowline::client::features::{Started, TaskRef};
+use bowline::types::elicitation::ElicitResult;
 use bowline::types::input::InputResponse;
 use bowline::types::tasks::TaskStatus;
 use bowline::{Error, ErrorKind};
 
+use super::extension::{asks, result};
 use super::{DONE, able, begin, connected, connected_with, expect_cancel, look, old_task};
 use crate::support::{NEW, OLD, Test};
 
@@ -58,6 +63,44 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
     assert!(cancelled?.task.is_none());
     client.stop().await;
     server.expect_end().await?;
+    Ok(())
+}
+
+// proves: FT-12
+#[tokio::test(start_paused = true)]
+async fn what_was_answered_is_not_asked_again_by_whoever_waits_next() -> Test {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asking = Arc::clone(&asked);
+    let mut config = able();
+    config.elicitation(move |_| {
+        asking.fetch_add(1, Ordering::Relaxed);
+        async { Ok(ElicitResult::accept([("name", "Ann")])) }
+    });
+    let (client, mut server, _peer) = connected_with(config, NEW).await?;
+    let handle = client.tasks().resume("t1");
+    let wait = || {
+        let handle = handle.clone();
+        tokio::spawn(async move { handle.wait().await })
+    };
+    // Two at a time: one asks, and the other knows.
+    let (first, second) = (wait(), wait());
+    look(&mut server, "input_required", &asks(&["one"])).await?;
+    look(&mut server, "input_required", &asks(&["one"])).await?;
+    let update = server.expect("tasks/update").await?;
+    server
+        .reply(&update, r#"{"resultType":"complete"}"#)
+        .await?;
+    look(&mut server, "input_required", &asks(&["one"])).await?;
+    for waiting in [first, second] {
+        waiting.abort();
+        assert!(waiting.await.is_err());
+    }
+    // And one after them.
+    let third = wait();
+    look(&mut server, "input_required", &asks(&["one"])).await?;
+    look(&mut server, "completed", &result(DONE)).await?;
+    assert_eq!(third.await??.text(), "done");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
     Ok(())
 }
 

@@ -38,6 +38,10 @@ const MOST: Duration = Duration::from_secs(60 * 60);
 /// How long at most before a server that is busy, or was lost, is asked the same again.
 const BUSY: Duration = Duration::from_secs(5);
 
+/// How often the result of a task is asked for while the server says that it is busy. The task
+/// itself may have failed with those words, and then nothing else is ever said (TK-9).
+const BUSY_RESULTS: u32 = 3;
+
 /// Questions that one task may ask. A server that asks more doesn't end.
 const MAX_QUESTIONS: usize = 100;
 
@@ -71,6 +75,7 @@ pub(in super::super) struct Follower {
     task: TaskRef,
     /// How long the server may take to answer.
     timeout: Duration,
+    answered: SharedAnswers,
 }
 
 impl Follower {
@@ -83,13 +88,19 @@ impl Follower {
             timeout: timeout.unwrap_or(shared.call_timeouts.idle),
             shared: Arc::clone(shared),
             task,
+            answered: SharedAnswers::default(),
         }
+    }
+
+    /// One that follows the task with others, and asks nothing that these have answered.
+    pub(super) fn beside(mut self, answered: &SharedAnswers) -> Self {
+        self.answered = Arc::clone(answered);
+        self
     }
 
     /// What the tool returned, when the task has ended. It is looked at for the first time
     /// after `pause`. Dropping the future leaves the task alone.
     pub(in super::super) async fn end(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
-        let mut answered = Answered::default();
         loop {
             sleep(pause).await;
             let Look {
@@ -113,7 +124,7 @@ impl Follower {
                     }
                 }
                 (TaskStatus::InputRequired, true) => {
-                    if self.answer(&text, revision, &mut answered).await? {
+                    if self.answer(&text, revision).await? {
                         pause = LEAST;
                     }
                 }
@@ -160,22 +171,24 @@ impl Follower {
         let patience = self.shared.call_timeouts.total;
         match self.ask(Method::GetTaskPayload, patience).await {
             Ok((result, _)) => Ok(Some(result)),
-            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Timeout || is_passing(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Answers what the task asks and was not asked before. Whether there was something.
-    async fn answer(
-        &self,
-        task: &Payload,
-        revision: Revision,
-        answered: &mut Answered,
-    ) -> Result<bool, Error> {
+    async fn answer(&self, task: &Payload, revision: Revision) -> Result<bool, Error> {
+        // Whoever else follows this task waits: it is about to be answered.
+        let mut answered = self.answered.lock().await;
         let mut responses = Map::new();
+        let mut keys = Vec::new();
         for (key, method, params) in questions(task) {
-            if !answered.is_new(&key)? {
+            let digest = answered.digest(&key);
+            if answered.keys.contains(&digest) {
                 continue;
+            }
+            if answered.keys.len() + keys.len() >= MAX_QUESTIONS {
+                return Err(too_many());
             }
             let asked = ServerRequest::new(method, params, revision);
             let reply = self.shared.handlers.answer_or_end(asked).await;
@@ -183,12 +196,14 @@ impl Follower {
             let reply = reply.map_err(|error| error.in_operation(Method::UpdateTask.as_str()))?;
             let reply = JsonObject::parse(reply.as_str()).unwrap_or_default();
             responses.insert(key, InputResponse::from(reply));
+            keys.push(digest);
         }
         if responses.is_empty() {
             return Ok(false);
         }
         let update = UpdateTaskParams::new(&*self.task.id, responses);
         self.send(Method::UpdateTask, &update, self.timeout).await?;
+        answered.keys.extend(keys);
         Ok(true)
     }
 
@@ -206,7 +221,7 @@ impl Follower {
         params: &T,
         timeout: Duration,
     ) -> Result<(Payload, Revision), Error> {
-        let mut pause = LEAST;
+        let (mut pause, mut refused) = (LEAST, 0);
         loop {
             self.connected().await;
             let revision = self.revision();
@@ -215,6 +230,10 @@ impl Follower {
             let total = timeout.max(self.shared.call_timeouts.total);
             match call.timeout(timeout).max_total(total).await {
                 Err(error) if is_passing(&error) => {
+                    refused += u32::from(error.kind() == ErrorKind::JsonRpc);
+                    if method == Method::GetTaskPayload && refused >= BUSY_RESULTS {
+                        return Err(error);
+                    }
                     sleep(pause).await;
                     pause = (pause * 2).min(BUSY);
                 }
@@ -297,23 +316,24 @@ fn is_passing(error: &Error) -> bool {
     }
 }
 
+/// Questions that were answered, for all who follow a task.
+pub(super) type SharedAnswers = Arc<tokio::sync::Mutex<Answered>>;
+
 /// Questions that were answered: the server may show them for a while (TX-12). Their keys are a
 /// server's, and kept short.
 #[derive(Debug, Default)]
-struct Answered {
+pub(super) struct Answered {
     keys: HashSet<u64>,
-    digest: RandomState,
+    hasher: RandomState,
 }
 
 impl Answered {
-    fn is_new(&mut self, key: &str) -> Result<bool, Error> {
-        let is_new = self.keys.insert(self.digest.hash_one(key));
-        if self.keys.len() > MAX_QUESTIONS {
-            let words = format!("a task asks more than {MAX_QUESTIONS} questions");
-            return Err(
-                Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
-            );
-        }
-        Ok(is_new)
+    fn digest(&self, key: &str) -> u64 {
+        self.hasher.hash_one(key)
     }
+}
+
+fn too_many() -> Error {
+    let words = format!("a task asks more than {MAX_QUESTIONS} questions");
+    Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bowline_types::tasks::{CancelTaskResult, GetTaskResult, Task};
 use serde::{Deserialize, Serialize};
 
-use super::follow::{Follower, pause};
+use super::follow::{Follower, SharedAnswers, pause};
 use crate::client::Client;
 use crate::client::features::tools::ToolResult;
 use crate::client::features::typed::TypedCall;
@@ -124,6 +124,8 @@ pub struct TaskHandle {
     task: TaskRef,
     begun: Option<Task>,
     checks: Checks,
+    /// What the task was answered, by this handle or a clone.
+    answered: SharedAnswers,
 }
 
 /// Whether the result has to fit its tool's output schema.
@@ -143,6 +145,7 @@ impl TaskHandle {
             task,
             begun: None,
             checks: Checks::AsKnown,
+            answered: SharedAnswers::default(),
         }
     }
 
@@ -158,6 +161,7 @@ impl TaskHandle {
             task,
             begun: Some(begun),
             checks: expected.map_or(Checks::Nothing, Checks::AsCalled),
+            answered: SharedAnswers::default(),
         }
     }
 
@@ -207,7 +211,8 @@ impl TaskHandle {
     /// [handlers of the client](crate::ClientConfig). A connection that is lost is waited for.
     ///
     /// Cancel safe: dropping the future leaves the task alone, and another one may wait for
-    /// it. An answer that was not sent yet is asked for again.
+    /// it. What was answered is not asked again, by clones of the handle neither, unless the
+    /// server has not confirmed the answer.
     ///
     /// # Errors
     ///
@@ -219,6 +224,7 @@ impl TaskHandle {
     /// [calls](crate::client::features::Tools::call).
     pub async fn wait(&self) -> Result<ToolResult, Error> {
         let follower = Follower::new(&self.client.shared, self.task.clone(), None);
+        let follower = follower.beside(&self.answered);
         let first = match &self.begun {
             Some(begun) => pause(&begun.status, begun.poll_interval),
             None => Duration::ZERO,
