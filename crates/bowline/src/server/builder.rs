@@ -55,6 +55,7 @@ pub struct Server {
     seal_lifetime: Duration,
     has_single_use: bool,
     max_used_rounds: usize,
+    max_questions: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
     /// Who serves requests instead of the registry, and what it can do.
@@ -96,6 +97,7 @@ impl Server {
             seal_lifetime: Duration::from_secs(600),
             has_single_use: false,
             max_used_rounds: 100_000,
+            max_questions: 100,
             tasks: TaskConfig::new(),
             on_notification: None,
             handler: None,
@@ -342,6 +344,7 @@ impl Server {
             states: self.states,
             seal,
             used,
+            max_questions: self.max_questions,
             has_logging,
             meta: result_meta(&self.info),
             logger: Some(self.info.name),

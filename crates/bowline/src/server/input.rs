@@ -57,15 +57,19 @@ pub(super) enum Runner {
 impl Context {
     /// Asks the client's model for a message.
     ///
-    /// `key` names the question among those of this request: another question needs another
-    /// key. In the stateless era the handler runs again from the top when the answer is
-    /// there: what it did before the question is done again, unless
-    /// [`once`](Self::once) guards it.
+    /// `key` names the question among those of this request. A key that is used again asks
+    /// again, as in a loop that goes on until it likes the answer.
+    ///
+    /// In the stateless era the handler runs again from the top when the answer is there: what
+    /// it did before the question is done again, unless [`once`](Self::once) guards it. Answers
+    /// that are there already are given again, those of one key in the order in which they
+    /// came; so each run has to ask the same until then. A request may ask
+    /// [so many](super::Server::max_questions) questions in all its runs.
     ///
     /// # Errors
     ///
-    /// When the client can't do it, refuses, or is gone. Cancel safe: the client is told that
-    /// the answer is no longer wanted.
+    /// When the client can't do it, refuses, or is gone, and when too much was asked. Cancel
+    /// safe: the client is told that the answer is no longer wanted.
     pub async fn sample(
         &self,
         key: &str,
@@ -248,19 +252,18 @@ impl Context {
     /// ends with the question, so that nothing after it runs.
     async fn ask_later(&self, key: &str, question: InputRequest) -> Later {
         let failed = |words| Later::Answer(Err(Error::new(ErrorKind::State, words)));
-        let runners = {
-            let mut asking = self.asking();
-            let Some(rounds) = &mut asking.rounds else {
+        let runners = match self.look_for_answer(key, question) {
+            Looked::Here(later) => return later,
+            Looked::Impossible => {
                 return failed("nothing can be asked while this request is served");
-            };
-            match (rounds.answer(key), self.task()) {
-                (Some(answer), _) => return Later::Answer(Ok(Answer::Input(answer))),
-                (None, Some(task)) => return Later::Task(task, Box::new(question)),
-                (None, None) => {}
             }
-            rounds.ask(key, question);
-            asking.has_asked = true;
-            std::mem::take(&mut asking.runners)
+            Looked::TooMany => {
+                // A handler that asks until it likes the answer, and minds no error, must not
+                // hold up all others.
+                tokio::task::yield_now().await;
+                return Later::Answer(Err(self.too_many_questions()));
+            }
+            Looked::Asked(runners) => runners,
         };
         for runner in runners.into_iter().flatten() {
             runner.wake();
@@ -268,6 +271,31 @@ impl Context {
         // Whoever runs the handler drops it here. What it began by itself may go on.
         self.cancelled().await;
         failed("the request has ended with this question")
+    }
+
+    fn look_for_answer(&self, key: &str, question: InputRequest) -> Looked {
+        let mut asking = self.asking();
+        let Some(rounds) = &mut asking.rounds else {
+            return Looked::Impossible;
+        };
+        let name = rounds.next_question(key);
+        match (rounds.answer(&name), self.task()) {
+            (Some(answer), _) => return Looked::Here(Later::Answer(Ok(Answer::Input(answer)))),
+            (None, Some(task)) => return Looked::Here(Later::Task(task, Box::new(question))),
+            (None, None) => {}
+        }
+        if rounds.asked() >= self.inner().session.server.max_questions {
+            return Looked::TooMany;
+        }
+        rounds.ask(&name, question);
+        asking.has_asked = true;
+        Looked::Asked(std::mem::take(&mut asking.runners))
+    }
+
+    fn too_many_questions(&self) -> Error {
+        let most = self.inner().session.server.max_questions;
+        let words = format!("too much is asked: a request may ask {most} questions");
+        Error::new(ErrorKind::State, words.clone()).caused_by(Unanswered::Told(words))
     }
 
     fn asking(&self) -> MutexGuard<'_, State> {
@@ -415,6 +443,18 @@ fn checked(asked: &ElicitParams, mut answer: ElicitResult) -> Result<ElicitResul
                 .in_operation(Method::Elicit.as_str())
                 .caused_by(Unanswered::Told(words))
         })
+}
+
+/// What there is to a question when it is asked, in the stateless era.
+enum Looked {
+    /// Its answer, or who asks it.
+    Here(Later),
+    /// Nobody can be asked.
+    Impossible,
+    /// As many as may be were asked before.
+    TooMany,
+    /// The request ends with it: who has to know.
+    Asked([Option<Waker>; 2]),
 }
 
 /// What comes of a question in the stateless era.
