@@ -229,9 +229,12 @@ impl Context {
     ) -> Result<Payload, Error> {
         let method = R::METHOD.as_str();
         let params = Payload::encode(params, self.revision());
+        // PV-5: the words say what it is, and which revisions have it.
         let params = params.map_err(|error| {
-            let words = error.to_string();
-            Error::new(ErrorKind::CapabilityNotSupported, words).in_operation(method)
+            let told = Unanswered::Told(format!("{method}: {error}"));
+            Error::new(ErrorKind::CapabilityNotSupported, error.to_string())
+                .in_operation(method)
+                .caused_by(told)
         })?;
         let asked = match self.task() {
             Some(task) => task.ask_client(self, method, params, question).await,
