@@ -79,7 +79,9 @@ impl Context {
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, Error> {
         let mut needed = SamplingCapability::new();
-        needed.tools = params.tools.as_ref().map(|_| JsonObject::new());
+        // SM-2: either of them is about tools.
+        let has_tools = params.tools.is_some() || params.tool_choice.is_some();
+        needed.tools = has_tools.then(JsonObject::new);
         let declared = self.client_capabilities().sampling;
         if declared.is_none_or(|it| needed.tools.is_some() && it.tools.is_none()) {
             let needed = ClientCapabilities::new().sampling(needed);

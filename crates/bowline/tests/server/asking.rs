@@ -10,7 +10,7 @@ use bowline::types::elicitation::{
     StringSchema,
 };
 use bowline::types::method::requests;
-use bowline::types::sampling::{CreateMessageParams, SamplingMessage};
+use bowline::types::sampling::{CreateMessageParams, SamplingMessage, ToolChoice};
 use bowline::types::{ErrorObject, JsonObject, Revision, Revisions};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -111,6 +111,12 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
                 cx.sample("it", sampling().tools(tools)).await?;
                 Ok::<_, ToolError>(())
             })
+            .tool("choice", "Asks", |cx: Context| async move {
+                // SM-2: it is as much about tools as tools are.
+                let params = sampling().tool_choice(ToolChoice::new());
+                cx.sample("it", params).await?;
+                Ok::<_, ToolError>(())
+            })
             .tool("roots", "Asks", |cx: Context| async move {
                 cx.roots("it").await?;
                 Ok::<_, ToolError>(())
@@ -127,6 +133,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
             ("elicitation", r#"{"elicitation":{"form":{}}}"#),
             ("url", r#"{"elicitation":{"url":{}}}"#),
             ("tools", r#"{"sampling":{"tools":{}}}"#),
+            ("choice", r#"{"sampling":{"tools":{}}}"#),
             ("roots", r#"{"roots":{}}"#),
         ] {
             let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
