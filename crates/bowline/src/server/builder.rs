@@ -280,12 +280,24 @@ impl Server {
     ///
     /// ```
     /// use bowline::server::{Partial, Server};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
     ///
-    /// let server = Server::new("colours", "1.0.0").completion("paint", "colour", |typed: Partial| async move {
-    ///     let mut colours = vec!["red", "green", "blue"];
-    ///     colours.retain(|colour| colour.starts_with(&typed.value));
-    ///     colours
-    /// });
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Paint { colour: String }
+    ///
+    /// let server = Server::new("colours", "1.0.0")
+    ///     .prompt("paint", "Paints the house", |Paint { colour }: Paint| async move {
+    ///         format!("Paint the house {colour}.")
+    ///     })
+    ///     .completion("paint", "colour", |typed: Partial| async move {
+    ///         let mut colours = vec!["red", "green", "blue"];
+    ///         colours.retain(|colour| colour.starts_with(&typed.value));
+    ///         colours
+    ///     });
+    /// // A name that no prompt and no template has is an error here.
+    /// let server = server.build()?;
+    /// # Ok::<(), bowline::Error>(())
     /// ```
     #[must_use]
     pub fn completion<A, H>(
