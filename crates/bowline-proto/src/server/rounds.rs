@@ -19,8 +19,9 @@
 //! let binding = Binding::new("alice", "tools/call", params)?;
 //! let mut rounds = Rounds::open(params, &seal, &binding, 1_000)?;
 //! // The handler, from the top:
-//! if rounds.answer("roots").is_none() {
-//!     rounds.ask("roots", ListRootsParams::new());
+//! let question = rounds.next_question("roots");
+//! if rounds.answer(&question).is_none() {
+//!     rounds.ask(&question, ListRootsParams::new());
 //! }
 //! // The nonce is drawn by chance.
 //! let mark = StateMark::new("5e1f", 1_600);
@@ -174,6 +175,8 @@ pub struct Rounds {
     answers: JsonObject,
     done: BTreeSet<String>,
     questions: Map<InputRequest>,
+    /// How often each key was used in this run.
+    uses: BTreeMap<String, u64>,
     brought: Option<StateMark>,
 }
 
@@ -232,6 +235,7 @@ impl Rounds {
             answers: JsonObject::new(),
             done: BTreeSet::new(),
             questions: Map::new(),
+            uses: BTreeMap::new(),
             brought: None,
         }
     }
@@ -241,15 +245,32 @@ impl Rounds {
         self.brought.as_ref()
     }
 
-    /// The answer to a question of this key, when it has come.
-    pub fn answer(&self, key: &str) -> Option<InputResponse> {
-        let answer = self.answers.get(key)?;
+    /// The name of the next question with this key, by which it is
+    /// [answered](Self::answer) and [asked](Self::ask).
+    ///
+    /// A handler that uses a key again asks again: each use is a question of its own. Every
+    /// run counts from the first use on, so that answers are given in the order in which they
+    /// came.
+    pub fn next_question(&mut self, key: &str) -> String {
+        let uses = self.uses.entry(key.to_owned()).or_default();
+        *uses += 1;
+        name_of(key, *uses)
+    }
+
+    /// How many questions were asked, those of earlier rounds with those of this run.
+    pub fn asked(&self) -> usize {
+        self.answers.iter().count() + self.questions.len()
+    }
+
+    /// The answer to a question of this name, when it has come.
+    pub fn answer(&self, name: &str) -> Option<InputResponse> {
+        let answer = self.answers.get(name)?;
         InputResponse::from_json(answer.as_str()).ok()
     }
 
     /// Asks the client. All that is asked in one run is asked together.
-    pub fn ask(&mut self, key: &str, question: impl Into<InputRequest>) {
-        self.questions.insert(key, question.into());
+    pub fn ask(&mut self, name: &str, question: impl Into<InputRequest>) {
+        self.questions.insert(name, question.into());
     }
 
     /// Whether something with an effect is still to be done: `true` once in all rounds, as
@@ -274,10 +295,24 @@ impl Rounds {
     }
 }
 
+/// What a question is called between us and the client. No two are called the same, so that a
+/// key that looks like the name of a later question gets a number at once.
+fn name_of(key: &str, uses: u64) -> String {
+    let number = key.rsplit_once(NUMBER).map(|(_, number)| number);
+    let looks_numbered = number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+    match uses {
+        1 if !looks_numbered => key.to_owned(),
+        _ => format!("{key}{NUMBER}{uses}"),
+    }
+}
+
+/// What is between a key and the number of its use.
+const NUMBER: char = '#';
+
 /// What is sealed: its mark, what was asked, what was answered, what was done.
 struct Kept {
     known: Rounds,
-    /// The keys of the questions, and their methods.
+    /// The names of the questions, and their methods.
     asked: BTreeMap<String, String>,
 }
 

@@ -55,6 +55,7 @@ pub struct Server {
     seal_lifetime: Duration,
     has_single_use: bool,
     max_used_rounds: usize,
+    max_questions: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
     /// Who serves requests instead of the registry, and what it can do.
@@ -96,6 +97,7 @@ impl Server {
             seal_lifetime: Duration::from_secs(600),
             has_single_use: false,
             max_used_rounds: 100_000,
+            max_questions: 100,
             tasks: TaskConfig::new(),
             on_notification: None,
             handler: None,
@@ -278,12 +280,24 @@ impl Server {
     ///
     /// ```
     /// use bowline::server::{Partial, Server};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
     ///
-    /// let server = Server::new("colours", "1.0.0").completion("paint", "colour", |typed: Partial| async move {
-    ///     let mut colours = vec!["red", "green", "blue"];
-    ///     colours.retain(|colour| colour.starts_with(&typed.value));
-    ///     colours
-    /// });
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Paint { colour: String }
+    ///
+    /// let server = Server::new("colours", "1.0.0")
+    ///     .prompt("paint", "Paints the house", |Paint { colour }: Paint| async move {
+    ///         format!("Paint the house {colour}.")
+    ///     })
+    ///     .completion("paint", "colour", |typed: Partial| async move {
+    ///         let mut colours = vec!["red", "green", "blue"];
+    ///         colours.retain(|colour| colour.starts_with(&typed.value));
+    ///         colours
+    ///     });
+    /// // A name that no prompt and no template has is an error here.
+    /// let server = server.build()?;
+    /// # Ok::<(), bowline::Error>(())
     /// ```
     #[must_use]
     pub fn completion<A, H>(
@@ -342,6 +356,7 @@ impl Server {
             states: self.states,
             seal,
             used,
+            max_questions: self.max_questions,
             has_logging,
             meta: result_meta(&self.info),
             logger: Some(self.info.name),

@@ -44,6 +44,8 @@ pub(super) struct Inner {
     /// The task that it has become. The task has the context.
     pub(super) task: OnceLock<Weak<Entry>>,
     extensions: Mutex<States>,
+    /// The last progress that was sent.
+    progress: Mutex<Option<f64>>,
     is_cancelled: AtomicBool,
     is_shutting_down: AtomicBool,
     /// Either of them.
@@ -91,6 +93,7 @@ impl Context {
             asking: Asking::default(),
             task: OnceLock::new(),
             extensions: Mutex::default(),
+            progress: Mutex::default(),
             is_cancelled: AtomicBool::new(false),
             is_shutting_down: AtomicBool::new(false),
             ends: Notify::new(),
@@ -284,7 +287,8 @@ impl Context {
 
     /// Reports progress, where the client has asked for it: how far it is, how far it goes,
     /// and what is being done. Whether it was sent: it is not where nobody asked, when the
-    /// request is answered or cancelled, and while the client doesn't read.
+    /// request is answered or cancelled, and while the client doesn't read. Progress has to
+    /// rise, so that what is not above the last that was sent isn't sent either.
     ///
     /// Who looks at a [task](Self::is_task) finds the message in its status; with the extension
     /// of 2026-07-28 that is the only way.
@@ -300,11 +304,23 @@ impl Context {
         let Some(token) = self.progress_token().filter(|_| self.may_tell()) else {
             return false;
         };
+        let progress = progress.into();
+        // Until it is sent: of two at once the higher one must not be overtaken.
+        let last = self.0.progress.lock();
+        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let value = progress.as_f64();
+        if last.is_some_and(|last| value <= last || value.is_nan()) {
+            return false;
+        }
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(str::to_owned);
         params.meta = self.related();
-        self.notify(Method::Progress, &params).is_ok()
+        let is_sent = self.notify(Method::Progress, &params).is_ok();
+        if is_sent {
+            *last = Some(value);
+        }
+        is_sent
     }
 
     fn progress_token(&self) -> Option<ProgressToken> {

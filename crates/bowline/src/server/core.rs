@@ -31,6 +31,8 @@ pub(super) struct ServerCore {
     pub(super) seal: RoundSeal,
     /// Which states were used, where each is good for one use.
     pub(super) used: Option<Box<dyn UsedStates>>,
+    /// Of one request, in all its rounds.
+    pub(super) max_questions: usize,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
     /// What results of the stateless era say of the server, as a member.

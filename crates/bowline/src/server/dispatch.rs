@@ -332,9 +332,7 @@ fn completer(
     contents: &Contents,
     request: &Request,
 ) -> Result<super::prompt::Completed, ErrorObject> {
-    if contents.completers.is_empty() {
-        return Err(method_not_found(request.method));
-    }
+    offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;
     let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
     let (of, exists) = match &params.reference {

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use bowline_proto::RequestKey;
 use bowline_proto::server::Listens;
 use bowline_types::resources::SubscribeParams;
-use bowline_types::subscriptions::ListenParams;
 use bowline_types::{ErrorObject, Method};
 
 use super::context::Context;
 use super::handler::{Handler, HandlerService};
-use super::service::{Request, method_not_found};
+use super::service::{Request, listen_params, method_not_found};
 use crate::panics::caught;
 
 /// What a handler has taken on for a session. The session's own limits bound it.
@@ -123,7 +122,7 @@ impl<H: Handler> HandlerService<H> {
     /// `subscriptions/listen`. Resources that the handler refuses are left out of what is
     /// honoured (2026-07-28, basic/patterns/subscriptions).
     pub(super) async fn listen(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
-        let mut params: ListenParams = request.decode()?;
+        let mut params = listen_params(request)?;
         let inner = request.context.inner();
         let most = inner.session.server.config.listen_limits().uris;
         let uris = params.notifications.resource_subscriptions.as_mut();

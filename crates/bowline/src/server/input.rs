@@ -6,8 +6,9 @@
 //! again from the top, and this time the answers are there. Handlers are written the same
 //! way for both.
 
+mod answer;
+
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Waker};
 
@@ -21,8 +22,10 @@ use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::method::{Request, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
-use bowline_types::{DecodeError, Era, ErrorObject, JsonObject, Method, RequestId, Revision, Wire};
+use bowline_types::{Era, ErrorObject, JsonObject, RequestId, Revision};
 
+pub(super) use self::answer::Unanswered;
+use self::answer::{Answer, Later, Looked, checked};
 use super::context::Context;
 use super::principal::Principal;
 use super::seal::RoundSeal;
@@ -57,22 +60,28 @@ pub(super) enum Runner {
 impl Context {
     /// Asks the client's model for a message.
     ///
-    /// `key` names the question among those of this request: another question needs another
-    /// key. In the stateless era the handler runs again from the top when the answer is
-    /// there: what it did before the question is done again, unless
-    /// [`once`](Self::once) guards it.
+    /// `key` names the question among those of this request. A key that is used again asks
+    /// again, as in a loop that goes on until it likes the answer.
+    ///
+    /// In the stateless era the handler runs again from the top when the answer is there: what
+    /// it did before the question is done again, unless [`once`](Self::once) guards it. Answers
+    /// that are there already are given again, those of one key in the order in which they
+    /// came; so each run has to ask the same until then. A request may ask
+    /// [so many](super::Server::max_questions) questions in all its runs.
     ///
     /// # Errors
     ///
-    /// When the client can't do it, refuses, or is gone. Cancel safe: the client is told that
-    /// the answer is no longer wanted.
+    /// When the client can't do it, refuses, or is gone, and when too much was asked. Cancel
+    /// safe: the client is told that the answer is no longer wanted.
     pub async fn sample(
         &self,
         key: &str,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, Error> {
         let mut needed = SamplingCapability::new();
-        needed.tools = params.tools.as_ref().map(|_| JsonObject::new());
+        // SM-2: either of them is about tools.
+        let has_tools = params.tools.is_some() || params.tool_choice.is_some();
+        needed.tools = has_tools.then(JsonObject::new);
         let declared = self.client_capabilities().sampling;
         if declared.is_none_or(|it| needed.tools.is_some() && it.tools.is_none()) {
             let needed = ClientCapabilities::new().sampling(needed);
@@ -222,9 +231,12 @@ impl Context {
     ) -> Result<Payload, Error> {
         let method = R::METHOD.as_str();
         let params = Payload::encode(params, self.revision());
+        // PV-5: the words say what it is, and which revisions have it.
         let params = params.map_err(|error| {
-            let words = error.to_string();
-            Error::new(ErrorKind::CapabilityNotSupported, words).in_operation(method)
+            let told = Unanswered::Told(format!("{method}: {error}"));
+            Error::new(ErrorKind::CapabilityNotSupported, error.to_string())
+                .in_operation(method)
+                .caused_by(told)
         })?;
         let asked = match self.task() {
             Some(task) => task.ask_client(self, method, params, question).await,
@@ -248,19 +260,18 @@ impl Context {
     /// ends with the question, so that nothing after it runs.
     async fn ask_later(&self, key: &str, question: InputRequest) -> Later {
         let failed = |words| Later::Answer(Err(Error::new(ErrorKind::State, words)));
-        let runners = {
-            let mut asking = self.asking();
-            let Some(rounds) = &mut asking.rounds else {
+        let runners = match self.look_for_answer(key, question) {
+            Looked::Here(later) => return later,
+            Looked::Impossible => {
                 return failed("nothing can be asked while this request is served");
-            };
-            match (rounds.answer(key), self.task()) {
-                (Some(answer), _) => return Later::Answer(Ok(Answer::Input(answer))),
-                (None, Some(task)) => return Later::Task(task, Box::new(question)),
-                (None, None) => {}
             }
-            rounds.ask(key, question);
-            asking.has_asked = true;
-            std::mem::take(&mut asking.runners)
+            Looked::TooMany => {
+                // A handler that asks until it likes the answer, and minds no error, must not
+                // hold up all others.
+                tokio::task::yield_now().await;
+                return Later::Answer(Err(self.too_many_questions()));
+            }
+            Looked::Asked(runners) => runners,
         };
         for runner in runners.into_iter().flatten() {
             runner.wake();
@@ -268,6 +279,31 @@ impl Context {
         // Whoever runs the handler drops it here. What it began by itself may go on.
         self.cancelled().await;
         failed("the request has ended with this question")
+    }
+
+    fn look_for_answer(&self, key: &str, question: InputRequest) -> Looked {
+        let mut asking = self.asking();
+        let Some(rounds) = &mut asking.rounds else {
+            return Looked::Impossible;
+        };
+        let name = rounds.next_question(key);
+        match (rounds.answer(&name), self.task()) {
+            (Some(answer), _) => return Looked::Here(Later::Answer(Ok(Answer::Input(answer)))),
+            (None, Some(task)) => return Looked::Here(Later::Task(task, Box::new(question))),
+            (None, None) => {}
+        }
+        if rounds.asked() >= self.inner().session.server.max_questions {
+            return Looked::TooMany;
+        }
+        rounds.ask(&name, question);
+        asking.has_asked = true;
+        Looked::Asked(std::mem::take(&mut asking.runners))
+    }
+
+    fn too_many_questions(&self) -> Error {
+        let most = self.inner().session.server.max_questions;
+        let words = format!("too much is asked: a request may ask {most} questions");
+        Error::new(ErrorKind::State, words.clone()).caused_by(Unanswered::Told(words))
     }
 
     fn asking(&self) -> MutexGuard<'_, State> {
@@ -394,71 +430,3 @@ impl Context {
         }
     }
 }
-
-/// The answer, with a form filled in as it asks. EL-10: a client should have checked it, and
-/// one that hasn't is not believed. EL-8: a client that left out what has a default means the
-/// default.
-fn checked(asked: &ElicitParams, mut answer: ElicitResult) -> Result<ElicitResult, Error> {
-    let ElicitParams::Form(form) = asked else {
-        return Ok(answer);
-    };
-    if !answer.is_accepted() {
-        return Ok(answer);
-    }
-    let content = answer.content.take().unwrap_or_default();
-    let filled = form.requested_schema.fill(content);
-    filled
-        .map(|content| answer.content(content))
-        .map_err(|error| {
-            let words = format!("the form is not filled in as it should be: {error}");
-            Error::new(ErrorKind::InvalidResponse, words.clone())
-                .in_operation(Method::Elicit.as_str())
-                .caused_by(Unanswered::Told(words))
-        })
-}
-
-/// What comes of a question in the stateless era.
-enum Later {
-    Answer(Result<Answer, Error>),
-    /// It is asked through a task.
-    Task(Arc<Entry>, Box<InputRequest>),
-}
-
-/// An answer of the client.
-enum Answer {
-    Payload(Payload),
-    Input(InputResponse),
-}
-
-impl Answer {
-    fn read<T: Wire>(
-        self,
-        input: impl FnOnce(&InputResponse) -> Result<T, DecodeError>,
-    ) -> Result<T, Error> {
-        let read = match self {
-            Self::Payload(payload) => payload.decode(),
-            Self::Input(answer) => input(&answer),
-        };
-        read.map_err(|error| Error::new(ErrorKind::InvalidResponse, error.to_string()))
-    }
-}
-
-/// Why a question has no answer. It is about the client itself, so it is no secret to it.
-#[derive(Clone, Debug)]
-pub(super) enum Unanswered {
-    /// In words for the model.
-    Told(String),
-    /// By an error of the protocol.
-    Refused(Box<ErrorObject>),
-}
-
-impl fmt::Display for Unanswered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Told(words) => f.write_str(words),
-            Self::Refused(error) => f.write_str(&error.message),
-        }
-    }
-}
-
-impl std::error::Error for Unanswered {}

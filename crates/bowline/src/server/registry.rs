@@ -25,6 +25,9 @@ pub(super) struct Contents {
     pub(super) prompts: Table<PromptDef>,
     /// By what is completed and the name of its argument.
     pub(super) completers: HashMap<(String, String), Completer>,
+    /// Whether there ever was a completer, or a tool that runs as a task.
+    had_completers: bool,
+    had_task_tools: bool,
     /// Kinds of things that may come later: what a server can do is said at the beginning.
     pub(super) may_have: MayHave,
 }
@@ -87,21 +90,29 @@ impl Contents {
         }
     }
 
+    // What a server once had it goes on serving: its clients were told so at their beginning,
+    // and a list may be empty.
+
     pub(super) fn has_tools(&self) -> bool {
-        self.may_have.tools || !self.tools.is_empty()
+        self.may_have.tools || self.tools.has_had_any()
     }
 
-    /// Whether a tool runs as a task.
+    /// Whether tools run as tasks. Tasks go on when their tool is gone.
     pub(super) fn has_task_tools(&self) -> bool {
-        self.tools.iter().any(|tool| tool.tasks.is_some())
+        self.had_task_tools
     }
 
     pub(super) fn has_resources(&self) -> bool {
-        self.may_have.resources || !(self.resources.is_empty() && self.templates.is_empty())
+        let had = self.resources.has_had_any() || self.templates.has_had_any();
+        self.may_have.resources || had
     }
 
     pub(super) fn has_prompts(&self) -> bool {
-        self.may_have.prompts || !self.prompts.is_empty()
+        self.may_have.prompts || self.prompts.has_had_any()
+    }
+
+    pub(super) fn has_completers(&self) -> bool {
+        self.had_completers
     }
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
@@ -116,7 +127,7 @@ impl Contents {
         if self.has_prompts() {
             capabilities.prompts = Some(PromptsCapability::new().list_changed(true));
         }
-        if !self.completers.is_empty() {
+        if self.has_completers() {
             capabilities.completions = Some(bowline_types::JsonObject::new());
         }
         capabilities
@@ -132,7 +143,8 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 
 /// A server's registry, to change it while it runs. Clones are the same one.
 ///
-/// Clients that want to know are told, at most ten times a second.
+/// Clients that want to know are told, at most ten times a second. What a server once had it
+/// goes on offering: when the last tool is removed, the list of tools is empty.
 ///
 /// ```
 /// use bowline::server::{Server, tool};
@@ -159,7 +171,10 @@ impl Registry {
         tool.settle();
         log_problem(tool.problem.as_deref());
         let name = tool.tool.name.clone();
-        drop(self.change(|contents| contents.tools.insert(&name, tool)));
+        drop(self.change(|contents| {
+            contents.had_task_tools |= tool.tasks.is_some();
+            contents.tools.insert(&name, tool)
+        }));
         self.tools_changed();
     }
 
@@ -240,7 +255,10 @@ impl Registry {
         H::Output: IntoCompletion + Send,
     {
         let (key, completer) = ((of.into(), argument.into()), Completer::new(handler));
-        drop(self.change(|contents| contents.completers.insert(key, completer)));
+        drop(self.change(|contents| {
+            contents.had_completers = true;
+            contents.completers.insert(key, completer)
+        }));
     }
 
     /// Completes an argument no longer. Whether somebody did.

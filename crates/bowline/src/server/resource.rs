@@ -203,6 +203,11 @@ impl fmt::Debug for ResourceDef {
 /// other names (`{/a*,b}`), names that are repeated (`{?a*}`, `{;a*}`), a variable that comes
 /// twice, anything but a fragment behind a query, and names with `%`.
 ///
+/// A template fits when the handler can take its variables as well: where one is a number and the
+/// URI has none there, the next template is tried. The first one that fits wins, in the order in
+/// which they were added; one that is added in place of another keeps its place. A resource of
+/// exactly this URI comes before all of them, and where nothing fits there is no such resource.
+///
 /// A text that may contain slashes may also contain `..`: a handler that opens files has to
 /// look at it.
 #[derive(Clone)]
@@ -323,7 +328,8 @@ impl TemplateDef {
         self
     }
 
-    /// Reads a resource, if its URI follows the template.
+    /// Reads a resource, if its URI follows the template and its variables are what the handler
+    /// takes.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Option<Read> {
         let variables = self.pattern.as_ref().ok()?.matches(uri)?;
         let asked = Asked {
@@ -332,7 +338,24 @@ impl TemplateDef {
             mime_type: self.template.mime_type.as_deref(),
             caching: self.caching,
         };
-        Some(started((self.run)(asked, context)))
+        match (self.run)(asked, context) {
+            Err(Rejection::Arguments(words)) => {
+                self.log_misfit(&words, context);
+                None
+            }
+            run => Some(started(run)),
+        }
+    }
+
+    fn log_misfit(&self, words: &str, context: &Context) {
+        // What comes after the name of the variable has in it what the client sent.
+        let variable = words.split_once(": ").map_or("", |(variable, _)| variable);
+        tracing::debug!(
+            template = %self.template.uri_template,
+            variable,
+            request = context.request_number(),
+            "a template doesn't fit: a variable is not what its handler takes"
+        );
     }
 }
 

@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use bowline_proto::Payload;
+use bowline_types::subscriptions::ListenParams;
 use bowline_types::{ErrorObject, JsonObject, JsonRef, Method, Wire};
 
 use super::context::Context;
 use super::following::settle;
 use super::session::Core;
+use super::tasks::{declares_extension, missing_extension};
 use crate::transport::BoxFuture;
 
 /// What a request is answered with.
@@ -106,7 +108,7 @@ pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
     let settled = match request.method {
         Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
         // The result is sent when it ends.
-        Method::Listen => request.decode().and_then(|params| {
+        Method::Listen => listen_params(request).and_then(|params| {
             let inner = request.context.inner();
             let capabilities = inner.session.server.capabilities();
             let open = |core: &mut Core, _| core.listen(inner.key, params, &capabilities);
@@ -115,6 +117,20 @@ pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
         _ => return None,
     };
     Some(settled.map(|()| Payload::EMPTY))
+}
+
+/// What `subscriptions/listen` asks for.
+///
+/// # Errors
+///
+/// When it can't be read, or is about tasks and the client doesn't say that it takes any (TX-15).
+pub(super) fn listen_params(request: &Request) -> Result<ListenParams, ErrorObject> {
+    let params: ListenParams = request.decode()?;
+    let tasks = params.notifications.task_ids.as_ref();
+    if tasks.is_some_and(|ids| !ids.is_empty()) && !declares_extension(&request.context) {
+        return Err(missing_extension());
+    }
+    Ok(params)
 }
 
 /// Somebody who serves requests.

@@ -46,8 +46,9 @@ impl<T> Table<T> {
         self.in_order.values()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.in_order.is_empty()
+    /// Whether there ever was one, though it may be gone.
+    pub(super) fn has_had_any(&self) -> bool {
+        self.next > 0
     }
 
     /// A page, and where the next one begins. `None` for a cursor that is none of ours, or of
@@ -111,6 +112,7 @@ mod tests {
     #[test]
     fn pages_are_complete_and_in_order_while_things_come_and_go() {
         let mut table = Table::default();
+        assert!(!table.has_had_any());
         for number in 0..7 {
             assert!(table.insert(&format!("n{number}"), number).is_none());
         }

@@ -10,11 +10,13 @@ use bowline::types::elicitation::{
     StringSchema,
 };
 use bowline::types::method::requests;
-use bowline::types::sampling::{CreateMessageParams, SamplingMessage};
+use bowline::types::sampling::{CreateMessageParams, SamplingMessage, ToolChoice};
 use bowline::types::{ErrorObject, JsonObject, Revision, Revisions};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::lines::Lines;
 use super::support::{call, connected, connected_with, tool as called};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -109,6 +111,12 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
                 cx.sample("it", sampling().tools(tools)).await?;
                 Ok::<_, ToolError>(())
             })
+            .tool("choice", "Asks", |cx: Context| async move {
+                // SM-2: it is as much about tools as tools are.
+                let params = sampling().tool_choice(ToolChoice::new());
+                cx.sample("it", params).await?;
+                Ok::<_, ToolError>(())
+            })
             .tool("roots", "Asks", |cx: Context| async move {
                 cx.roots("it").await?;
                 Ok::<_, ToolError>(())
@@ -125,6 +133,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
             ("elicitation", r#"{"elicitation":{"form":{}}}"#),
             ("url", r#"{"elicitation":{"url":{}}}"#),
             ("tools", r#"{"sampling":{"tools":{}}}"#),
+            ("choice", r#"{"sampling":{"tools":{}}}"#),
             ("roots", r#"{"roots":{}}"#),
         ] {
             let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
@@ -144,6 +153,37 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
                 told.data.as_ref().map(|data| data.as_str()),
                 Some(&*expected)
             );
+        }
+    }
+}
+
+// proves: PV-5, SV-4
+#[tokio::test]
+async fn a_question_that_the_revision_does_not_have_is_named() {
+    let shows = |cx: Context| async move {
+        let page = ElicitUrlParams::new("Look", "https://a.example");
+        cx.elicit("page", page).await?;
+        Ok::<_, ToolError>(())
+    };
+    let server = Server::new("asking", "1")
+        .tool("form", "Asks", asks)
+        .tool("page", "Asks", shows);
+    let server = server.build().expect("it can be served");
+    // Clients that declare more than their revision has.
+    for (revision, name, capability, since) in [
+        ("2024-11-05", "form", json!({}), "2025-06-18"),
+        ("2025-03-26", "form", json!({}), "2025-06-18"),
+        ("2025-06-18", "page", json!({"url": {}}), "2025-11-25"),
+    ] {
+        let mut client = Lines::open(&server).declaring(json!({"elicitation": capability}));
+        client.begin(revision.parse().expect("a revision")).await;
+        let call = json!({"name": name, "arguments": {}}).to_string();
+        let told = client.ask("tools/call", &call).await;
+        assert_eq!(told["result"]["isError"], true, "{told}");
+        let words = told["result"]["content"][0]["text"].as_str();
+        let words = words.expect("a text");
+        for part in ["elicitation/create", revision, since] {
+            assert!(words.contains(part), "{revision}: {words}");
         }
     }
 }

@@ -385,21 +385,46 @@ async fn prompts_and_templates_have_numbers_and_truth_values() {
     assert_eq!(got["messages"][0]["content"]["text"], "3 Some(true)");
     let read = call(&client, "resources/read", r#"{"uri":"r:7"}"#).await;
     assert_eq!(read["contents"][0]["text"], "7 None");
-    for (method, wrong, words) in [
-        (
-            "prompts/get",
-            r#"{"name":"p","arguments":{"first":"x"}}"#,
-            "arguments are wrong: first: ",
-        ),
-        (
-            "resources/read",
-            r#"{"uri":"r:x"}"#,
-            "the URI is wrong: first: ",
-        ),
-    ] {
-        let error = client.call(method, wrong).await.expect_err("no number");
-        assert!(error.to_string().contains(words), "{error}");
-        assert!(error.to_string().contains("expected u32"), "{error}");
+    let wrong = r#"{"name":"p","arguments":{"first":"x"}}"#;
+    let error = client.call("prompts/get", wrong).await;
+    let words = error.expect_err("no number").to_string();
+    assert!(words.contains("arguments are wrong: first: "), "{words}");
+    assert!(words.contains("expected u32"), "{words}");
+}
+
+// proves: SV-1
+#[tokio::test]
+async fn the_first_template_whose_variables_can_be_taken_is_read() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Text {
+        name: String,
+    }
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Server::new("templates", "1")
+            .template("r:{first}", "number", |it: Range| async move {
+                format!("number {}", it.first)
+            })
+            .template("r:{name}", "name", |it: Text| async move {
+                format!("name {}", it.name)
+            })
+            .template("r:{x}", "never", || async { "shadowed" })
+            .template("s:{first}", "number", |_: Range| async { "number" });
+        let client = connected(server, revision).await;
+        for (uri, text) in [("r:7", "number 7"), ("r:x", "name x"), ("s:7", "number")] {
+            let read = call(&client, "resources/read", &format!(r#"{{"uri":"{uri}"}}"#)).await;
+            assert_eq!(read["contents"][0]["text"], text, "{revision}");
+        }
+        let error = client.call("resources/read", r#"{"uri":"s:x"}"#).await;
+        let error = error.expect_err("no number");
+        let told = error.server_error().expect("the server says so");
+        // RS-4.
+        let code = match revision {
+            Revision::V2026_07_28 => -32602,
+            _ => -32002,
+        };
+        assert_eq!(told.code, code, "{told:?}");
+        let data = told.data.as_ref().map(|data| data.as_str());
+        assert_eq!(data, Some(r#"{"uri":"s:x"}"#), "{revision}");
     }
 }
 

@@ -1,8 +1,11 @@
 //! Who is told of changes, and of nothing else.
 
-use bowline::server::{Registry, Server};
+use bowline::server::{Partial, Registry, Server, tool};
+use bowline::types::Revision;
+use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
 
+use super::lines::Lines;
 use super::raw::{Raw, cancelled, stateless};
 
 const UPDATED: &str = "notifications/resources/updated";
@@ -94,5 +97,81 @@ async fn many_watched_resources_are_all_told_of() {
         let heard = client.hear().await;
         assert_eq!(heard["method"], UPDATED, "{heard}");
         told.insert(heard["params"]["uri"].to_string());
+    }
+}
+
+/// A server with one of each kind, of which nothing stays.
+fn emptied() -> (Server, impl Fn()) {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Note {
+        id: String,
+    }
+    let server = Server::new("emptied", "1")
+        .add_tool(tool("it", || async {}).task_support(TaskSupport::Optional))
+        .resource("r:it", "it", || async { "" })
+        .template("t:{id}", "it", |note: Note| async { note.id })
+        .prompt("it", "", || async { "" })
+        .completion("t:{id}", "id", |_: Partial| async { vec!["1"] });
+    let registry = server.registry();
+    let empty = move || {
+        assert!(registry.remove_tool("it"));
+        assert!(registry.remove_resource("r:it"));
+        assert!(registry.remove_completion("t:{id}", "id"));
+        assert!(registry.remove_template("t:{id}"));
+        assert!(registry.remove_prompt("it"));
+    };
+    (server, empty)
+}
+
+// proves: SV-3
+#[tokio::test]
+async fn what_was_declared_is_served_when_the_last_is_gone() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (server, empty) = emptied();
+        let server = server.build().expect("it can be served");
+        let mut client = Lines::open(&server);
+        client.begin(revision).await;
+        empty();
+        // TL-1: a list may be empty.
+        for (method, list) in [
+            ("tools/list", "tools"),
+            ("resources/list", "resources"),
+            ("resources/templates/list", "resourceTemplates"),
+            ("prompts/list", "prompts"),
+        ] {
+            let answer = client.ask(method, "{}").await;
+            assert_eq!(answer["result"][list], json!([]), "{method}: {answer}");
+        }
+        let completed = json!({
+            "ref": {"type": "ref/prompt", "name": "it"},
+            "argument": {"name": "id", "value": ""},
+        });
+        let not_found = match revision {
+            Revision::V2026_07_28 => -32602,
+            _ => -32002,
+        };
+        for (method, params, code) in [
+            ("tools/call", json!({"name": "it"}), -32602),
+            ("resources/read", json!({"uri": "r:it"}), not_found),
+            ("prompts/get", json!({"name": "it"}), -32602),
+            ("completion/complete", completed, -32602),
+            ("tasks/get", json!({"taskId": "1"}), -32602),
+        ] {
+            let answer = client.ask(method, &params.to_string()).await;
+            // Since 2026-07-28 tasks are for clients that take them.
+            if method == "tasks/get" && revision == Revision::V2026_07_28 {
+                assert_eq!(answer["error"]["code"], -32021, "{answer}");
+                continue;
+            }
+            assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+        }
+        // Whoever comes later is told the same.
+        if revision == Revision::V2025_11_25 {
+            let answer = Lines::open(&server).begin(revision).await;
+            let declared = &answer["result"]["capabilities"];
+            for kind in ["tools", "resources", "prompts", "completions", "tasks"] {
+                assert!(declared[kind].is_object(), "{kind}: {answer}");
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::lines::Lines;
 use super::raw::{Raw, cancelled, request, stateless};
 use super::support::{call, connected, connected_with, tool as called};
 
@@ -185,6 +186,30 @@ async fn what_is_said_after_the_answer_is_not_sent() {
     assert!(cx.request_id().is_none());
     let asked = cx.roots("late").await.expect_err("it is over");
     assert_ne!(asked.kind(), ErrorKind::Timeout);
+}
+
+// proves: FT-9
+#[tokio::test]
+async fn progress_that_does_not_rise_is_not_sent() {
+    let server = Server::new("steps", "1").tool("steps", "", |cx: Context| async move {
+        let steps = [0.0, 0.0, -1.0, f64::NAN, 1.5, 1.5, 1.0, 2.0];
+        let sent = steps.map(|step| cx.progress(step, None, None));
+        format!("{sent:?}")
+    });
+    let server = server.build().expect("it can be served");
+    for revision in [OLD, NEW] {
+        let mut client = Lines::open(&server);
+        client.begin(revision).await;
+        let params = json!({"name": "steps", "_meta": {"progressToken": "t"}});
+        client.send("tools/call", &params.to_string()).await;
+        for step in [0.0, 1.5, 2.0] {
+            let heard = client.hear().await;
+            assert_eq!(heard["params"]["progress"], step, "{heard}");
+        }
+        let done = client.hear().await;
+        let sent = "[true, false, false, false, true, false, false, true]";
+        assert_eq!(done["result"]["content"][0]["text"], sent, "{done}");
+    }
 }
 
 // proves: F-CA-12, F-SD-04, FT-10

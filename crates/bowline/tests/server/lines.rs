@@ -15,6 +15,7 @@ pub(crate) struct Lines {
     reader: LinesOf<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
     revision: Revision,
+    capabilities: Value,
     last: u64,
 }
 
@@ -37,8 +38,15 @@ impl Lines {
             reader: BufReader::new(reader).lines(),
             writer,
             revision: Revision::LATEST,
+            capabilities: json!({"roots": {}}),
             last: 0,
         }
+    }
+
+    /// The same client, which says that it can do this.
+    pub(crate) fn declaring(mut self, capabilities: Value) -> Self {
+        self.capabilities = capabilities;
+        self
     }
 
     /// Introduces the client, where the revision has that.
@@ -49,7 +57,7 @@ impl Lines {
         }
         let params = json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": {"roots": {}},
+            "capabilities": self.capabilities,
             "clientInfo": {"name": "lines", "version": "1"},
         });
         let answer = self.ask("initialize", &params.to_string()).await;
@@ -71,7 +79,7 @@ impl Lines {
             let meta = &mut params["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = self.revision.as_str().into();
             meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "lines", "version": "1"});
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({"roots": {}});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
         self.last += 1;
         let (id, method) = (self.last, method);

@@ -248,3 +248,96 @@ async fn once_is_true_once_in_every_revision() {
         assert_eq!(words, "true false true", "{revision}");
     }
 }
+
+/// Asks for roots until there are some, and tells how many each answer had.
+async fn until_there_are_some(till: Till, cx: Context) -> Result<String, ToolError> {
+    let mut heard = Vec::new();
+    // It would go on for ever if each answer were the first.
+    while heard.last().is_none_or(|roots| *roots == 0) && heard.len() < 10 {
+        if cx.once("charge") {
+            till.0.fetch_add(1, Ordering::Relaxed);
+        }
+        heard.push(cx.roots("roots").await?.roots.len());
+    }
+    Ok(format!("{heard:?}"))
+}
+
+/// So many roots.
+fn roots(count: usize) -> Value {
+    let roots = vec![json!({"uri": "file:///a"}); count];
+    json!({ "roots": roots })
+}
+
+// proves: SV-4
+#[tokio::test]
+async fn a_key_that_is_used_again_asks_again_in_both_eras() {
+    let till = Till::default();
+    let server = || {
+        let till = till.clone();
+        let asks = move |cx: Context| until_there_are_some(till.clone(), cx);
+        Server::new("till", "1").tool("pay", "", asks)
+    };
+    let mut client = client_of(server()).await;
+    let mut params = pay();
+    for (question, count) in [("roots", 0), ("roots#2", 0), ("roots#3", 2)] {
+        let asked = client.ask("tools/call", &params.to_string()).await;
+        let questions = asked["result"]["inputRequests"].as_object();
+        let questions: Vec<_> = questions.into_iter().flat_map(|it| it.keys()).collect();
+        assert_eq!(questions, [question], "{asked}");
+        params["requestState"] = asked["result"]["requestState"].clone();
+        params["inputResponses"] = json!({ question: roots(count) });
+    }
+    let done = client.ask("tools/call", &params.to_string()).await;
+    assert_eq!(done["result"]["content"][0]["text"], "[0, 0, 2]", "{done}");
+    assert_eq!(till.count(), 1, "in all runs");
+
+    let mut client = Lines::open(&server().build().expect("it can be served"));
+    client.begin(Revision::V2025_11_25).await;
+    let call = client.send("tools/call", &pay().to_string()).await;
+    for count in [0, 0, 2] {
+        let asked = client.hear().await;
+        assert_eq!(asked["method"], "roots/list", "{asked}");
+        client
+            .say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots(count)}))
+            .await;
+    }
+    let done = client.answer(call).await;
+    assert_eq!(done["result"]["content"][0]["text"], "[0, 0, 2]", "{done}");
+}
+
+#[tokio::test]
+async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
+    for most in [0, 1, 3] {
+        let till = Till::default();
+        let asks = move |cx: Context| until_there_are_some(till.clone(), cx);
+        let server = Server::new("till", "1").tool("pay", "", asks);
+        let mut client = client_of(server.max_questions(most)).await;
+        let mut params = pay();
+        for _ in 0..most {
+            let asked = client.ask("tools/call", &params.to_string()).await;
+            let result = &asked["result"];
+            let questions = result["inputRequests"].as_object().expect("it asks");
+            let answers = questions.keys().map(|name| (name.clone(), roots(0)));
+            params["inputResponses"] = answers.collect::<serde_json::Map<_, _>>().into();
+            params["requestState"] = result["requestState"].clone();
+        }
+        let told = client.ask("tools/call", &params.to_string()).await;
+        assert_eq!(told["result"]["isError"], true, "{told}");
+        let words = format!("too much is asked: a request may ask {most} questions");
+        assert_eq!(told["result"]["content"][0]["text"], words);
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_minds_no_error_holds_up_nobody() {
+    let asks = |cx: Context| async move {
+        while cx.roots("roots").await.is_err() {}
+        "asked"
+    };
+    let server = Server::new("till", "1").tool("pay", "", asks);
+    let mut client = client_of(server.max_questions(0)).await;
+    let call = client.send("tools/call", &pay().to_string()).await;
+    let tools = client.ask("tools/list", "{}").await;
+    assert!(tools["result"]["tools"].is_array(), "{tools}");
+    client.cancel(call).await;
+}

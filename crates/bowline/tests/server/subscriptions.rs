@@ -1,7 +1,9 @@
 //! `subscriptions/listen`, word by word.
 
-use bowline::server::{Running, Server};
+use bowline::server::{Handler, Running, Server};
 use bowline::types::Revision;
+use bowline::types::capabilities::ServerCapabilities;
+use serde_json::{Value, json};
 
 use super::lines::Lines;
 
@@ -42,13 +44,48 @@ async fn one_subscription_too_many_is_busy() {
 // SB-2: what is not supported is left out.
 #[tokio::test]
 async fn what_a_server_does_not_have_is_not_acknowledged() {
-    let mut client = begun(&server()).await;
+    let mut client = Lines::open(&server()).declaring(tasks());
+    client.begin(Revision::LATEST).await;
     let all = r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,
         "resourceSubscriptions":["r:"],"taskIds":["t1"]}}"#;
     client.send(LISTEN, all).await;
     let heard = client.hear().await;
     let honoured = &heard["params"]["notifications"];
-    assert_eq!(honoured, &serde_json::json!({"toolsListChanged": true}));
+    assert_eq!(honoured, &json!({"toolsListChanged": true}));
+}
+
+/// What a client declares that takes tasks.
+fn tasks() -> Value {
+    json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+/// Has nothing to say for itself.
+struct Silent;
+
+impl Handler for Silent {
+    fn capabilities(&self) -> ServerCapabilities {
+        ServerCapabilities::new()
+    }
+}
+
+// TX-15.
+#[tokio::test]
+async fn tasks_are_followed_by_clients_that_declare_them() {
+    let silent = Server::with_handler("silent", "1", Silent).build();
+    for server in [server(), silent.expect("it can be served")] {
+        let mut client = begun(&server).await;
+        let wanted = r#"{"notifications":{"toolsListChanged":true,"taskIds":["t1"]}}"#;
+        let refused = client.ask(LISTEN, wanted).await;
+        assert_eq!(refused["error"]["code"], -32021, "{refused}");
+        let needed = json!({ "requiredCapabilities": tasks() });
+        assert_eq!(refused["error"]["data"], needed, "{refused}");
+        // Who asks for none needs nothing.
+        client
+            .send(LISTEN, r#"{"notifications":{"taskIds":[]}}"#)
+            .await;
+        let heard = client.hear().await;
+        assert!(heard.get("error").is_none(), "{heard}");
+    }
 }
 
 // 2026-07-28, basic/patterns/subscriptions wants the result, and basic/patterns/cancellation

@@ -76,6 +76,42 @@ fn answers_of_all_rounds_are_there_in_the_last() {
     assert_eq!(rounds.finish(&Checked, &bound, third), Round::Done);
 }
 
+#[test]
+fn a_key_that_is_used_again_is_another_question() {
+    let bound = binding("alice", PARAMS);
+    let mut rounds = Rounds::new();
+    let (first, other) = (rounds.next_question("age"), rounds.next_question("name"));
+    assert_eq!((&*first, &*other), ("age", "name"));
+    rounds.ask(&first, ListRootsParams::new());
+    assert_eq!(rounds.asked(), 1);
+    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n1", 200)) else {
+        panic!("it asked");
+    };
+    let params = answered(
+        &result.request_state.unwrap(),
+        r#"{"age":{"roots":[]},"age#2":{"roots":[]}}"#,
+    );
+    let mut rounds = Rounds::open(&params, &Checked, &bound, 150).unwrap();
+    assert_eq!(rounds.next_question("age"), "age", "each run begins anew");
+    assert!(rounds.answer("age").is_some());
+    let second = rounds.next_question("age");
+    assert_eq!(second, "age#2");
+    assert!(rounds.answer(&second).is_none(), "it was not asked yet");
+    rounds.ask(&second, ListRootsParams::new());
+    assert_eq!(rounds.asked(), 2);
+}
+
+#[test]
+fn no_two_questions_have_the_same_name() {
+    let mut rounds = Rounds::new();
+    let keys = [
+        "a", "a#2", "a#", "#", "#2", "", "a#2#2", "a#1", "a-2", "a#x",
+    ];
+    let names = (0..3).flat_map(|_| keys.map(|key| rounds.next_question(key)));
+    let names: BTreeSet<_> = names.collect();
+    assert_eq!(names.len(), 3 * keys.len(), "{names:?}");
+}
+
 // proves: F-OA-20
 #[test]
 fn a_state_opens_for_its_request_alone() {

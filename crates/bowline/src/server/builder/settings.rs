@@ -179,6 +179,16 @@ impl Server {
         self
     }
 
+    /// How many questions a request may ask in all its rounds of input (since 2026-07-28).
+    /// Default 100. The client keeps all answers until the last, and each round runs the handler
+    /// anew; a handler that asks more gets an error. Where a handler waits for each answer,
+    /// before that revision and in tasks, nothing is kept, and it may ask on.
+    #[must_use]
+    pub fn max_questions(mut self, questions: usize) -> Self {
+        self.max_questions = questions;
+        self
+    }
+
     /// How it keeps [tasks](crate::server::ToolDef::task_support).
     #[must_use]
     pub fn tasks(mut self, tasks: TaskConfig) -> Self {

@@ -24,7 +24,7 @@ pub(super) use entry::Entry;
 pub(super) use run::run;
 pub(super) use serve::created;
 pub(super) use store::TaskStore;
-pub(super) use way::{TaskRule, Way};
+pub(super) use way::{TaskRule, Way, declares_extension, missing_extension};
 
 /// How a server keeps tasks: see [`Server::tasks`](super::Server::tasks).
 ///

@@ -86,12 +86,12 @@ impl Way {
 }
 
 /// Whether the client has declared the extension with this very request.
-pub(super) fn declares_extension(context: &Context) -> bool {
+pub(in crate::server) fn declares_extension(context: &Context) -> bool {
     context.client_capabilities().has_extension(EXTENSION)
 }
 
-/// The error for a client that has not (TX-3, TX-13).
-pub(super) fn missing_extension() -> ErrorObject {
+/// The error for a client that has not (TX-3, TX-13, TX-15).
+pub(in crate::server) fn missing_extension() -> ErrorObject {
     let mut needed = ClientCapabilities::new();
     needed.add_extension(EXTENSION);
     // The id is known to whoever answers.

@@ -59,6 +59,27 @@ async fn a_task_is_awaited_like_any_other_call() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
+async fn a_task_outlives_the_last_tool_of_its_kind() {
+    for revision in [OLD, NEW] {
+        let gate = Gate::new();
+        let server = server(&gate);
+        let registry = server.registry();
+        let world = World::new(server);
+        let client = world.client(revision).await;
+        let handle = started(&client, "waits").await.expect("a task");
+        for name in ["waits", "fails", "breaks", "panics"] {
+            assert!(registry.remove_tool(name));
+        }
+        let task = handle.get().await.expect("it is there").task;
+        assert_eq!(task.status, TaskStatus::Working, "{revision}");
+        gate.open();
+        let result = handle.wait().await.expect("a result");
+        assert_eq!(result.text(), "a task", "{revision}");
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
 async fn a_client_of_a_revision_without_tasks_is_served_as_always() {
     let gate = Gate::new();
     gate.open();

@@ -1,0 +1,96 @@
+//! What comes of a question: an answer, or why there is none.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
+
+use bowline_proto::Payload;
+use bowline_types::elicitation::{ElicitParams, ElicitResult};
+use bowline_types::input::{InputRequest, InputResponse};
+use bowline_types::{DecodeError, ErrorObject, Method, Wire};
+
+use crate::error::{Error, ErrorKind};
+use crate::server::tasks::Entry;
+
+/// The answer, with a form filled in as it asks. EL-10: a client should have checked it, and
+/// one that hasn't is not believed. EL-8: a client that left out what has a default means the
+/// default.
+pub(super) fn checked(
+    asked: &ElicitParams,
+    mut answer: ElicitResult,
+) -> Result<ElicitResult, Error> {
+    let ElicitParams::Form(form) = asked else {
+        return Ok(answer);
+    };
+    if !answer.is_accepted() {
+        return Ok(answer);
+    }
+    let content = answer.content.take().unwrap_or_default();
+    let filled = form.requested_schema.fill(content);
+    filled
+        .map(|content| answer.content(content))
+        .map_err(|error| {
+            let words = format!("the form is not filled in as it should be: {error}");
+            Error::new(ErrorKind::InvalidResponse, words.clone())
+                .in_operation(Method::Elicit.as_str())
+                .caused_by(Unanswered::Told(words))
+        })
+}
+
+/// What there is to a question when it is asked, in the stateless era.
+pub(super) enum Looked {
+    /// Its answer, or who asks it.
+    Here(Later),
+    /// Nobody can be asked.
+    Impossible,
+    /// As many as may be were asked before.
+    TooMany,
+    /// The request ends with it: who has to know.
+    Asked([Option<Waker>; 2]),
+}
+
+/// What comes of a question in the stateless era.
+pub(super) enum Later {
+    Answer(Result<Answer, Error>),
+    /// It is asked through a task.
+    Task(Arc<Entry>, Box<InputRequest>),
+}
+
+/// An answer of the client.
+pub(super) enum Answer {
+    Payload(Payload),
+    Input(InputResponse),
+}
+
+impl Answer {
+    pub(super) fn read<T: Wire>(
+        self,
+        input: impl FnOnce(&InputResponse) -> Result<T, DecodeError>,
+    ) -> Result<T, Error> {
+        let read = match self {
+            Self::Payload(payload) => payload.decode(),
+            Self::Input(answer) => input(&answer),
+        };
+        read.map_err(|error| Error::new(ErrorKind::InvalidResponse, error.to_string()))
+    }
+}
+
+/// Why a question has no answer. It is about the client itself, so it is no secret to it.
+#[derive(Clone, Debug)]
+pub(in crate::server) enum Unanswered {
+    /// In words for the model.
+    Told(String),
+    /// By an error of the protocol.
+    Refused(Box<ErrorObject>),
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(words) => f.write_str(words),
+            Self::Refused(error) => f.write_str(&error.message),
+        }
+    }
+}
+
+impl std::error::Error for Unanswered {}
