@@ -66,7 +66,7 @@ pub(crate) fn hold<T>(
 ) -> anyhow::Result<T> {
     let wanted = settings.wanted.clone();
     let target = wanted.find(&settings.config, surroundings, printer)?;
-    target.launch.keep_secrets();
+    target.launch.keep_secrets(surroundings);
     let asking = settings.asking()?;
     let roots = settings.roots()?;
     let mut interrupt = Interrupt::listen()?;

@@ -26,11 +26,11 @@ pub(super) struct Account<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) env: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) env_file: Option<&'a str>,
+    pub(super) env_file: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) headers: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cwd: Option<&'a str>,
+    pub(super) cwd: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout_ms: Option<u64>,
     pub(super) origin: &'static str,
@@ -159,8 +159,9 @@ impl<'a> Account<'a> {
                 let words = [fields.program.raw.as_str()].into_iter().chain(args);
                 self.command = redact::arguments(words, dialect);
                 self.env = fields.env.iter().map(hide).collect();
-                self.env_file = fields.env_file.as_ref().map(|text| text.raw.as_str());
-                self.cwd = fields.folder.as_ref().map(|text| text.raw.as_str());
+                let path = |text: &Text| redact::path(&text.raw, dialect);
+                self.env_file = fields.env_file.as_ref().map(path);
+                self.cwd = fields.folder.as_ref().map(path);
             }
             Reach::Url(fields) => {
                 self.transport = Some(match fields.kind {
