@@ -83,6 +83,10 @@ fn wrong_words_are_answered_with_right_ones() {
     let key = ["call", "demo", "echo", "txet=hi"];
     place.check("call_wrong_key", &key);
     place.check("call_no_pair", &["call", "demo", "echo", "hi"]);
+    let peer = peer("terse.sh");
+    let peer = peer.each_ref().map(String::as_str);
+    let unquoted = [&["call", "tagged", "tags=[a,b]"], &peer[..]].concat();
+    place.check("call_unquoted", &unquoted);
 }
 
 // proves: F-CL-03
