@@ -271,10 +271,11 @@ fn finished_config(
     configured_timeout: Option<Duration>,
     aside: &Aside,
 ) -> ClientConfig {
-    let usual = Wishes::default();
+    let connect_timeout = settings.timeout;
+    let connect_timeout = connect_timeout.unwrap_or(Wishes::default().connect_timeout);
     let wishes = Wishes {
         revision: settings.revision,
-        connect_timeout: settings.timeout.unwrap_or(usual.connect_timeout),
+        connect_timeout: connect_timeout.min(settings.whole_time.unwrap_or(Duration::MAX)),
         call_timeout: settings.timeout.or(configured_timeout),
         max_time: settings.max_time,
     };
