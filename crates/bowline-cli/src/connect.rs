@@ -49,6 +49,9 @@ impl Wishes {
             config.connection().revisions(Revisions::only(revision));
         }
         config.connect_timeout(Some(self.connect_timeout));
+        // An old server may say nothing to the first question, and has to have time for the other.
+        let probe_timeout = PROBE_TIMEOUT.min(self.connect_timeout / 3);
+        config.connection().probe_timeout(probe_timeout);
         let mut timeouts = config.connection().usual_timeouts();
         // Somebody sees that it goes on.
         timeouts.progress_counts = true;
@@ -67,6 +70,9 @@ impl Wishes {
         config
     }
 }
+
+/// How long a server may take to say which era it is of, if there is time.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Connects, and waits until calls are served. `only` is the revision that has to be spoken, if
 /// somebody said so. Cancel safe.
@@ -131,6 +137,9 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
         }
         (None, Some(_)) => {
             "leave --revision out, which the server may not speak; `--verbose` tells what was tried"
+        }
+        (None, None) if has_hung => {
+            "name its revision with --revision if it is an old one; `--verbose` tells what was tried"
         }
         (None, None) => "`--verbose` tells what was tried",
     };

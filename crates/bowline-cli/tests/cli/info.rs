@@ -86,6 +86,14 @@ fn a_server_that_does_not_answer_is_given_up() {
 }
 
 #[test]
+fn a_server_that_ignores_the_first_question_has_time_for_the_other() {
+    let place = Place::new("ping_deaf");
+    let [.., shell, script] = peer("deaf.sh");
+    let deaf = ["ping", "--timeout", "2.5", "--", &shell, &script];
+    place.check("ping_deaf", &deaf);
+}
+
+#[test]
 fn a_server_that_hangs_is_told_with_its_last_words() {
     let place = Place::new("ping_hung");
     let script = "echo 'please visit https://example.com/login' >&2; exec sleep 60";
