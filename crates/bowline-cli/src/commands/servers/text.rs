@@ -90,6 +90,9 @@ fn state(account: &Account<'_>) -> String {
     if let Some(winner) = account.shown_winner {
         words.push(format!("shadowed by {winner}"));
     }
+    if !account.supported {
+        words.push("not supported yet".to_owned());
+    }
     if account.problem.is_some() {
         words.push("unusable".to_owned());
     }
