@@ -22,7 +22,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use crate::asking::Asking;
-use crate::connect::{Wishes, call_failed_within, connect};
+use crate::connect::{Said, Wishes, call_failed_within, connect};
 use crate::conversation::aside::Aside;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
@@ -154,7 +154,11 @@ impl<'a> Conversation<'a> {
         let client = {
             // Some servers are installed before they start.
             let _shown = Shown::begin(&format!("starting {}", target.name), look, &aside);
-            connect(child, config, settings.revision).await?
+            let said = Said {
+                only: settings.revision,
+                is_verbose: settings.screen.is_verbose,
+            };
+            connect(child, config, said).await?
         };
         let conversation = Self {
             client,

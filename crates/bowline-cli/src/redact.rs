@@ -7,7 +7,7 @@
 mod known;
 mod look;
 
-pub(crate) use known::{json_without_secrets, keep, without_secrets};
+pub(crate) use known::{beginning_without_secrets, json_without_secrets, keep, without_secrets};
 pub(crate) use look::{is_secret_name, is_secret_variable};
 
 use crate::config::variables::{Dialect, hide_defaults, hide_plain};
