@@ -261,6 +261,7 @@ Output with --json:
     origin      named, project, user or built-in
     file, line  where it stands
     disabled    whether it is
+    supported   whether its transport is: http and sse are not yet
     shadowed_by the file that has its name before it, or built-in
     shadows     files that have its name after it; with NAME only
     problem     why it can't be used: message, line, column, field, hint
@@ -270,7 +271,7 @@ Output with --json:
 Exit codes:
   0  done
   1  a file that was named can't be used, or the server that was named can't
-  2  the command line is wrong, or there is no server of that name"#,
+  2  the command line is wrong, or there is no file or server of that name"#,
         places = places::HELP,
         mib = MAX_BYTES >> 20,
     )

@@ -13,6 +13,7 @@ use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted};
+use crate::redact;
 
 /// What a user can say about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ impl Wishes {
             config.connection().revisions(Revisions::only(revision));
         }
         config.connect_timeout(Some(self.connect_timeout));
+        // An old server may say nothing to the first question, and has to have time for the other.
+        let probe_timeout = PROBE_TIMEOUT.min(self.connect_timeout / 3);
+        config.connection().probe_timeout(probe_timeout);
         let mut timeouts = config.connection().usual_timeouts();
         // Somebody sees that it goes on.
         timeouts.progress_counts = true;
@@ -68,8 +72,19 @@ impl Wishes {
     }
 }
 
-/// Connects, and waits until calls are served. `only` is the revision that has to be spoken, if
-/// somebody said so. Cancel safe.
+/// How long a server may take to say which era it is of, if there is time.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What whoever waits for a connection has said about it, for a hint to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Said {
+    /// The revision that has to be spoken.
+    pub(crate) only: Option<Revision>,
+    /// Whether the library tells what it does.
+    pub(crate) is_verbose: bool,
+}
+
+/// Connects, and waits until calls are served. Cancel safe.
 ///
 /// # Errors
 ///
@@ -77,7 +92,7 @@ impl Wishes {
 pub(crate) async fn connect(
     server: ChildProcess,
     config: ClientConfig,
-    only: Option<Revision>,
+    said: Said,
 ) -> anyhow::Result<Client> {
     let children = server.children();
     let connected = Client::connect(server, config).await;
@@ -85,7 +100,7 @@ pub(crate) async fn connect(
         let scene = Scene {
             is_stopped: children.is_stopped(),
             last_words: children.last_words(),
-            only,
+            said,
         };
         not_connected(&error, &scene)
     })
@@ -98,8 +113,8 @@ struct Scene {
     is_stopped: bool,
     /// What it said last.
     last_words: Option<String>,
-    /// The revision that has to be spoken.
-    only: Option<Revision>,
+    /// What was said about the connection.
+    said: Said,
 }
 
 /// What it means that there is no connection.
@@ -108,7 +123,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
         ErrorKind::Auth => ExitStatus::Authorization,
         _ => ExitStatus::Unreachable,
     };
-    let has_hung = error.ending().is_none() && error.kind() == ErrorKind::Timeout;
+    let has_hung = has_hung(error);
     let mut words = match error.ending() {
         // How its process ended says more than that it did so too often.
         Some(ending) => format!("cannot connect: {}", ending.reason),
@@ -117,25 +132,77 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
     if has_hung && scene.is_stopped {
         words += "; the server is stopped, as one that asks for something on the terminal is";
     }
+    if let Some(sample) = sample(error) {
+        words += &format!("; the server wrote something that is not MCP: `{sample}`");
+    }
     if has_hung && let Some(last_words) = &scene.last_words {
         words += "; its last words: ";
         words += last_words;
     }
-    let hint = match (error.ending(), scene.only) {
-        (Some(_), _) => "run the server by itself to see what it says",
-        (None, Some(_)) if words.contains(NOTHING_IN_COMMON) => {
-            "leave --revision out, or name one that the server speaks"
-        }
-        (None, _) if has_hung && scene.is_stopped => {
-            "a server has no terminal: give it what it asks for in another way"
-        }
-        (None, Some(_)) => {
-            "leave --revision out, which the server may not speak; `--verbose` tells what was tried"
-        }
-        (None, None) => "`--verbose` tells what was tried",
-    };
-    Failure::new(status, anyhow!(words)).hint(hint).into()
+    let failure = Failure::new(status, anyhow!(words));
+    match hint(error, scene) {
+        Some(hint) => failure.hint(hint).into(),
+        None => failure.into(),
+    }
 }
+
+/// Whether the server runs and doesn't answer.
+fn has_hung(error: &Error) -> bool {
+    error.ending().is_none() && error.kind() == ErrorKind::Timeout
+}
+
+/// What the server wrote that is no message, where that may be the reason: one that has answered
+/// and says no may have written it beside that.
+fn sample(error: &Error) -> Option<String> {
+    let words = error.to_string();
+    let says_no = [NOTHING_IN_COMMON, REFUSED]
+        .iter()
+        .any(|no| words.contains(no));
+    let sample = error.malformed_sample().filter(|_| !says_no)?;
+    // Before it is cut again, in the middle of a secret perhaps.
+    let sample = redact::beginning_without_secrets(sample);
+    let shown: String = sample.chars().take(LONGEST_SAMPLE).collect();
+    let dots = if shown.len() < sample.len() {
+        "…"
+    } else {
+        ""
+    };
+    Some(shown + dots)
+}
+
+/// What to do about it, if that is not said already.
+fn hint(error: &Error, scene: &Scene) -> Option<String> {
+    let (has_hung, said) = (has_hung(error), scene.said);
+    if sample(error).is_some() {
+        return Some(NO_SERVER.to_owned());
+    }
+    let guess = match (error.ending(), said.only) {
+        (Some(_), _) => return Some("run the server by itself to see what it says".to_owned()),
+        // What can't be started says itself what to do.
+        (None, _) if error.kind() == ErrorKind::Transport => return None,
+        (None, Some(_)) if error.to_string().contains(NOTHING_IN_COMMON) => {
+            return Some("leave --revision out, or name one that the server speaks".to_owned());
+        }
+        (None, _) if has_hung && scene.is_stopped => return Some(NO_TERMINAL.to_owned()),
+        (None, Some(_)) => Some("leave --revision out, which the server may not speak"),
+        (None, None) if has_hung => Some("name its revision with --revision if it is an old one"),
+        (None, None) => None,
+    };
+    let verbose = (!said.is_verbose).then_some("`--verbose` tells what was tried");
+    let hints: Vec<_> = guess.into_iter().chain(verbose).collect();
+    (!hints.is_empty()).then(|| hints.join("; "))
+}
+
+const NO_SERVER: &str =
+    "stdout of a server is for messages alone; is it one, or does it need an option to be one?";
+
+const NO_TERMINAL: &str = "a server has no terminal: give it what it asks for in another way";
+
+/// Characters that are shown of what a server wrote that is no message.
+const LONGEST_SAMPLE: usize = 80;
+
+/// What an error says when the server doesn't want us.
+const REFUSED: &str = "the server refused the handshake";
 
 /// What an error says when client and server speak no common revision.
 const NOTHING_IN_COMMON: &str = "no protocol revision in common";
@@ -242,7 +309,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let connecting = connect(server, Wishes::default().config(), None);
+        let connecting = connect(server, Wishes::default().config(), Said::default());
         runtime.unwrap().block_on(connecting).unwrap_err()
     }
 

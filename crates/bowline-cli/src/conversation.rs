@@ -22,7 +22,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use crate::asking::Asking;
-use crate::connect::{Wishes, call_failed_within, connect};
+use crate::connect::{Said, Wishes, call_failed_within, connect};
 use crate::conversation::aside::Aside;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
@@ -66,7 +66,7 @@ pub(crate) fn hold<T>(
 ) -> anyhow::Result<T> {
     let wanted = settings.wanted.clone();
     let target = wanted.find(&settings.config, surroundings, printer)?;
-    target.launch.keep_secrets();
+    target.launch.keep_secrets(surroundings);
     let asking = settings.asking()?;
     let roots = settings.roots()?;
     let mut interrupt = Interrupt::listen()?;
@@ -154,7 +154,11 @@ impl<'a> Conversation<'a> {
         let client = {
             // Some servers are installed before they start.
             let _shown = Shown::begin(&format!("starting {}", target.name), look, &aside);
-            connect(child, config, settings.revision).await?
+            let said = Said {
+                only: settings.revision,
+                is_verbose: settings.screen.is_verbose,
+            };
+            connect(child, config, said).await?
         };
         let conversation = Self {
             client,
@@ -271,10 +275,11 @@ fn finished_config(
     configured_timeout: Option<Duration>,
     aside: &Aside,
 ) -> ClientConfig {
-    let usual = Wishes::default();
+    let connect_timeout = settings.timeout;
+    let connect_timeout = connect_timeout.unwrap_or(Wishes::default().connect_timeout);
     let wishes = Wishes {
         revision: settings.revision,
-        connect_timeout: settings.timeout.unwrap_or(usual.connect_timeout),
+        connect_timeout: connect_timeout.min(settings.whole_time.unwrap_or(Duration::MAX)),
         call_timeout: settings.timeout.or(configured_timeout),
         max_time: settings.max_time,
     };

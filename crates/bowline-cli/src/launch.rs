@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bowline::transport::ChildProcess;
 
 use crate::redact;
+use crate::surroundings::Surroundings;
 
 /// A command with all that it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) struct Launch {
     pub(crate) inherits_env: bool,
     /// Where it is started, if not here.
     pub(crate) folder: Option<PathBuf>,
+    /// What secret variables have become in its words. Their names are not there any more.
+    pub(crate) secrets: Vec<String>,
 }
 
 impl Launch {
@@ -34,8 +37,16 @@ impl Launch {
     }
 
     /// Sees to it that what the server says doesn't tell the secrets that it is given.
-    pub(crate) fn keep_secrets(&self) {
-        let values = self.env.iter().map(|(_, value)| value.to_string_lossy());
+    pub(crate) fn keep_secrets(&self, surroundings: &Surroundings) {
+        let own = surroundings.variables.iter();
+        let own = own.filter(|(name, value)| {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            self.inherits_env && redact::is_secret_variable(&name, &value)
+        });
+        let values = self.env.iter().map(|(_, value)| value);
+        let values = values.chain(own.map(|(_, value)| value));
+        let values = values.map(|value| value.to_string_lossy());
+        let values = values.chain(self.secrets.iter().map(Into::into));
         let words = [&self.program].into_iter().chain(&self.args);
         let words = words.map(|word| word.to_string_lossy());
         let (values, words) = (values.collect::<Vec<_>>(), words.collect::<Vec<_>>());

@@ -7,10 +7,10 @@
 mod known;
 mod look;
 
-pub(crate) use known::{json_without_secrets, keep, without_secrets};
-pub(crate) use look::is_secret_name;
+pub(crate) use known::{beginning_without_secrets, json_without_secrets, keep, without_secrets};
+pub(crate) use look::{is_secret_name, is_secret_variable};
 
-use crate::config::variables::{Dialect, hide_plain};
+use crate::config::variables::{Dialect, hide_defaults, hide_plain};
 
 /// What stands in the place of a secret.
 pub(crate) const HIDDEN: &str = "[redacted]";
@@ -18,6 +18,11 @@ pub(crate) const HIDDEN: &str = "[redacted]";
 /// The value of a variable or a header. What it refers to, such as `${TOKEN}`, is shown.
 pub(crate) fn value(text: &str, dialect: Dialect) -> String {
     hide_plain(text, dialect, HIDDEN)
+}
+
+/// A path of a configuration.
+pub(crate) fn path(text: &str, dialect: Dialect) -> String {
+    hide_defaults(text, dialect, HIDDEN)
 }
 
 /// The arguments of a command, or its program and its arguments.

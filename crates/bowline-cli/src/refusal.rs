@@ -9,6 +9,7 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _};
 
 use crate::args::{Args, ColourChoice};
 use crate::exit::ExitStatus;
+use crate::nearest::nearest;
 use crate::printer::Printer;
 
 /// What was typed, in which the program is the first word.
@@ -91,12 +92,21 @@ impl Words {
         choice
     }
 
-    /// The command among them, if there is one.
+    /// The command among them, if there is one. It is the first word that is no option: those
+    /// after it may have the name of a command and mean something else.
     fn command(&self) -> Option<String> {
+        let mut words = self.0.iter();
+        let first = loop {
+            match words.next()?.as_str() {
+                // The only option before a command that has a value.
+                "--color" => drop(words.next()),
+                option if option.starts_with('-') => {}
+                word => break word,
+            }
+        };
         let all = Args::command();
-        let name = |word: &String| all.find_subcommand(word).map(|it| it.get_name().to_owned());
-        let mut words = self.0.iter().filter(|word| !word.starts_with('-'));
-        words.find_map(name)
+        let command = all.find_subcommand(first)?;
+        Some(command.get_name().to_owned())
     }
 
     /// `b=3`, where `--b=3` was typed.
@@ -111,17 +121,23 @@ impl Words {
     }
 }
 
-/// `refusal` without the tip to write `-- -1` where that doesn't help, and with a better one.
+/// `refusal` without tips that don't help: to write `-- -1`, or an option that is not like the
+/// one that was typed; and with a better one.
 fn with_fit_tips(mut refusal: clap::Error, words: &Words) -> clap::Error {
-    let Some(ContextValue::StyledStrs(tips)) = refusal.get(ContextKind::Suggested) else {
-        return refusal;
+    let tips = match refusal.get(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips.clone(),
+        _ if refusal.kind() == ErrorKind::UnknownArgument => Vec::new(),
+        _ => return refusal,
     };
     let command = words.command();
     // Only these take a text as it is there; to others it is a command to start, or nothing.
     let takes_text = matches!(command.as_deref(), Some("explain" | "servers"));
-    let mut fit = tips.clone();
+    let mut fit = tips;
     fit.retain(|tip| takes_text || !tip.to_string().contains("'-- "));
-    let is_misspelt = refusal.get(ContextKind::SuggestedArg).is_some();
+    let is_misspelt = is_misspelt(&refusal);
+    if !is_misspelt {
+        refusal.remove(ContextKind::SuggestedArg);
+    }
     let takes_arguments = matches!(command.as_deref(), Some("call" | "prompt" | "complete"));
     if let Some(ContextValue::String(word)) = refusal.get(ContextKind::InvalidArg)
         && takes_arguments
@@ -135,6 +151,19 @@ fn with_fit_tips(mut refusal: clap::Error, words: &Words) -> clap::Error {
     }
     refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(fit));
     refusal
+}
+
+/// Whether an option was typed that is near enough to the one that the parser takes it for. The
+/// parser finds `--name` similar to `--sample`.
+fn is_misspelt(refusal: &clap::Error) -> bool {
+    let name = |kind| match refusal.get(kind) {
+        Some(ContextValue::String(option)) => Some(option.trim_start_matches('-')),
+        _ => None,
+    };
+    let typed = name(ContextKind::InvalidArg);
+    let similar = name(ContextKind::SuggestedArg);
+    let both = typed.zip(similar);
+    both.is_some_and(|(typed, similar)| nearest(typed, [similar]).is_some())
 }
 
 /// What the paragraphs of a refusal say, and its tips.
@@ -186,6 +215,9 @@ mod tests {
             ("bowline --color never tools demo", Some("tools")),
             ("bowline --json call demo tools", Some("call")),
             ("bowline toolz", None),
+            ("bowline tool demo", None),
+            ("bowline --color tools", None),
+            ("bowline -v --color=never call demo", Some("call")),
             ("bowline -- tools", None),
         ] {
             assert_eq!(words(line).command().as_deref(), command, "{line}");

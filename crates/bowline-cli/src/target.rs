@@ -88,18 +88,22 @@ impl Wanted {
         }
     }
 
-    /// The server itself. `config` are the files that were named; nothing is read unless a
+    /// The server itself. `config` are the files that were named; no other is read unless a
     /// name has to be looked up.
     ///
     /// # Errors
     ///
-    /// There is none of that name, or its configuration makes no sense.
+    /// There is none of that name, or its configuration makes no sense; or a file that was
+    /// named, though nothing of it may be needed.
     pub(crate) fn find(
         self,
         config: &[PathBuf],
         surroundings: &Surroundings,
         printer: &mut Printer,
     ) -> anyhow::Result<Target> {
+        if !config.is_empty() && !matches!(self, Self::Name(_)) {
+            Catalogue::load(config, surroundings)?;
+        }
         let (name, launch) = match self {
             Self::Command { program, args } => {
                 let name = program.to_string_lossy().into_owned();

@@ -63,6 +63,7 @@ struct Details {
     ending: Option<Arc<Ending>>,
     tool_result: Option<Box<CallToolResult>>,
     handler: Option<ErrorObject>,
+    malformed_sample: Option<String>,
 }
 
 /// What kind of thing went wrong.
@@ -224,6 +225,12 @@ impl Error {
         self.0.details.ending.as_deref()
     }
 
+    /// What the server wrote that is no message, where there is no connection: its beginning, as
+    /// [`Client::malformed_sample`](crate::Client::malformed_sample) has it.
+    pub fn malformed_sample(&self) -> Option<&str> {
+        self.0.details.malformed_sample.as_deref()
+    }
+
     /// The result of a tool that doesn't fit its schema, as it came.
     pub fn tool_result(&self) -> Option<&CallToolResult> {
         self.0.details.tool_result.as_deref()
@@ -300,6 +307,13 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn after(mut self, ending: Option<Arc<Ending>>) -> Self {
         self.0.details.ending = ending;
+        self
+    }
+
+    /// The same error, with what the server wrote that is no message.
+    #[cfg(feature = "client")]
+    pub(crate) fn with_malformed_sample(mut self, sample: Option<String>) -> Self {
+        self.0.details.malformed_sample = sample;
         self
     }
 

@@ -175,7 +175,10 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<Given>) -> anyhow::Result<It
                 coerce_item(&text, list.items()).map_err(|mismatch| wrong(key, &text, mismatch))?
             }
             (Given::Text(text), None) => coerce(&text, schema).map_err(|mut mismatch| {
-                mismatch.question = mismatch.question.or_else(|| repeated(key, &text, schema));
+                mismatch.question = match mismatch.is_unquoted {
+                    true => Some(quoted(key)),
+                    false => mismatch.question.or_else(|| repeated(key, &text, schema)),
+                };
                 wrong(key, &text, mismatch)
             })?,
         });
@@ -187,6 +190,13 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<Given>) -> anyhow::Result<It
             Ok(Item::List(items))
         }
     }
+}
+
+/// How an array of texts is written, and a text that looks like one.
+fn quoted(key: &str) -> String {
+    format!(
+        r#"quote it for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a text that begins with ["#
+    )
 }
 
 /// How `1,2` is written where a list is wanted: commas may be parts of texts.

@@ -15,19 +15,27 @@ pub(super) struct Mismatch {
     pub(super) expected: String,
     /// What was perhaps meant, and how that is written.
     pub(super) question: Option<String>,
+    /// Whether it begins as an array and is none, as one whose quotes a shell has taken.
+    pub(super) is_unquoted: bool,
 }
 
 /// The value that `text` stands for. Where a schema allows several kinds, the most special
 /// one that fits is meant, and a text is the least special.
 pub(super) fn coerce(text: &str, schema: Schema<'_>) -> Result<Item, Mismatch> {
+    let list = list_of(schema);
+    let is_unquoted = list.is_some() && is_broken_list(text);
     let mismatch = match coerce_item(text, schema) {
+        Ok(Item::Text(_)) if is_unquoted => return Err(unquoted()),
         Ok(item) => return Ok(item),
         Err(mismatch) => mismatch,
     };
     // One element stands for an array of it; an element of that is not tried, since arrays of
     // themselves have no end.
-    let item = list_of(schema).and_then(|list| coerce_item(text, list.items()).ok());
-    item.map(|item| Item::List(vec![item])).ok_or(mismatch)
+    match list.and_then(|list| coerce_item(text, list.items()).ok()) {
+        Some(Item::Text(_)) if is_unquoted => Err(unquoted()),
+        Some(item) => Ok(Item::List(vec![item])),
+        None => Err(mismatch),
+    }
 }
 
 /// The same for an element of an array: it does not stand for an array itself.
@@ -64,7 +72,23 @@ pub(super) fn coerce_item(text: &str, schema: Schema<'_>) -> Result<Item, Mismat
     Err(Mismatch {
         expected: expected(trimmed, schema, &kinds),
         question: question(trimmed, &kinds),
+        is_unquoted: false,
     })
+}
+
+/// Whether a text begins as an array and is none.
+fn is_broken_list(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('[') && raw(text).is_none()
+}
+
+/// The text would do, but hardly anybody means it.
+fn unquoted() -> Mismatch {
+    Mismatch {
+        expected: "a JSON array".to_owned(),
+        question: None,
+        is_unquoted: true,
+    }
 }
 
 /// The array that a schema allows, if it allows one.

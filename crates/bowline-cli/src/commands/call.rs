@@ -15,7 +15,7 @@ use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::printer::Printer;
+use crate::printer::{OutputClosed, Printer};
 use crate::settings::{AskSettings, Format};
 use crate::surroundings::Surroundings;
 
@@ -119,14 +119,19 @@ fn tell(
     } = answered;
     let parts: Vec<Part<'_>> = result.content.iter().map(Part::from).collect();
     let mut telling = Telling::new(output, conversation.printer);
-    match conversation.format {
+    let printed = match conversation.format {
         Format::Json => {
-            telling.printer().json(&result)?;
-            telling.save_beside(&parts)?;
+            let printed = telling.printer().json(&result);
+            printed.and_then(|()| telling.save_beside(&parts))
         }
-        Format::Text => tell_person(parts, result.structured_content.as_ref(), &mut telling)?,
-    }
-    let told = telling.end(conversation.format, Some("the tool was executed"));
+        Format::Text => tell_person(parts, result.structured_content.as_ref(), &mut telling),
+    };
+    let told = match printed {
+        Ok(()) => telling.end(conversation.format, Some("the tool was executed")),
+        // How the call ended does not depend on who reads to the end.
+        Err(error) if error.is::<OutputClosed>() => Err(error),
+        Err(error) => return Err(error),
+    };
     if let Some(why) = unchecked {
         let words = format!("the answer was not checked against the tool's schema: {why}");
         conversation.warn(&words, None);

@@ -57,7 +57,9 @@ async fn follow(
     let (sender, mut events) = mpsc::channel(WAITING);
     // Nothing happens in between, since nothing is waited for.
     let (changes, history) = (client.state_changes(), client.history());
-    let until = settings.time.map(|time| tokio::time::Instant::now() + time);
+    // Connecting was a part of it.
+    let until = settings.server.whole_time;
+    let until = until.map(|time| tokio::time::Instant::from_std(conversation.begun) + time);
     let subscribing = subscribe(&client, &settings.resources);
     let subscribed = match until {
         Some(until) => timeout_at(until, subscribing).await,

@@ -9,7 +9,7 @@ use crate::config::entry::{CommandFields, Entry, Reach, Text, UrlFields, UrlKind
 use crate::config::env_file;
 use crate::config::places::{Origin, Place};
 use crate::config::problem::Problem;
-use crate::config::variables;
+use crate::config::variables::{self, Filled};
 use crate::launch::Launch;
 use crate::surroundings::Surroundings;
 
@@ -72,14 +72,16 @@ struct Completion<'a> {
 impl Completion<'_> {
     fn command(&self, fields: &CommandFields) -> Result<Launch, Problem> {
         let program = self.text(&fields.program)?;
-        if program.is_empty() {
+        if program.text.is_empty() {
             let hint = "set the variable that it refers to, or name a program";
             return Err(self.problem(&fields.program, "there is no program left", hint));
         }
-        let args = fields
-            .args
-            .iter()
-            .map(|arg| self.text(arg).map(OsString::from));
+        let args = fields.args.iter().map(|arg| self.text(arg));
+        let args = args.collect::<Result<Vec<_>, _>>()?;
+        let folder = fields.folder.as_ref().map(|folder| self.text(folder));
+        let folder = folder.transpose()?;
+        let words = [&program].into_iter().chain(&args).chain(&folder);
+        let secrets = words.flat_map(|word| word.secrets.clone()).collect();
         let mut env = match &fields.env_file {
             Some(file) => self.variables_of_file(file)?,
             None => Vec::new(),
@@ -90,28 +92,29 @@ impl Completion<'_> {
                 let hint = "name the variable before the colon, its value after it";
                 return Err(self.problem(value, "no variable can have this name", hint));
             }
-            env.push((name.into(), self.text(value)?.into()));
+            env.push((name.into(), self.text(value)?.text.into()));
         }
         Ok(Launch {
-            program: program.into(),
-            args: args.collect::<Result<_, _>>()?,
+            program: program.text.into(),
+            args: args.into_iter().map(|arg| arg.text.into()).collect(),
             env,
             inherits_env: false,
-            folder: self.folder(fields.folder.as_ref())?,
+            folder: self.folder(fields.folder.as_ref().zip(folder))?,
+            secrets,
         })
     }
 
     /// Where to start it: as it says, or where a client that knows the project would.
-    fn folder(&self, folder: Option<&Text>) -> Result<Option<PathBuf>, Problem> {
-        let Some(text) = folder else {
+    fn folder(&self, folder: Option<(&Text, Filled)>) -> Result<Option<PathBuf>, Problem> {
+        let Some((text, filled)) = folder else {
             return Ok(match self.place.origin {
                 Origin::Project => Some(self.place.folder.clone()),
                 Origin::Named | Origin::User => None,
             });
         };
-        let folder = self.path(text)?;
+        let folder = self.path(&filled.text);
         if !folder.is_dir() {
-            let message = format!("there is no folder {}", self.surroundings.shown(&folder));
+            let message = format!("there is no folder {}", self.shown(&filled));
             let hint = "create it, or name another one";
             return Err(self.problem(text, message, hint));
         }
@@ -119,9 +122,9 @@ impl Completion<'_> {
     }
 
     fn variables_of_file(&self, file: &Text) -> Result<Vec<(OsString, OsString)>, Problem> {
-        let path = self.path(file)?;
-        let shown = self.surroundings.shown(&path);
-        let text = open_regular(&path).and_then(|(file, _)| read_text(file));
+        let filled = self.text(file)?;
+        let shown = self.shown(&filled);
+        let text = open_regular(&self.path(&filled.text)).and_then(|(file, _)| read_text(file));
         let text = text
             .map_err(|error| self.problem(file, format!("{shown}: {error}"), "check the path"))?;
         let variables = env_file::parse(&text).map_err(|line| {
@@ -136,30 +139,34 @@ impl Completion<'_> {
 
     fn url(&self, fields: &UrlFields) -> Result<CompleteReach, Problem> {
         let headers = fields.headers.iter();
-        let headers = headers.map(|(name, value)| Ok((name.clone(), self.text(value)?)));
+        let headers = headers.map(|(name, value)| Ok((name.clone(), self.text(value)?.text)));
         Ok(CompleteReach::Url {
-            url: self.text(&fields.url)?,
+            url: self.text(&fields.url)?.text,
             headers: headers.collect::<Result<_, _>>()?,
             kind: fields.kind,
         })
     }
 
     /// A path, from the folder of the project.
-    fn path(&self, text: &Text) -> Result<PathBuf, Problem> {
-        let path = self.text(text)?;
+    fn path(&self, path: &str) -> PathBuf {
         let in_home = path.strip_prefix("~/").zip(self.surroundings.home());
-        Ok(match in_home {
+        match in_home {
             Some((path, home)) => home.join(path),
-            None => self.place.folder.join(Path::new(&path)),
-        })
+            None => self.place.folder.join(Path::new(path)),
+        }
     }
 
-    fn text(&self, text: &Text) -> Result<String, Problem> {
+    /// A path for a reader.
+    fn shown(&self, path: &Filled) -> String {
+        self.surroundings.shown(&self.path(&path.shown))
+    }
+
+    fn text(&self, text: &Text) -> Result<Filled, Problem> {
         let (dialect, folder) = (self.entry.dialect(), &self.place.folder);
         let complete = variables::complete(&text.raw, dialect, folder, self.surroundings);
         let complete =
             complete.map_err(|missing| self.problem(text, missing.message, missing.hint))?;
-        if complete.contains('\0') {
+        if complete.text.contains('\0') {
             // No program and no header can be given one.
             let message = "it has a character that means the end of a text (U+0000)";
             return Err(self.problem(text, message, "remove it"));

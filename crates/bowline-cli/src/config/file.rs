@@ -60,7 +60,10 @@ fn text(place: &Place, shown: &str) -> Result<Option<String>, Problem> {
             ReadError::NotText(_) => "save it as UTF-8",
             ReadError::Failed(_) => "check whether you may read it",
         };
-        Problem::of_file(shown, error.to_string(), hint)
+        Problem {
+            is_misnamed: matches!(error, ReadError::Missing | ReadError::Directory),
+            ..Problem::of_file(shown, error.to_string(), hint)
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::failure::hinted;
+use crate::failure::{hinted, usage};
 
 /// A file that was read, for saying where in it something stands.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub(crate) struct Problem {
     pub(crate) message: Box<str>,
     /// What to do about it.
     pub(crate) hint: Cow<'static, str>,
+    /// Whether there is no such file: then it is one of whoever named it.
+    pub(crate) is_misnamed: bool,
 }
 
 impl Problem {
@@ -68,6 +70,7 @@ impl Problem {
             field: None,
             message: message.into(),
             hint: hint.into(),
+            is_misnamed: false,
         }
     }
 
@@ -87,7 +90,10 @@ impl Problem {
     /// The same as an error that ends the command.
     pub(crate) fn into_error(self) -> anyhow::Error {
         let hint = self.hint.clone();
-        hinted(self.into(), hint)
+        match self.is_misnamed {
+            true => usage(self.into(), hint),
+            false => hinted(self.into(), hint),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::redact;
 use crate::surroundings::Surroundings;
 
 /// Whose ways of referring to things a text has.
@@ -44,6 +45,17 @@ enum Meaning<'a> {
     Foreign,
 }
 
+/// A text with everything in it that stands for something else replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// The text.
+    pub(crate) text: String,
+    /// The same for a reader: what is secret stays as it was referred to.
+    pub(crate) shown: String,
+    /// What secret variables stood for.
+    pub(crate) secrets: Vec<String>,
+}
+
 /// Why a text can't be completed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Incomplete {
@@ -62,20 +74,39 @@ pub(crate) fn complete(
     dialect: Dialect,
     project: &Path,
     surroundings: &Surroundings,
-) -> Result<String, Incomplete> {
-    let mut out = String::with_capacity(text.len());
+) -> Result<Filled, Incomplete> {
+    let mut filled = Filled::default();
     for piece in pieces(text, dialect) {
         match piece {
             Piece::Plain(plain) => match opening(plain, dialect) {
-                None => out.push_str(plain),
+                None => filled.push(plain),
                 Some((_, opening)) => return Err(unclosed(opening)),
             },
             Piece::Reference { whole, inner } => {
-                out.push_str(&value(whole, inner, project, surroundings)?);
+                let value = value(whole, inner, project, surroundings)?;
+                match meaning(inner) {
+                    Meaning::Variable { name, .. } if redact::is_secret_variable(name, &value) => {
+                        filled.push_secret(value, &redact::value(whole, dialect));
+                    }
+                    _ => filled.push(&value),
+                }
             }
         }
     }
-    Ok(out)
+    Ok(filled)
+}
+
+impl Filled {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.shown.push_str(text);
+    }
+
+    fn push_secret(&mut self, value: String, reference: &str) {
+        self.text.push_str(&value);
+        self.shown.push_str(reference);
+        self.secrets.push(value);
+    }
 }
 
 /// The parts of a text, in order. A `${` without end is a part of what stands for itself, and
@@ -243,6 +274,23 @@ pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
         }
     }
     out
+}
+
+/// `text`, which is no secret itself, for a reader: only what secret variables are by default is
+/// not shown.
+pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> String {
+    let shown = pieces(text, dialect).into_iter().map(|piece| match piece {
+        Piece::Plain(plain) => plain.to_owned(),
+        Piece::Reference { whole, inner } => match meaning(inner) {
+            Meaning::Variable { name, default }
+                if redact::is_secret_variable(name, default.unwrap_or_default()) =>
+            {
+                hide_plain(whole, dialect, hidden)
+            }
+            _ => whole.to_owned(),
+        },
+    });
+    shown.collect()
 }
 
 fn is_name(name: &str) -> bool {

@@ -30,6 +30,27 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     without(text, &known)
 }
 
+/// The same for the beginning of a text, which may end in the middle of one.
+pub(crate) fn beginning_without_secrets(text: &str) -> String {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    without_cut(&without(text, &known), &known)
+}
+
+fn without_cut(text: &str, secrets: &[String]) -> String {
+    // A character may have been cut as well.
+    let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+    let beginnings = |secret: &str| {
+        let ends = secret.char_indices().map(|(end, _)| end).rev();
+        let mut cut = ends.map(|end| text.strip_suffix(&secret[..end]).zip(Some(end)));
+        cut.find_map(|cut| cut.filter(|(_, length)| *length >= SHORTEST))
+    };
+    let longest = secrets.iter().filter_map(|secret| beginnings(secret));
+    match longest.max_by_key(|(_, length)| *length) {
+        Some((before, _)) => format!("{before}{HIDDEN}"),
+        None => text.to_owned(),
+    }
+}
+
 /// `json` without secrets in its texts. Where there is none, it is what it was to the letter.
 pub(crate) fn json_without_secrets(json: &str) -> Cow<'_, str> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,5 +217,20 @@ mod tests {
         assert_eq!(json_without(json, &secrets), expected);
         let json = r#"{"a": 1.00}"#;
         assert_eq!(json_without(json, &secrets), json);
+    }
+
+    #[test]
+    fn what_is_cut_in_the_middle_of_one_is_told_without_its_part() {
+        let secrets = secrets(&["hunter2-lüng", "123456"], &[]);
+        for (text, expected) in [
+            ("a hunter2-l", "a [redacted]"),
+            ("a hunter2-l\u{fffd}", "a [redacted]"),
+            ("a hunter", "a [redacted]"),
+            ("a hunte", "a hunte"),
+            ("hunter2-lo", "hunter2-lo"),
+            ("", ""),
+        ] {
+            assert_eq!(without_cut(text, &secrets), expected);
+        }
     }
 }

@@ -1,11 +1,17 @@
 //! What looks like a secret.
 
-/// Whether what has this name is secret: `--api-key`, `GITHUB_TOKEN`, `clientSecret`.
+/// Whether what has this name is secret: `--api-key`, `GITHUB_TOKEN`, `clientSecret`,
+/// `--authtoken`.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let words = words(name);
     words
         .iter()
-        .any(|word| SECRET_WORDS.contains(&word.as_str()))
+        .any(|word| SECRET_WORDS.contains(&word.as_str()) || is_secret_compound(word))
+}
+
+/// Whether a variable of our own is secret, by its name or by its look.
+pub(crate) fn is_secret_variable(name: &str, value: &str) -> bool {
+    !PLACES.contains(&name) && (is_secret_name(name) || is_secret(value))
 }
 
 /// Whether a text is secret by its look: it begins as keys of well-known services do, or it
@@ -21,6 +27,11 @@ pub(super) fn is_secret(text: &str) -> bool {
 /// Whether a key is written out.
 pub(super) fn is_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
+}
+
+/// Whether words that name a secret are written as one.
+fn is_secret_compound(word: &str) -> bool {
+    SECRET_ENDS.iter().any(|end| word.ends_with(end)) && !NO_KEYS.contains(&word)
 }
 
 fn has_known_beginning(text: &str) -> bool {
@@ -88,6 +99,19 @@ const SECRET_WORDS: &[&str] = &[
     "token",
     "tokens",
 ];
+
+/// How words end that are a compound with the name of a secret.
+const SECRET_ENDS: &[&str] = &["key", "passphrase", "passwd", "password", "secret", "token"];
+
+/// Words that end like one and have no key in them.
+const NO_KEYS: &[&str] = &[
+    "donkey", "flunkey", "hickey", "hockey", "hokey", "jockey", "jokey", "lackey", "malarkey",
+    "mickey", "monkey", "okey", "pokey", "smokey", "turkey", "valkey", "whiskey",
+];
+
+/// Variables that say where things are, in which every message about a file has a part. The
+/// first one is a password as the name of anything else.
+const PLACES: &[&str] = &["PWD", "OLDPWD", "HOME", "PATH"];
 
 /// How keys begin at services that mark them.
 const KNOWN_BEGINNINGS: &[&str] = &[

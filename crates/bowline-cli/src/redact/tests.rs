@@ -12,6 +12,11 @@ fn arguments_that_look_secret_are_hidden() {
         (&["--api-key", "abc"][..], "--api-key [redacted]"),
         (&["--api-key=abc"], "--api-key=[redacted]"),
         (&["--apiKey", "abc", "x"], "--apiKey [redacted] x"),
+        (&["--authtoken", "abc"], "--authtoken [redacted]"),
+        (&["--oauthtoken=abc"], "--oauthtoken=[redacted]"),
+        (&["--accesskey", "abc", "x"], "--accesskey [redacted] x"),
+        (&["DBPASSWORD=abc"], "DBPASSWORD=[redacted]"),
+        (&["clientsecret:abc"], "clientsecret:[redacted]"),
         (&["--token", "--verbose"], "--token --verbose"),
         (&["--token", "${TOKEN}"], "--token ${TOKEN}"),
         (&["--token=${TOKEN:-abc}"], "--token=${TOKEN:-[redacted]}"),
@@ -159,6 +164,22 @@ fn secrets_are_found_wherever_their_names_are() {
 }
 
 #[test]
+fn variables_are_secret_by_name_or_look_unless_they_say_where_things_are() {
+    for (name, value, is_secret) in [
+        ("GITHUB_TOKEN", "abc", true),
+        ("DBPASSWORD", "abc", true),
+        ("X", "ghp_0123456789abcdef", true),
+        ("DATABASE", "postgres", false),
+        ("PWD", "/work/x", false),
+        ("OLDPWD", "/work/0123456789abcdef0123456789abcdef", false),
+        ("PATH", "/store/0123456789abcdef0123456789abcdef/bin", false),
+        ("pwd", "hunter2", true),
+    ] {
+        assert_eq!(is_secret_variable(name, value), is_secret, "{name}");
+    }
+}
+
+#[test]
 fn arguments_that_do_not_are_shown() {
     for line in [
         &["-y", "@modelcontextprotocol/server-everything@2025.8.4"][..],
@@ -173,6 +194,8 @@ fn arguments_that_do_not_are_shown() {
             "--keyboard",
             "qwerty",
             "--monkey=1",
+            "--turkey",
+            "yes",
             "--max-tokens-per-call",
         ],
         &["mcp-remote", "https://example.com/mcp"],

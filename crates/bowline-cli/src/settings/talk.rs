@@ -31,6 +31,8 @@ pub(crate) struct ServerSettings {
     pub(crate) revision: Option<Revision>,
     /// How long to wait for the server.
     pub(crate) timeout: Option<Duration>,
+    /// How long the whole command may take, and with it connecting. None: there is no end to it.
+    pub(crate) whole_time: Option<Duration>,
     /// How long a call may take in all.
     pub(crate) max_time: Option<Duration>,
     /// From which level on the server's log is shown. None: from the usual one.
@@ -76,6 +78,7 @@ impl ServerSettings {
             format: screen.format,
             revision: args.revision,
             timeout: args.timeout,
+            whole_time: None,
             max_time: args.max_time,
             log: args.log,
             roots: args.root,
@@ -216,8 +219,6 @@ pub(crate) struct WatchSettings {
     pub(crate) server: ServerSettings,
     /// Resources to watch.
     pub(crate) resources: Vec<String>,
-    /// For how long, if there is an end to it.
-    pub(crate) time: Option<Duration>,
     /// How many events, if there is an end to it.
     pub(crate) count: Option<u64>,
 }
@@ -227,10 +228,10 @@ impl WatchSettings {
     pub(crate) fn resolve(args: WatchArgs, screen: Screen) -> anyhow::Result<Self> {
         let mut server = ServerSettings::alone(args.server, &args.words, screen)?;
         server.is_followed = true;
+        server.whole_time = args.time;
         Ok(Self {
             server,
             resources: args.resource,
-            time: args.time,
             count: args.count,
         })
     }

@@ -83,6 +83,7 @@ fn a_name_is_looked_up_and_filled_in() {
         env: vec![("A".into(), "/no/such/home".into())],
         inherits_env: false,
         folder: Some("/project".into()),
+        secrets: Vec::new(),
     };
     let expected = Target {
         name: "filesystem".to_owned(),

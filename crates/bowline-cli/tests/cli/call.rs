@@ -83,6 +83,10 @@ fn wrong_words_are_answered_with_right_ones() {
     let key = ["call", "demo", "echo", "txet=hi"];
     place.check("call_wrong_key", &key);
     place.check("call_no_pair", &["call", "demo", "echo", "hi"]);
+    let peer = peer("terse.sh");
+    let peer = peer.each_ref().map(String::as_str);
+    let unquoted = [&["call", "tagged", "tags=[a,b]"], &peer[..]].concat();
+    place.check("call_unquoted", &unquoted);
 }
 
 // proves: F-CL-03
@@ -341,4 +345,29 @@ fn a_reader_that_leaves_is_no_error() {
 #[test]
 fn usage() {
     check("call_help", &["call", "--help"], b"");
+}
+
+// proves: F-CL-02
+#[test]
+fn a_tool_that_failed_has_failed_though_nobody_reads_on() {
+    let place = Place::new("call_unread");
+    // More than a pipe holds.
+    let message = format!("message={}", "x".repeat(100_000));
+    for (format, said) in [
+        (&[][..], "error: the tool says that it failed\n"),
+        (
+            &["--json"],
+            "{\"error\":\"the tool says that it failed\",\"exit_code\":5}\n",
+        ),
+    ] {
+        let args = [&["call", "demo", "fail", &message], format].concat();
+        let mut command = place.command(&args);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Like `head -c 10`, of which nothing is left when there is more to read.
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(text(&output.stderr), said);
+        assert_eq!(output.status.code(), Some(5));
+    }
 }

@@ -86,6 +86,78 @@ fn a_server_that_does_not_answer_is_given_up() {
 }
 
 #[test]
+fn a_server_that_ignores_the_first_question_has_time_for_the_other() {
+    let place = Place::new("ping_deaf");
+    let [.., shell, script] = peer("deaf.sh");
+    let deaf = ["ping", "--timeout", "2.5", "--", &shell, &script];
+    place.check("ping_deaf", &deaf);
+}
+
+// proves: CN-14
+#[test]
+fn a_server_that_writes_no_messages_is_told_with_what_it_wrote() {
+    let place = Place::new("ping_garbage");
+    let check = |name: &str, args: &[&str], script: &str| {
+        let args = [args, &["--", "sh", "-c", script]].concat();
+        place.check(name, &args);
+    };
+    let short = ["ping", "--timeout", "2"];
+    check(
+        "ping_garbage",
+        &short,
+        "while read -r line; do echo nope; done",
+    );
+    check(
+        "ping_garbage_json",
+        &[&short[..], &["--json"]].concat(),
+        "echo nope; exec sleep 60",
+    );
+    check("ping_flood", &["ping"], "exec yes nope");
+    check(
+        "ping_wrong_program",
+        &["ping"],
+        "printf 'Usage: \\033[31mserver --stdio\\n'; exit 2",
+    );
+    let long = "printf 'a%.0s' $(seq 100); echo; exec sleep 60";
+    check("ping_garbage_long", &short, long);
+}
+
+// proves: F-CL-04
+#[test]
+fn what_a_server_wrote_that_is_no_message_tells_no_secret() {
+    let place = Place::new("ping_garbage_secret");
+    // It is cut in the middle of the secret, and the secret is longer than what is kept.
+    let script = r#"echo "got token $API_TOKEN"; exec sleep 60"#;
+    let args = ["ping", "--timeout", "2", "--", "sh", "-c", script];
+    for token in ["hunter2".to_owned(), "hunter2-".repeat(50)] {
+        let output = place
+            .command(&args)
+            .env("API_TOKEN", token)
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("is not MCP: `got token [redacted]`"),
+            "{said}"
+        );
+        assert!(!said.contains("hunter"), "{said}");
+    }
+}
+
+#[test]
+fn an_end_is_no_crash_and_no_hint_is_what_was_done_already() {
+    let place = Place::new("ping_verbose");
+    let output = place.run(&["ping", "-v", "--timeout", "1", "--", "sleep", "60"]);
+    let said = text(&output.stderr);
+    assert!(!said.contains("crash"), "{said}");
+    assert!(!said.contains("--verbose"), "{said}");
+    place.check(
+        "ping_no_program",
+        &["ping", "--", "no-such-command-of-ours"],
+    );
+}
+
+#[test]
 fn a_server_that_hangs_is_told_with_its_last_words() {
     let place = Place::new("ping_hung");
     let script = "echo 'please visit https://example.com/login' >&2; exec sleep 60";

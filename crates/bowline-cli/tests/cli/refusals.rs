@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::run::{run, text};
+use crate::run::{check, run, text};
 
 /// Lines, and what is said of them.
-const LINES: [(&str, &str, &str); 16] = [
+const LINES: [(&str, &str, &str); 20] = [
     ("-v", "no command was named", "see `bowline --help`"),
     (
         "tools demo --xyzzy",
@@ -27,6 +27,12 @@ const LINES: [(&str, &str, &str); 16] = [
         "unrecognized subcommand 'toolz'",
         "a similar subcommand exists: 'tools' (see `bowline --help`)",
     ),
+    // What follows is no command, whatever it is called.
+    (
+        "tool demo",
+        "unrecognized subcommand 'tool'",
+        "a similar subcommand exists: 'tools' (see `bowline --help`)",
+    ),
     (
         "frob",
         "unrecognized subcommand 'frob'",
@@ -41,6 +47,21 @@ const LINES: [(&str, &str, &str); 16] = [
         "call demo add a=1 --b 3",
         "unexpected argument '--b' found",
         "an argument is written without dashes: b=… (see `bowline call --help`)",
+    ),
+    (
+        "call demo add --a=2",
+        "unexpected argument '--a' found",
+        "an argument is written without dashes: a=2 (see `bowline call --help`)",
+    ),
+    (
+        "prompt demo greet --name=Ann",
+        "unexpected argument '--name' found",
+        "an argument is written without dashes: name=Ann (see `bowline prompt --help`)",
+    ),
+    (
+        "prompt demo greet --timout=5",
+        "unexpected argument '--timout' found",
+        "a similar argument exists: '--timeout' (see `bowline prompt --help`)",
     ),
     (
         "call demo add a=1 -b",
@@ -125,4 +146,12 @@ fn help_has_the_colours_that_were_asked_for() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_hint_is_about_what_was_typed() {
+    check("refusal_argument", &["call", "demo", "add", "--a=2"], b"");
+    let named = ["prompt", "demo", "greet", "--name=Ann"];
+    check("refusal_named", &named, b"");
+    check("refusal_command", &["tool", "demo"], b"");
 }

@@ -1,4 +1,4 @@
-//! What a server was given is not told by what it says.
+//! What a server was given is not told, neither by what it says nor by us.
 
 use std::fs;
 
@@ -77,4 +77,56 @@ fn errors_tell_no_secret_of_a_configuration() {
             "{said}"
         );
     }
+}
+
+/// A command that says what it was given and ends.
+const BAD: &str = r#"echo "bad token $GITHUB_TOKEN, $DSN, $SHORT_KEY" >&2; exit 1"#;
+
+// proves: F-CL-04
+#[test]
+fn a_typed_command_tells_no_secret_of_the_environment() {
+    let place = Place::new("secrets_typed");
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command
+            .env("GITHUB_TOKEN", "hunter2-of-github")
+            .env("DSN", "postgres://me:ghp_abcdefghijklmnop1234@db/x")
+            .env("SHORT_KEY", "1");
+        command.output().unwrap()
+    };
+    let args = ["tools", "--", "sh", "-c", BAD];
+    place.compare("secrets_typed", &args, &run(&args));
+    let output = run(&["tools", "-vv", "--", "sh", "-c", BAD]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("bad token [redacted], [redacted], 1"),
+        "{said}"
+    );
+    assert!(!said.contains("hunter2"), "{said}");
+    assert!(!said.contains("ghp_"), "{said}");
+}
+
+/// Servers that refer to variables where no name says that they are secret.
+const REFERRING: &str = r#"{"mcpServers": {
+  "says": {"command": "sh", "args": ["-c", "echo \"given $0 $1\" >&2; exit 1", "${API_TOKEN}", "${MY_KEY:-hunter6}"]},
+  "folder": {"command": "x", "cwd": "/nowhere/${API_TOKEN}"},
+  "file": {"command": "x", "envFile": "/nowhere/${MY_KEY:-hunter6}.env"},
+  "compound": {"command": "x", "args": ["--authtoken", "hunter7", "--accesskey=hunter8", "--monkey", "5"]}
+}}"#;
+
+// proves: F-CL-04
+#[test]
+fn what_a_secret_variable_becomes_is_told_nowhere() {
+    let place = Place::new("secrets_variables");
+    fs::write(place.folder.join(".mcp.json"), REFERRING).unwrap();
+    let check = |name: &str, args: &[&str]| {
+        let mut command = place.command(args);
+        let output = command.env("API_TOKEN", "hunter2").output().unwrap();
+        place.compare(name, args, &output);
+    };
+    check("secrets_variables", &["servers"]);
+    check("secrets_variables_json", &["servers", "--json"]);
+    check("secrets_folder", &["tools", "folder"]);
+    check("secrets_file", &["tools", "file"]);
+    check("secrets_arguments", &["tools", "says"]);
 }

@@ -200,6 +200,18 @@ fn files_that_are_named_are_the_only_ones() {
         "servers_named_directory",
         &["servers", "--config", ".vscode"],
     );
+    // Commands that talk to a server say the same, whether or not they look into the file.
+    let missing = ["--config", "nowhere.json"];
+    world.check(
+        "tools_config_missing",
+        &[&["tools", "zz"], &missing[..]].concat(),
+    );
+    world.check(
+        "tools_config_demo",
+        &[&["tools", "demo"], &missing[..]].concat(),
+    );
+    let command = [&["ping"], &missing[..], &["--", "true"]].concat();
+    world.check("ping_config_command", &command);
     world.write("none.json", "{}");
     world.check(
         "servers_named_without",

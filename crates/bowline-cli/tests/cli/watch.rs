@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -102,17 +102,29 @@ fn it_ends_after_a_time_or_a_number_of_events() {
     place.check("watch_count", &["watch", "demo", "--count", "2"]);
     place.check(
         "watch_for",
-        &["watch", "demo", "--for", "0.1", "-r", "demo://counter"],
+        &["watch", "demo", "--for", "2", "-r", "demo://counter"],
     );
-    let args = watching(&["--for", "0.1"], "plain.sh");
+    let args = watching(&["--for", "2"], "plain.sh");
     let args: Vec<_> = args.iter().map(String::as_str).collect();
     place.check("watch_plain", &args);
 }
 
 #[test]
+fn connecting_is_a_part_of_the_time() {
+    let place = Place::new("watch_connecting");
+    let begun = Instant::now();
+    place.check(
+        "watch_connecting",
+        &["watch", "--for", "0.5", "--", "sleep", "60"],
+    );
+    // It would be tried for 30 s.
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
 fn a_server_that_confirms_nothing_is_not_waited_for() {
     let place = Place::new("watch_unconfirmed");
-    for (args, code) in [(["--for", "0.2"], 0), (["--timeout", "2"], 1)] {
+    for (args, code) in [(["--for", "2"], 0), (["--timeout", "2"], 1)] {
         let mut args = watching(&args, "unconfirmed.sh");
         let revision = args.iter_mut().find(|it| *it == "2025-06-18");
         *revision.unwrap() = "2026-07-28".to_owned();

@@ -71,6 +71,7 @@ impl Link {
         // The tokens of a connection end with it.
         self.reporting.clear();
         self.past = self.past.with(connection.stats());
+        self.sample = connection.malformed_sample().map(Into::into);
         let mut carried = connection.into_carried();
         if defect::is(Defect::ReusedId) {
             carried.ids = crate::IdCounter::new();

@@ -97,6 +97,8 @@ pub struct Link {
     reporting: BTreeMap<CallId, CallKey>,
     /// Counters of the connections that are over.
     past: Stats,
+    /// What the last of them was sent that was no message.
+    sample: Option<Box<str>>,
     events: Events<LinkEvent>,
     actions: VecDeque<Action>,
 }
@@ -128,6 +130,7 @@ impl Link {
             refused: Vec::new(),
             reporting: BTreeMap::new(),
             past: Stats::default(),
+            sample: None,
             events: Events::new(config.connection.limits.max_undelivered),
             actions: VecDeque::new(),
             config,
@@ -198,6 +201,15 @@ impl Link {
     pub fn stats(&self) -> Stats {
         let now = self.connection.as_ref().map(Connection::stats);
         self.past.with(now.unwrap_or_default())
+    }
+
+    /// The beginning of the latest frame that was no message, for whoever looks for the reason:
+    /// see [`Connection::malformed_sample`]. It outlives its connection until the next one.
+    pub fn malformed_sample(&self) -> Option<&str> {
+        match &self.connection {
+            Some(connection) => connection.malformed_sample(),
+            None => self.sample.as_deref(),
+        }
     }
 
     /// The server's id of a request that may be answered.

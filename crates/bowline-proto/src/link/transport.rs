@@ -171,7 +171,8 @@ impl Link {
         self.note(now);
         match self.state {
             State::Starting | State::Initializing | State::Ready | State::Backoff => {}
-            State::Closing => return self.enter(now, State::Closed, Cause::DriverCrash),
+            // The transport was to be closed, and is: an end that was asked for is no crash.
+            State::Closing => return self.enter(now, State::Closed, Cause::Drained),
             State::Closed => return,
         }
         let window = self.config.crash_window;

@@ -93,13 +93,17 @@ impl Client {
         let config = config.into();
         let patience = config.connect_timeout;
         let client = Self::start(transport, config);
-        let Some(patience) = patience else {
-            client.ready().await?;
-            return Ok(client);
+        let ready = match patience {
+            None => client.ready().await,
+            Some(patience) => match timeout(patience, client.ready()).await {
+                Ok(ready) => ready,
+                Err(_) => Err(client.late(patience)),
+            },
         };
-        match timeout(patience, client.ready()).await {
-            Ok(ready) => ready.map(|()| client),
-            Err(_) => Err(client.late(patience)),
+        match ready {
+            Ok(()) => Ok(client),
+            // There is no client that could be asked.
+            Err(error) => Err(error.with_malformed_sample(client.malformed_sample())),
         }
     }
 
@@ -155,6 +159,15 @@ impl Client {
     /// The last 64 changes of state, oldest first.
     pub fn history(&self) -> Vec<Transition> {
         self.shared.lock().link.history().cloned().collect()
+    }
+
+    /// The beginning of the latest thing that the server wrote and that is no message, 120 bytes
+    /// of it at most: what a program says that is no MCP server, or a log on the wrong stream.
+    /// It is kept after its connection has ended, until there is another one. It is what the
+    /// server said: for whoever looks for the reason, not for a log that others read.
+    pub fn malformed_sample(&self) -> Option<String> {
+        let core = self.shared.lock();
+        core.link.malformed_sample().map(str::to_owned)
     }
 
     /// What was agreed with the server, the last time.

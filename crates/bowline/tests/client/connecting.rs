@@ -51,6 +51,48 @@ async fn a_server_that_says_nothing_is_told_where_it_stands() {
     assert!(error.to_string().contains("while initializing"), "{error}");
 }
 
+// proves: CN-14
+#[tokio::test(start_paused = true)]
+async fn what_is_no_message_can_be_seen_until_the_next_connection() -> Test {
+    let (transport, mut peer) = testing::peer();
+    let client = Client::start(transport, config());
+    let mut server = peer.accept().await?;
+    assert_eq!(client.malformed_sample(), None);
+    server.send_raw("nope\n").await?;
+    server.handshake(OLD).await?;
+    client.ready().await?;
+    assert_eq!(client.malformed_sample().as_deref(), Some("nope"));
+    let long = "x".repeat(1000);
+    server.send_raw(format!("{long}\n")).await?;
+    server.hang_up();
+    let mut server = peer.accept().await?;
+    // The next one has begun: what was written before is of no interest any more.
+    assert_eq!(client.malformed_sample(), None);
+    server.send_raw("once more\n").await?;
+    server.handshake(OLD).await?;
+    client.ready().await?;
+    client.stop().await;
+    assert_eq!(client.malformed_sample().as_deref(), Some("once more"));
+    Ok(())
+}
+
+// proves: CN-14
+#[tokio::test(start_paused = true)]
+async fn who_can_not_connect_learns_what_the_server_wrote() -> Test {
+    let (transport, mut peer) = testing::peer();
+    let mut config = config();
+    config.connect_timeout(Some(Duration::from_secs(2)));
+    let connecting = tokio::spawn(Client::connect(transport, config));
+    let mut server = peer.accept().await?;
+    // Of a long line the beginning is enough.
+    server.send_raw(format!("{}\n", "x".repeat(1000))).await?;
+    let error = connecting.await?.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.malformed_sample(), Some("x".repeat(120).as_str()));
+    assert!(!error.to_string().contains("xx"), "{error}");
+    Ok(())
+}
+
 // proves: CN-4
 #[tokio::test(start_paused = true)]
 async fn a_permanent_error_is_not_tried_again() {

@@ -15,6 +15,19 @@ fn refused(words: &[&str], schema: &Value, message: &str, hint: &str) {
 }
 
 #[test]
+fn an_array_without_its_quotes_is_no_text() {
+    let hint = |key: &str| {
+        let quoted = format!(r#"quote it for the shell: '{key}=["a","b"]'; "#);
+        quoted + &format!(r#"{key}:='["[x"]' sends a text that begins with ["#)
+    };
+    for word in ["tags=[a,b]", "tags= [a", "one_or_many=[a,b]"] {
+        let (key, text) = word.split_once('=').unwrap();
+        let message = format!("{key}: expected a JSON array, found `{text}`");
+        refused(&[word], &schema(), &message, &hint(key));
+    }
+}
+
+#[test]
 fn words_that_make_no_sense_are_refused() {
     let schema = schema();
     let as_json = |key: &str| format!("{key}:=… sends any JSON as it is");

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::commands::demo::step::{Call, Change, Outcome, Server, Step};
 use crate::commands::demo::text::column;
-use crate::connect::{Wishes, call_failed, connect};
+use crate::connect::{Said, Wishes, call_failed, connect};
 use crate::progress::{Look, Progress};
 use crate::target;
 use crate::timeline::{self, Mark, Timeline};
@@ -50,7 +50,11 @@ impl Stage {
             max_time: None,
         };
         let begun = Instant::now();
-        let client = connect(server, wishes.config(), revision).await?;
+        let said = Said {
+            only: revision,
+            ..Said::default()
+        };
+        let client = connect(server, wishes.config(), said).await?;
         let stage = Self {
             client,
             begun,

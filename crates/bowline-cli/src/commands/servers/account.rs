@@ -26,11 +26,11 @@ pub(super) struct Account<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) env: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) env_file: Option<&'a str>,
+    pub(super) env_file: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) headers: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cwd: Option<&'a str>,
+    pub(super) cwd: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout_ms: Option<u64>,
     pub(super) origin: &'static str,
@@ -39,6 +39,8 @@ pub(super) struct Account<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) line: Option<usize>,
     pub(super) disabled: bool,
+    /// Whether it can be reached by its transport at all.
+    pub(super) supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shadowed_by: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -102,6 +104,7 @@ impl<'a> Account<'a> {
             file: Some(&entry.source.path),
             line: Some(entry.source.position(entry.at).line),
             disabled: entry.is_disabled(),
+            supported: true,
             shown_file: &entry.source.shown,
             problem: problem.as_ref().map(Trouble::of),
             ..Self::default()
@@ -128,6 +131,7 @@ impl<'a> Account<'a> {
             transport: Some("stdio"),
             command: ["bowline", "serve", DEMO].map(str::to_owned).to_vec(),
             origin: BUILT_IN,
+            supported: true,
             shown_file: "(built in)",
             ..Self::default()
         }
@@ -159,10 +163,12 @@ impl<'a> Account<'a> {
                 let words = [fields.program.raw.as_str()].into_iter().chain(args);
                 self.command = redact::arguments(words, dialect);
                 self.env = fields.env.iter().map(hide).collect();
-                self.env_file = fields.env_file.as_ref().map(|text| text.raw.as_str());
-                self.cwd = fields.folder.as_ref().map(|text| text.raw.as_str());
+                let path = |text: &Text| redact::path(&text.raw, dialect);
+                self.env_file = fields.env_file.as_ref().map(path);
+                self.cwd = fields.folder.as_ref().map(path);
             }
             Reach::Url(fields) => {
+                self.supported = false;
                 self.transport = Some(match fields.kind {
                     UrlKind::Http => "http",
                     UrlKind::Sse => "sse",

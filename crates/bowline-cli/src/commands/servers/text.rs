@@ -39,11 +39,11 @@ pub(super) fn one(account: &Account<'_>, printer: &mut Printer) -> anyhow::Resul
         lines.push(("command", address(account)));
     }
     lines.extend(account.url.clone().map(|url| ("url", url)));
-    lines.extend(account.cwd.map(|folder| ("cwd", folder.to_owned())));
+    lines.extend(account.cwd.clone().map(|folder| ("cwd", folder)));
     for (name, value) in &account.env {
         lines.push(("env", format!("{name}={value}")));
     }
-    lines.extend(account.env_file.map(|file| ("env file", file.to_owned())));
+    lines.extend(account.env_file.clone().map(|file| ("env file", file)));
     for (name, value) in &account.headers {
         lines.push(("header", format!("{name}: {value}")));
     }
@@ -89,6 +89,9 @@ fn state(account: &Account<'_>) -> String {
     }
     if let Some(winner) = account.shown_winner {
         words.push(format!("shadowed by {winner}"));
+    }
+    if !account.supported {
+        words.push("not supported yet".to_owned());
     }
     if account.problem.is_some() {
         words.push("unusable".to_owned());

@@ -52,12 +52,26 @@ fn every_text_of_a_command_is_filled_in() {
             .to_vec(),
         inherits_env: false,
         folder: Some(scratch.path().join("sub1")),
+        secrets: Vec::new(),
     };
     assert_eq!(launch(text, scratch.path(), Origin::User), expected);
     let timeout = complete(text, scratch.path(), Origin::User)
         .unwrap()
         .timeout;
     assert_eq!(timeout, Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn what_secret_variables_become_is_known_and_not_told() {
+    let scratch = Scratch::new();
+    let text = r#"{"command": "x${A}", "args": ["${API_TOKEN:-hunter2}"], "cwd": "CWD"}"#;
+    let here = text.replace("CWD", ".");
+    let launch = launch(&here, scratch.path(), Origin::User);
+    assert_eq!(launch.secrets, ["hunter2"]);
+    let nowhere = text.replace("CWD", "sub/${A_KEY:-hunter3}");
+    let problem = complete(&nowhere, scratch.path(), Origin::User).unwrap_err();
+    let message = "there is no folder sub/${A_KEY:-[redacted]}";
+    assert_eq!(&*problem.message, message);
 }
 
 #[test]

@@ -19,7 +19,29 @@ fn surroundings() -> Surroundings {
 }
 
 fn completed(text: &str, dialect: Dialect) -> Result<String, Incomplete> {
-    complete(text, dialect, Path::new("/srv/project"), &surroundings())
+    let filled = complete(text, dialect, Path::new("/srv/project"), &surroundings());
+    filled.map(|filled| filled.text)
+}
+
+#[test]
+fn what_secret_variables_stand_for_is_known_and_not_shown() {
+    let mut surroundings = surroundings();
+    let mut set =
+        |name: &str, value: &str| surroundings.variables.insert(name.into(), value.into());
+    set("API_TOKEN", "hunter2");
+    set("X", "ghp_0123456789abcdef");
+    for (text, shown, secrets) in [
+        ("a${A}", "a1", &[][..]),
+        ("a${API_TOKEN}/b", "a${API_TOKEN}/b", &["hunter2"]),
+        ("${env:X}", "${env:X}", &["ghp_0123456789abcdef"]),
+        ("${MY_KEY:-hunter3}", "${MY_KEY:-[redacted]}", &["hunter3"]),
+        ("${HOME}${workspaceFolder}", "/home/me/srv/project", &[]),
+    ] {
+        let project = Path::new("/srv/project");
+        let filled = complete(text, Dialect::Dollar, project, &surroundings).unwrap();
+        assert_eq!(filled.shown, shown);
+        assert_eq!(filled.secrets, secrets);
+    }
 }
 
 #[test]
