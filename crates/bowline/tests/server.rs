@@ -14,6 +14,7 @@ mod server {
     mod completing;
     mod ending;
     mod faults;
+    mod following;
     mod handlers;
     mod lines;
     mod listening;

@@ -3,9 +3,11 @@
 //! The session knows whom to tell of a change; this knows whom to tell that nobody wants to be
 //! told any more, whichever way that comes about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::RequestKey;
 use bowline_proto::server::Listens;
@@ -15,6 +17,7 @@ use bowline_types::{ErrorObject, Method};
 use super::context::Context;
 use super::handler::{Handler, HandlerService};
 use super::service::{Request, listen_params, method_not_found};
+use super::session::Shared;
 use crate::panics::caught;
 
 /// What a handler has taken on for a session. The session's own limits bound it.
@@ -22,6 +25,9 @@ use crate::panics::caught;
 pub(super) struct Following {
     /// By URI, in the handshake era.
     watched: BTreeMap<String, Subscribed>,
+    /// Requests that begin or end one of them, by URI, in the order in which they came: the
+    /// first is served, and the others wait. The limits on requests bound them.
+    lines: BTreeMap<String, VecDeque<InLine>>,
     /// By the request that is open, in the stateless era.
     listens: BTreeMap<RequestKey, Vec<Subscribed>>,
 }
@@ -36,6 +42,87 @@ impl Following {
         let ended: Vec<RequestKey> = ended.copied().collect();
         let taken = ended.iter().filter_map(|key| self.listens.remove(key));
         taken.collect()
+    }
+}
+
+/// A request in the line for its resource.
+#[derive(Debug)]
+struct InLine {
+    request: RequestKey,
+    waker: Option<Waker>,
+}
+
+/// The place of `resources/subscribe` or `resources/unsubscribe` in the line for its resource. A
+/// handler may take its time, and the last thing that the client said has to hold in the end.
+/// Dropping this lets the next one go on.
+pub(super) struct Turn {
+    session: Arc<Shared>,
+    request: RequestKey,
+    uri: String,
+}
+
+impl Turn {
+    /// Lines a request up, if it is one of them.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        if !matches!(request.method, Method::Subscribe | Method::Unsubscribe) {
+            return None;
+        }
+        // One that can't be read is refused in any order.
+        let uri = request.decode::<SubscribeParams>().ok()?.uri;
+        let inner = request.context.inner();
+        let line = InLine {
+            request: inner.key,
+            waker: None,
+        };
+        let mut core = inner.session.lock();
+        let lines = &mut core.following.lines;
+        lines.entry(uri.clone()).or_default().push_back(line);
+        Some(Self {
+            session: Arc::clone(&inner.session),
+            request: inner.key,
+            uri,
+        })
+    }
+
+    /// Waits until those that came before are done. Cancel safe.
+    pub(super) async fn comes(&self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    fn poll(&self, cx: &TaskContext<'_>) -> Poll<()> {
+        let mut core = self.session.lock();
+        let Some(line) = core.following.lines.get_mut(&self.uri) else {
+            return Poll::Ready(());
+        };
+        let place = line.iter().position(|it| it.request == self.request);
+        match place.and_then(|place| line.get_mut(place).filter(|_| place > 0)) {
+            Some(waiting) => {
+                waiting.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let next = {
+            let mut core = self.session.lock();
+            let lines = &mut core.following.lines;
+            let Some(line) = lines.get_mut(&self.uri) else {
+                return;
+            };
+            line.retain(|it| it.request != self.request);
+            let next = line.front_mut().and_then(|it| it.waker.take());
+            if line.is_empty() {
+                lines.remove(&self.uri);
+            }
+            next
+        };
+        if let Some(next) = next {
+            next.wake();
+        }
     }
 }
 
@@ -74,7 +161,7 @@ impl fmt::Debug for Subscribed {
 }
 
 impl<H: Handler> HandlerService<H> {
-    /// `resources/subscribe`.
+    /// `resources/subscribe`, when its [turn](Turn) has come.
     pub(super) async fn subscribe(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
         let inner = request.context.inner();
         let uri = self.watched_uri(request)?;
@@ -84,9 +171,12 @@ impl<H: Handler> HandlerService<H> {
         }
         let subscribed = self.follow(&uri, &request.context).await?;
         let (settled, _over) = inner.session.with(|core, _| {
+            if core.session.request_id(inner.key).is_none() {
+                // Nobody is told that it began: it was cancelled, or the client is gone.
+                return (Ok(()), Some(subscribed));
+            }
             let settled = core.session.settle(request.method, request.params());
             let over = match settled {
-                // Another request may have been faster.
                 Ok(()) => core.following.watched.insert(uri, subscribed),
                 Err(_) => Some(subscribed),
             };
@@ -95,7 +185,7 @@ impl<H: Handler> HandlerService<H> {
         settled
     }
 
-    /// `resources/unsubscribe`.
+    /// `resources/unsubscribe`, when its [turn](Turn) has come.
     pub(super) fn unsubscribe(&self, request: &Request) -> Result<(), ErrorObject> {
         let uri = self.watched_uri(request)?;
         let session = &request.context.inner().session;

@@ -19,7 +19,7 @@ use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
 use super::core::named;
-use super::following::settle;
+use super::following::{Turn, settle};
 use super::service::{Reply, Request, Serve, method_not_found, say_with};
 use crate::transport::BoxFuture;
 
@@ -185,6 +185,9 @@ pub trait Handler: Send + Sync + 'static {
     /// An error refuses it: that is the answer to `resources/subscribe`, and leaves the resource
     /// out of what is honoured of `subscriptions/listen`. It is not asked again for a resource
     /// that the client has subscribed to already.
+    ///
+    /// It may take its time: what the client says of the same resource meanwhile waits, and is
+    /// done in the order in which it came.
     fn subscribed(
         &self,
         uri: &str,
@@ -254,11 +257,16 @@ macro_rules! answered {
 impl<H: Handler> Serve for Arc<HandlerService<H>> {
     fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
         let service = Self::clone(self);
+        let turn = Turn::of(&request);
         Box::pin(async move {
-            match service.handler.request(request).await {
-                ControlFlow::Break(reply) => reply,
-                ControlFlow::Continue(request) => service.dispatch(request).await,
+            let request = match service.handler.request(request).await {
+                ControlFlow::Break(reply) => return reply,
+                ControlFlow::Continue(request) => request,
+            };
+            if let Some(turn) = &turn {
+                turn.comes().await;
             }
+            service.dispatch(request).await
         })
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bowline::server::{Context, Server, ToolError};
 use bowline::types::elicitation::ElicitUrlParams;
+use bowline::types::logging::LoggingLevel;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -24,8 +25,22 @@ async fn asks_any(cx: Context) -> Result<&'static str, ToolError> {
     Ok("asked")
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Done {
+    page: String,
+}
+
+/// Says as much as can wait to be read, and is then done with a page.
+async fn finishes(done: Done, cx: Context) -> String {
+    while cx.log(LoggingLevel::Info, "a line") {}
+    let is_told = cx.registry().elicitation_done(&done.page);
+    let again = cx.registry().elicitation_done(&done.page);
+    format!("{is_told} {again}")
+}
+
 fn server() -> Server {
     let server = Server::new("pages", "1");
+    let server = server.tool("finishes", "Is done with a page", finishes);
     let server = server.tool("asks", "Asks to open a page", asks);
     server.tool("asks_any", "Asks to open any page", asks_any)
 }
@@ -78,6 +93,32 @@ async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
     assert!(registry.elicitation_done(&others));
     let told = other.hear().await;
     assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
+}
+
+// EL-17: also when much waits to be read.
+#[tokio::test]
+async fn whoever_opened_a_page_is_told_when_there_is_room_again() {
+    let mut client = Raw::new(server());
+    begin(&mut client).await;
+    let first = opened(&mut client, 1, "asks", "accept").await;
+    let second = opened(&mut client, 2, "asks", "accept").await;
+    let mut told = Vec::new();
+    for (id, page) in [(3, &first), (4, &second)] {
+        let params = json!({"name": "finishes", "arguments": {"page": page}});
+        client.send(id, "tools/call", params).await;
+    }
+    let mut answers = 0;
+    while told.len() < 2 || answers < 2 {
+        let heard = client.hear().await;
+        if heard["method"] == "notifications/elicitation/complete" {
+            told.push(heard["params"]["elicitationId"].clone());
+        } else if heard.get("method").is_none() {
+            answers += 1;
+            let words = &heard["result"]["content"][0]["text"];
+            assert_eq!(words, "true false", "once: {heard}");
+        }
+    }
+    assert_eq!(told, [first, second]);
 }
 
 // EL-14: ids are unique.

@@ -1,8 +1,11 @@
 //! `subscriptions/listen`, word by word.
 
-use bowline::server::{Handler, Running, Server};
-use bowline::types::Revision;
-use bowline::types::capabilities::ServerCapabilities;
+use std::ops::ControlFlow;
+
+use bowline::server::{Handler, Reply, Request, Running, Server};
+use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
+use bowline::types::logging::LoggingLevel;
+use bowline::types::{JsonObject, Revision};
 use serde_json::{Value, json};
 
 use super::lines::Lines;
@@ -36,6 +39,38 @@ async fn one_subscription_too_many_is_busy() {
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     client.cancel(opened[0]).await;
+    client.send(LISTEN, TOOLS).await;
+    let heard = client.hear().await;
+    assert!(heard.get("error").is_none(), "there is room again: {heard}");
+}
+
+/// Says as much as can wait to be read before it lets anybody listen.
+struct Talks;
+
+impl Handler for Talks {
+    fn capabilities(&self) -> ServerCapabilities {
+        let tools = ToolsCapability::new().list_changed(true);
+        ServerCapabilities::new()
+            .tools(tools)
+            .logging(JsonObject::new())
+    }
+
+    async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+        while request.context().log(LoggingLevel::Info, "a line") {}
+        ControlFlow::Continue(request)
+    }
+}
+
+// proves: MO-4
+#[tokio::test]
+async fn a_subscription_is_busy_while_too_much_waits_to_be_read() {
+    let server = Server::with_handler("talks", "1", Talks);
+    let mut client = begun(&server.build().expect("it can be served")).await;
+    let loud = r#"{"notifications":{"toolsListChanged":true},
+        "_meta":{"io.modelcontextprotocol/logLevel":"info"}}"#;
+    let refused = client.ask(LISTEN, loud).await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     client.send(LISTEN, TOOLS).await;
     let heard = client.hear().await;
     assert!(heard.get("error").is_none(), "there is room again: {heard}");

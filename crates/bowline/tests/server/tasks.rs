@@ -1,6 +1,7 @@
 //! Tasks: our client and our server, in both generations.
 
 mod asking;
+mod ended;
 mod limits;
 mod refusals;
 mod running;

@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use bowline_proto::server::{ListenError, SessionEvent, SessionPhase};
-use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
+use bowline_proto::{CallError, CloseReason, Instant, Payload, RequestKey};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
 use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
@@ -221,6 +221,9 @@ impl Driver {
         {
             io.queue(transmit);
             has_taken = true;
+        }
+        if has_taken {
+            core.tell_pages();
         }
         core.session.set_unwritten(now, io.unwritten());
         has_taken
@@ -479,7 +482,11 @@ impl Core {
         let sent = self
             .session
             .notify(Some(request), Method::Acknowledged.as_str(), body);
-        sent.map_err(|error| invalid(error.to_string()))
+        sent.map_err(|error| match error {
+            // The client is at fault only so far as it doesn't read (MO-4).
+            CallError::QueueFull => busy(error.to_string()),
+            _ => invalid(error.to_string()),
+        })
     }
 
     /// Ends all subscriptions with their result. Whether there were some.

@@ -10,14 +10,17 @@ use bowline_types::tasks::{DetailedTask, Task, TaskStatus};
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, JsonObject, Map, Revision};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use super::stamp;
+use super::{TaskConfig, stamp};
 use crate::server::context::{Context, Holding};
 use crate::server::session::Shared;
 
 /// The most of a status message that is kept, in characters.
 const MESSAGE: usize = 1000;
+
+/// How long a task is kept after its end, at least.
+const LATE: Duration = Duration::from_secs(60);
 
 /// A task.
 pub(in crate::server) struct Entry {
@@ -27,8 +30,10 @@ pub(in crate::server) struct Entry {
     weight: usize,
     /// A handler on a thread can't be stopped, and may be there after the task.
     handler: Holding,
-    pub(super) expires: Instant,
+    expires: Instant,
     ttl: Duration,
+    /// How long it waits for an answer of its client.
+    patience: Duration,
     poll_interval: Duration,
     created: String,
     state: Mutex<State>,
@@ -82,8 +87,6 @@ pub(super) struct State {
     /// Requests that wait for the result, by the order in which they came.
     pub(super) waiting: Vec<(u64, Context)>,
     pub(super) waiters: u64,
-    /// Bytes of the result.
-    bytes: usize,
 }
 
 /// A question of the handler.
@@ -118,17 +121,10 @@ pub(super) enum Ending {
     Done(Arc<CallToolResult>),
     Failed(ErrorObject),
     Cancelled,
-    /// Its time is over.
-    Expired,
 }
 
 impl Entry {
-    pub(super) fn new(
-        id: Arc<str>,
-        context: Context,
-        ttl: Duration,
-        poll_interval: Duration,
-    ) -> Self {
+    pub(super) fn new(id: Arc<str>, context: Context, config: &TaskConfig, ttl: Duration) -> Self {
         let created = stamp::now();
         Self {
             id,
@@ -137,7 +133,8 @@ impl Entry {
             handler: context.holding(),
             expires: later(Instant::now(), ttl),
             ttl,
-            poll_interval,
+            patience: ttl.max(config.ttl),
+            poll_interval: config.poll_interval,
             state: Mutex::new(State {
                 phase: Phase::Begun(context),
                 updated: created.clone(),
@@ -146,7 +143,6 @@ impl Entry {
                 asked: 0,
                 waiting: Vec::new(),
                 waiters: 0,
-                bytes: 0,
             }),
             created,
             changed: Notify::new(),
@@ -160,6 +156,18 @@ impl Entry {
     /// Whether its handler is still there.
     pub(super) fn is_handled(&self) -> bool {
         self.handler.is_held()
+    }
+
+    /// Whether it counts as one that runs: also one that has ended, while its handler is there.
+    pub(super) fn is_running(&self) -> bool {
+        self.lock().ending().is_none() || self.is_handled()
+    }
+
+    /// Until when it is kept if it ends now. However late that is, its client needs time to
+    /// look (2025-11-25, basic/utilities/tasks: it may be deleted after its ttl, not it must).
+    pub(super) fn kept_until(&self, now: Instant) -> Instant {
+        let looked_at = later(now, LATE.max(self.poll_interval.saturating_mul(2)));
+        self.expires.max(looked_at)
     }
 
     /// What its handler holds of its call, as long as it is there.
@@ -185,11 +193,11 @@ impl Entry {
 
     /// The client doesn't know of it, and never will.
     pub(in crate::server) fn abandon(&self) {
-        self.end(Ending::Cancelled, 0);
+        self.end(Ending::Cancelled);
     }
 
     /// It has ended, so far as it had not (TK-6). Whether it had not.
-    pub(super) fn end(&self, ending: Ending, bytes: usize) -> bool {
+    pub(super) fn end(&self, ending: Ending) -> bool {
         let context = self.change(|state| {
             let context = match &state.phase {
                 Phase::Begun(context) | Phase::Running(context) => context.clone(),
@@ -198,7 +206,6 @@ impl Entry {
             state.message = ending.message();
             state.phase = Phase::Ended(ending);
             state.questions.clear();
-            state.bytes = bytes;
             state.updated = stamp::now();
             Some(context)
         });
@@ -262,8 +269,16 @@ impl Entry {
         self.until(|state| state.ending().cloned()).await
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.lock().bytes
+    /// Waits until its client has owed it an answer for too long: it may be gone, and a handler
+    /// that waits for it would keep its place for ever. Cancel safe.
+    pub(super) async fn unanswered(&self) {
+        loop {
+            self.until(|state| state.is_asking().then_some(())).await;
+            let answered = self.until(|state| (!state.is_asking()).then_some(()));
+            if timeout(self.patience, answered).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// How it stands, in the words of a revision.
@@ -288,7 +303,7 @@ impl Entry {
         match ending {
             Some(Ending::Done(result)) => task.result = Some(as_object(&result, revision)),
             Some(Ending::Failed(error)) => task.error = Some(error),
-            Some(Ending::Cancelled | Ending::Expired) | None => {}
+            Some(Ending::Cancelled) | None => {}
         }
         task
     }
@@ -316,15 +331,16 @@ impl State {
         }
     }
 
+    /// Whether it waits for its client.
+    fn is_asking(&self) -> bool {
+        let mut questions = self.questions.iter();
+        questions.any(|question| question.answer.is_none())
+    }
+
     fn status(&self, revision: Revision) -> TaskStatus {
         match &self.phase {
-            Phase::Begun(_) | Phase::Running(_) => {
-                let mut questions = self.questions.iter();
-                match questions.any(|question| question.answer.is_none()) {
-                    true => TaskStatus::InputRequired,
-                    false => TaskStatus::Working,
-                }
-            }
+            Phase::Begun(_) | Phase::Running(_) if self.is_asking() => TaskStatus::InputRequired,
+            Phase::Begun(_) | Phase::Running(_) => TaskStatus::Working,
             // The older generation counts a tool that failed as a task that failed (TK-10), the
             // newer one doesn't (TX-8).
             Phase::Ended(Ending::Done(result))
@@ -334,7 +350,7 @@ impl State {
             }
             Phase::Ended(Ending::Done(_)) => TaskStatus::Completed,
             Phase::Ended(Ending::Failed(_)) => TaskStatus::Failed,
-            Phase::Ended(Ending::Cancelled | Ending::Expired) => TaskStatus::Cancelled,
+            Phase::Ended(Ending::Cancelled) => TaskStatus::Cancelled,
         }
     }
 }
@@ -346,7 +362,6 @@ impl Ending {
             Self::Done(_) => None,
             Self::Failed(error) => Some(error.message.chars().take(MESSAGE).collect()),
             Self::Cancelled => Some("it was cancelled".to_owned()),
-            Self::Expired => Some("its time is over".to_owned()),
         }
     }
 }

@@ -7,10 +7,11 @@
 //! there is one; where there is none, who knows its id, which can't be guessed, can look at it.
 //!
 //! The parts: `entry` is one task and the one place where its status changes, `store` holds all
-//! of them within limits, `run` runs a handler to the end of its task, `asking` lets it ask,
+//! of them within limits, `ended` those of them that have ended, `run` runs a handler to the end of its task, `asking` lets it ask,
 //! `serve` answers the methods, `way` decides what becomes a task.
 
 mod asking;
+mod ended;
 mod entry;
 mod run;
 mod serve;
@@ -41,6 +42,8 @@ pub struct TaskConfig {
     max_tasks: usize,
     max_per_client: usize,
     max_request_bytes: usize,
+    max_ended: usize,
+    max_ended_per_client: usize,
     max_result_bytes: usize,
     ttl: Duration,
     max_ttl: Duration,
@@ -55,6 +58,8 @@ impl TaskConfig {
             max_tasks: 1000,
             max_per_client: 100,
             max_request_bytes: 64 * 1024 * 1024,
+            max_ended: 1000,
+            max_ended_per_client: 100,
             max_result_bytes: 64 * 1024 * 1024,
             ttl: Duration::from_secs(60 * 60),
             max_ttl: Duration::from_secs(24 * 60 * 60),
@@ -63,9 +68,9 @@ impl TaskConfig {
         }
     }
 
-    /// Tasks that are kept at a time, of all clients. Default 1000. One that has ended is kept
-    /// until its time is over. Beyond it a call that has to become a task is answered with
-    /// "busy"; one that may is served as a plain call.
+    /// Tasks that run at a time, of all clients. Default 1000. One that has ended counts no
+    /// longer, once its handler is gone. Beyond it a call that has to become a task is answered
+    /// with "busy"; one that may is served as a plain call.
     pub fn max_tasks(&mut self, tasks: usize) -> &mut Self {
         self.max_tasks = tasks;
         self
@@ -87,15 +92,37 @@ impl TaskConfig {
         self
     }
 
-    /// Bytes of results that are kept at a time. Default 64 MiB. A task whose result doesn't fit
-    /// fails.
+    /// Tasks that have ended and are kept until their [time](Self::ttl) is over, of all clients.
+    /// Default 1000: each costs 1 to 4 KiB beside its result, and results have a
+    /// [limit](Self::max_result_bytes) of their own. Beyond it the one that ended first is
+    /// forgotten. One is always kept.
+    pub fn max_ended(&mut self, tasks: usize) -> &mut Self {
+        self.max_ended = tasks;
+        self
+    }
+
+    /// Tasks of them that one [principal](super::Principal) may have begun, or one connection
+    /// where nobody knows whose it is. Default 100, which is how many it may have running: all
+    /// of them may end together. Beyond it its own that ended first is forgotten. One is always
+    /// kept.
+    pub fn max_ended_per_client(&mut self, tasks: usize) -> &mut Self {
+        self.max_ended_per_client = tasks;
+        self
+    }
+
+    /// Bytes of results that are kept at a time. Default 64 MiB, of which one client may have a
+    /// quarter. Where a result doesn't fit, those go that ended first, of the same client before
+    /// those of others. One that is more than the quarter is kept if there is room for it beside
+    /// the others' results; a task whose result can't be kept fails.
     pub fn max_result_bytes(&mut self, bytes: usize) -> &mut Self {
         self.max_result_bytes = bytes;
         self
     }
 
     /// How long a task is kept from its beginning on, where the client doesn't say. Default 1 h.
-    /// A handler that still runs then is cancelled.
+    /// It ends no handler: a task that takes longer goes on, and its outcome is kept for a minute
+    /// at least. Only one that has waited for an answer of its client for so long fails: a client
+    /// that is gone would keep its place for ever.
     pub fn ttl(&mut self, ttl: Duration) -> &mut Self {
         self.ttl = ttl;
         self

@@ -2,11 +2,12 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::task::Poll;
 
 use bowline_types::ErrorObject;
 use bowline_types::tools::CallToolResult;
-use tokio::time::{sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::entry::{Ending, Entry};
 use super::store::TaskStore;
@@ -27,19 +28,28 @@ pub(in crate::server) fn run(
     let store = Arc::downgrade(store);
     tokio::spawn(async move {
         let revision = context.revision();
-        let done = handled(&entry, &context, called).await;
+        // Before the client knows of the task, nothing of it is said.
+        let is_known = entry.begun().await;
+        let done = match is_known {
+            true => handled(&entry, &context, called).await,
+            false => None,
+        };
         drop(context);
-        match (store.upgrade(), done) {
-            (Some(store), Some(done)) => store.finish(&entry, revision, done),
-            // It was cancelled, or nobody can ask for it any more.
-            (_, _) => {
-                entry.end(Ending::Cancelled, 0);
-            }
+        let Some(ended) = store.upgrade() else {
+            // Nobody can ask for it any more.
+            entry.end(Ending::Cancelled);
+            return;
+        };
+        if !is_known {
+            return ended.remove(&entry);
         }
-        let expires = entry.expires;
-        // Nothing of it is kept here meanwhile: a server may go before.
-        let entry: Weak<Entry> = Arc::downgrade(&{ entry });
-        sleep_until(expires).await;
+        let gone = ended.finish(&entry, revision, done);
+        let until = entry.kept_until(Instant::now());
+        // Nothing of it is kept here meanwhile: it may have to go, or a server before it.
+        let (entry, _) = (Arc::downgrade(&{ entry }), { ended });
+        if timeout_at(until, gone).await.is_ok() {
+            return;
+        }
         if let (Some(store), Some(entry)) = (store.upgrade(), entry.upgrade()) {
             store.remove(&entry);
         }
@@ -53,19 +63,13 @@ async fn handled(
     called: Called,
 ) -> Option<Result<CallToolResult, ErrorObject>> {
     let mut called = CatchPanic::new(called);
-    // Before the client knows of the task, nothing of it is said.
-    if !entry.begun().await {
-        return None;
-    }
     let mut over = pin!(async {
-        // Cancelled, or its time is over.
-        let _ = timeout_at(entry.expires, context.cancelled()).await;
-        context.cancel();
+        given_up(entry, context).await;
         sleep(GRACE).await;
     });
     let done = poll_fn(|cx| match Pin::new(&mut called).poll(cx) {
-        std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),
-        std::task::Poll::Pending => over.as_mut().poll(cx).map(|()| None),
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => over.as_mut().poll(cx).map(|()| None),
     });
     match done.await? {
         Ok(done) => Some(done),
@@ -79,5 +83,20 @@ async fn handled(
             );
             Some(Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed")))
         }
+    }
+}
+
+/// Waits until a task is not to go on: it was cancelled, or its client owes it an answer for so
+/// long that it won't come. One whose handler works is never given up, however late it is.
+async fn given_up(entry: &Entry, context: &Context) {
+    let mut cancelled = pin!(context.cancelled());
+    let mut unanswered = pin!(entry.unanswered());
+    let is_unanswered = poll_fn(|cx| match cancelled.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(false),
+        Poll::Pending => unanswered.as_mut().poll(cx).map(|()| true),
+    });
+    if is_unanswered.await {
+        let words = "the client has not answered the task in time";
+        entry.end(Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words)));
     }
 }

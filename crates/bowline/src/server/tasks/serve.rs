@@ -53,7 +53,7 @@ impl TaskStore {
     fn cancel(&self, request: &Request, meta: &str) -> Reply {
         let entry = self.about(request)?;
         let revision = request.context.revision();
-        let was_running = entry.end(Ending::Cancelled, 0);
+        let was_running = entry.end(Ending::Cancelled);
         // TK-12; the extension acknowledges that, too (TX-14).
         if !was_running && revision < Revision::V2026_07_28 {
             let words = "the task has ended, and can't be cancelled";
@@ -110,7 +110,6 @@ async fn result(entry: Arc<Entry>, context: Context) -> Reply {
             let words = "the task was cancelled, and has no result";
             Err(ErrorObject::new(INVALID_PARAMS, words))
         }
-        Ending::Expired => Err(unknown()),
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bowline_proto::Payload;
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Method, Revision};
-use tokio::time::Instant;
 
 use super::TaskConfig;
+use super::ended::{EndedTasks, Gone, SHARE};
 use super::entry::{Ending, Entry, Owner, weight_of};
 use crate::server::context::Context;
 use crate::server::seal::RoundSeal;
@@ -23,13 +23,12 @@ pub(in crate::server) struct TaskStore {
 
 #[derive(Debug, Default)]
 struct Kept {
+    /// All that can be looked at.
     tasks: Table<Entry>,
-    count: usize,
-    /// Tasks whose time is over and whose handlers are still there, on threads: they count
-    /// until these return.
-    outlived: Vec<Arc<Entry>>,
-    /// Bytes of results.
-    bytes: usize,
+    /// Those whose handlers are there, or are to be. A handler on a thread can't be stopped: one
+    /// whose task is gone is here until it returns.
+    running: Vec<Arc<Entry>>,
+    ended: EndedTasks,
 }
 
 impl TaskStore {
@@ -48,7 +47,7 @@ impl TaskStore {
     ///
     /// # Errors
     ///
-    /// "Busy", when there are as many as may be.
+    /// "Busy", when as many run as may.
     pub(in crate::server) fn begin(
         &self,
         context: &Context,
@@ -64,29 +63,23 @@ impl TaskStore {
         };
         let owner = Owner::of(context);
         let mut kept = self.lock();
-        kept.outlived.retain(|entry| entry.is_handled());
+        kept.prune();
         if !self.has_room(&kept, &owner, weight_of(context)) {
             return Err(busy(WORDS));
         }
         let ttl = self.config.granted(ttl);
-        let entry = Entry::new(
-            Arc::clone(&id),
-            context.clone(),
-            ttl,
-            self.config.poll_interval,
-        );
+        let entry = Entry::new(Arc::clone(&id), context.clone(), &self.config, ttl);
         kept.tasks.insert(&id, entry);
-        kept.count += 1;
-        kept.tasks.get(&id).cloned().ok_or_else(|| busy(WORDS))
+        let entry = kept.tasks.get(&id).cloned().ok_or_else(|| busy(WORDS))?;
+        kept.running.push(Arc::clone(&entry));
+        Ok(entry)
     }
 
-    /// Whether there is room for another task of this client, whose call weighs so much. The
+    /// Whether there is room for another task of this client to run, whose call weighs so much. The
     /// only one always fits: a frame has a limit of its own.
     fn has_room(&self, kept: &Kept, owner: &Owner, weight: usize) -> bool {
-        let (mut count, mut of_client) = (0, 0);
-        let (mut bytes, mut bytes_of_client) = (0, 0);
-        for entry in kept.tasks.iter().chain(&kept.outlived) {
-            count += 1;
+        let (mut bytes, mut of_client, mut bytes_of_client) = (0, 0, 0);
+        for entry in &kept.running {
             bytes += entry.weight();
             if entry.owner.is(owner) {
                 of_client += 1;
@@ -95,7 +88,7 @@ impl TaskStore {
         }
         let most = self.config.max_request_bytes;
         let fits = |held: usize, most: usize| held == 0 || held + weight <= most;
-        count < self.config.max_tasks
+        kept.running.len() < self.config.max_tasks
             && of_client < self.config.max_per_client
             && fits(bytes, most)
             && fits(bytes_of_client, most / SHARE)
@@ -108,17 +101,16 @@ impl TaskStore {
         match context.become_task(&entry) {
             true => Some(entry),
             false => {
-                self.take_back(&entry);
+                self.remove(&entry);
                 None
             }
         }
     }
 
-    /// The task of an id, unless its time is over or it is another's.
+    /// The task of an id, unless it is another's.
     pub(super) fn find(&self, id: &str, context: &Context) -> Option<Arc<Entry>> {
         let entry = self.lock().tasks.get(id).cloned();
-        let entry = entry.filter(|entry| entry.owner.lets(&Owner::of(context)));
-        entry.filter(|entry| entry.expires > Instant::now())
+        entry.filter(|entry| entry.owner.lets(&Owner::of(context)))
     }
 
     /// A page of the list, and where the next one begins. Those of others are not on it. `None`
@@ -136,80 +128,55 @@ impl TaskStore {
         Some((page.cloned().collect(), next))
     }
 
-    /// The handler of a task is done.
+    /// The handler of a task is done, or was given up. What is returned ends when the task is no
+    /// longer kept.
     pub(super) fn finish(
         &self,
-        entry: &Entry,
+        entry: &Arc<Entry>,
         revision: Revision,
-        done: Result<CallToolResult, ErrorObject>,
-    ) {
-        let size = match &done {
-            Ok(result) => Payload::encode(result, revision).map(|said| said.as_str().len()),
-            Err(error) => {
-                Ok(error.message.len() + error.data.as_ref().map_or(0, |it| it.as_str().len()))
-            }
-        };
-        let (ending, bytes) = match (done, size) {
-            (_, Err(error)) => {
-                tracing::error!(%error, "a result can't be said");
-                let words = "the result can't be said in this revision";
-                (Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words)), 0)
-            }
-            (done, Ok(bytes)) => match self.take_room(bytes) {
-                true => match done {
-                    Ok(result) => (Ending::Done(Arc::new(result)), bytes),
-                    Err(error) => (Ending::Failed(error), bytes),
-                },
-                false => {
-                    let words = "the result is too large to be kept";
-                    (Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words)), 0)
-                }
-            },
-        };
-        if !entry.end(ending, bytes) {
-            // It was cancelled before.
-            self.give_back(bytes);
-        }
-    }
-
-    /// Forgets a task whose time is over.
-    pub(super) fn remove(&self, entry: &Arc<Entry>) {
-        entry.end(Ending::Expired, 0);
-        if self.take_back(entry) && entry.is_handled() {
-            self.lock().outlived.push(Arc::clone(entry));
-        }
-    }
-
-    /// Whether it was there.
-    fn take_back(&self, entry: &Entry) -> bool {
+        done: Option<Result<CallToolResult, ErrorObject>>,
+    ) -> Gone {
+        let (ending, bytes) = ending(done, revision);
+        let (ending, bytes, gone) = self.keep(entry, ending, bytes);
+        let is_first = entry.end(ending);
         let mut kept = self.lock();
-        if kept.tasks.remove(&entry.id).is_none() {
-            return false;
+        // It was cancelled before, and has no result.
+        if !is_first && bytes > 0 {
+            kept.ended.lighten(entry);
         }
-        kept.count -= 1;
-        kept.bytes -= entry.bytes();
-        true
+        kept.prune();
+        gone
+    }
+
+    /// Keeps one that is about to end, in place of older ones if it has to be.
+    fn keep(&self, entry: &Arc<Entry>, ending: Ending, bytes: usize) -> (Ending, usize, Gone) {
+        let mut kept = self.lock();
+        let (ending, bytes) = match kept.ended.can_keep(&self.config, &entry.owner, bytes) {
+            true => (ending, bytes),
+            false => (failed("the result is too large to be kept"), 0),
+        };
+        let (gone, oldest) = kept.ended.keep(&self.config, entry, bytes);
+        for entry in &oldest {
+            kept.tasks.remove(&entry.id);
+        }
+        drop(kept);
+        (ending, bytes, gone)
+    }
+
+    /// Forgets a task: its time is over, or nobody has learnt of it.
+    pub(super) fn remove(&self, entry: &Arc<Entry>) {
+        let mut kept = self.lock();
+        kept.tasks.remove(&entry.id);
+        kept.ended.remove(entry);
+        kept.prune();
     }
 
     /// Cancels all that run: the server ends.
     pub(in crate::server) fn cancel_all(&self) {
-        let all: Vec<Arc<Entry>> = self.lock().tasks.iter().cloned().collect();
+        let all = self.lock().running.clone();
         for entry in all {
-            entry.end(Ending::Cancelled, 0);
+            entry.end(Ending::Cancelled);
         }
-    }
-
-    fn take_room(&self, bytes: usize) -> bool {
-        let mut kept = self.lock();
-        let has_room = kept.bytes.saturating_add(bytes) <= self.config.max_result_bytes;
-        if has_room {
-            kept.bytes += bytes;
-        }
-        has_room
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.lock().bytes -= bytes;
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -217,8 +184,38 @@ impl TaskStore {
     }
 }
 
-/// What part of the bytes of calls one client may have.
-const SHARE: usize = 4;
+impl Kept {
+    /// Lets go of those that run no more.
+    fn prune(&mut self) {
+        self.running.retain(|entry| entry.is_running());
+    }
+}
+
+/// How a task ends whose handler returned this, and the bytes of its outcome.
+fn ending(
+    done: Option<Result<CallToolResult, ErrorObject>>,
+    revision: Revision,
+) -> (Ending, usize) {
+    match done {
+        None => (Ending::Cancelled, 0),
+        Some(Err(error)) => {
+            let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
+            let bytes = error.message.len() + data;
+            (Ending::Failed(error), bytes)
+        }
+        Some(Ok(result)) => match Payload::encode(&result, revision) {
+            Ok(said) => (Ending::Done(Arc::new(result)), said.as_str().len()),
+            Err(error) => {
+                tracing::error!(%error, "a result can't be said");
+                (failed("the result can't be said in this revision"), 0)
+            }
+        },
+    }
+}
+
+fn failed(words: &str) -> Ending {
+    Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words))
+}
 
 /// What a client is told when there is no room.
-const WORDS: &str = "too many tasks are kept";
+const WORDS: &str = "too many tasks run";

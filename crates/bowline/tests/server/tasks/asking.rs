@@ -28,7 +28,7 @@ async fn asks(cx: Context) -> Result<String, ToolError> {
     Ok(format!("{accepted} accepted"))
 }
 
-fn server() -> Server {
+pub(super) fn server() -> Server {
     let asks_once = |cx: Context| async move {
         let answer = cx.elicit("who", form("Once?")).await?;
         Ok::<_, ToolError>(format!("{}", answer.is_accepted()))
@@ -44,7 +44,7 @@ fn server() -> Server {
         .fold(Server::new("asking", "1"), Server::add_tool)
 }
 
-fn accepts(config: &mut ClientConfig) {
+pub(super) fn accepts(config: &mut ClientConfig) {
     config.elicitation(|_| async { Ok(ElicitResult::accept([("name", "Ann")])) });
 }
 

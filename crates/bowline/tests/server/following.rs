@@ -1,0 +1,179 @@
+//! Subscriptions that a handler takes its time for, said in one go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline::server::{Context, Handler, Registry, Server};
+use bowline::types::capabilities::{ResourcesCapability, ServerCapabilities};
+use bowline::types::{ErrorObject, Revision};
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::lines::Lines;
+
+/// Tells what is asked of it, and agrees when it is let.
+struct Slow {
+    lets: Arc<Semaphore>,
+    heard: mpsc::UnboundedSender<String>,
+}
+
+impl Handler for Slow {
+    fn capabilities(&self) -> ServerCapabilities {
+        let resources = ResourcesCapability::new().subscribe(true);
+        ServerCapabilities::new().resources(resources)
+    }
+
+    async fn subscribed(&self, uri: &str, _: &Context) -> Result<(), ErrorObject> {
+        self.heard.send(format!("on {uri}")).expect("it is heard");
+        let permit = self.lets.acquire().await.expect("it is open");
+        permit.forget();
+        Ok(())
+    }
+
+    fn unsubscribed(&self, uri: &str, _: &Context) {
+        // The test may be over.
+        let _ = self.heard.send(format!("off {uri}"));
+    }
+}
+
+struct World {
+    registry: Registry,
+    client: Lines,
+    lets: Arc<Semaphore>,
+    heard: mpsc::UnboundedReceiver<String>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let (heard, hears) = mpsc::unbounded_channel();
+        let lets = Arc::new(Semaphore::new(0));
+        let slow = Slow {
+            lets: Arc::clone(&lets),
+            heard,
+        };
+        let server = Server::with_handler("slow", "1", slow);
+        let registry = server.registry();
+        let running = server.build().expect("it can be served");
+        let mut client = Lines::open(&running);
+        client.begin(Revision::V2025_11_25).await;
+        Self {
+            registry,
+            client,
+            lets,
+            heard: hears,
+        }
+    }
+
+    async fn say(&mut self, what: &str, uri: &str) -> u64 {
+        let params = format!(r#"{{"uri":"{uri}"}}"#);
+        self.client
+            .send(&format!("resources/{what}"), &params)
+            .await
+    }
+
+    /// Lets so many subscriptions begin, once all that was said has been read.
+    async fn lets(&mut self, count: usize) {
+        self.client.ask("ping", "{}").await;
+        self.lets.add_permits(count);
+    }
+
+    async fn is_done(&mut self, request: u64) {
+        let answer = self.client.answer(request).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+
+    /// What the handler was asked and told so far.
+    fn heard(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
+    }
+
+    /// Whether the client is told of a change.
+    async fn is_told(&mut self, uri: &str) -> bool {
+        self.registry.resource_updated(uri);
+        // Nothing is told more than ten times a second.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let ping = self.client.send("ping", "{}").await;
+        let heard = self.client.hear().await;
+        match heard["method"] == "notifications/resources/updated" {
+            true => {
+                self.client.answer(ping).await;
+                true
+            }
+            false => {
+                assert_eq!(heard["id"], Value::from(ping), "{heard}");
+                false
+            }
+        }
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn who_subscribes_twice_at_once_is_subscribed_once() {
+    let mut world = World::new().await;
+    let first = world.say("subscribe", "a:").await;
+    let second = world.say("subscribe", "a:").await;
+    world.lets(2).await;
+    world.is_done(first).await;
+    world.is_done(second).await;
+    assert_eq!(world.heard(), ["on a:"], "and it is not over");
+    assert!(world.is_told("a:").await);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn what_a_client_says_last_of_a_resource_holds() {
+    let mut world = World::new().await;
+    let on = world.say("subscribe", "a:").await;
+    let off = world.say("unsubscribe", "a:").await;
+    // Another resource doesn't wait for this one.
+    let other = world.say("unsubscribe", "b:").await;
+    world.is_done(other).await;
+    world.lets(1).await;
+    world.is_done(on).await;
+    world.is_done(off).await;
+    assert_eq!(world.heard(), ["on a:", "off a:"]);
+    assert!(!world.is_told("a:").await);
+
+    let mut said = Vec::new();
+    for what in ["subscribe", "unsubscribe", "subscribe"] {
+        said.push(world.say(what, "a:").await);
+    }
+    world.lets(2).await;
+    for request in said {
+        world.is_done(request).await;
+    }
+    assert_eq!(world.heard(), ["on a:", "off a:", "on a:"]);
+    assert!(world.is_told("a:").await);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_lets_nobody_overtake() {
+    let mut world = World::new().await;
+    let on = world.say("subscribe", "a:").await;
+    let given_up = world.say("unsubscribe", "a:").await;
+    let off = world.say("unsubscribe", "a:").await;
+    world.lets(0).await;
+    world.client.cancel(given_up).await;
+    // Its time is over.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    world.lets(1).await;
+    world.is_done(on).await;
+    world.is_done(off).await;
+    assert_eq!(world.heard(), ["on a:", "off a:"]);
+    assert!(!world.is_told("a:").await);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_is_given_up_does_not_begin() {
+    let mut world = World::new().await;
+    let on = world.say("subscribe", "a:").await;
+    world.lets(0).await;
+    world.client.cancel(on).await;
+    // It agrees before its time is over.
+    world.lets(1).await;
+    assert!(!world.is_told("a:").await);
+    assert_eq!(world.heard(), ["on a:", "off a:"]);
+}

@@ -1,0 +1,185 @@
+//! Tasks that have ended: how long, how many and how much of them is kept.
+
+use std::time::Duration;
+
+use bowline::Client;
+use bowline::client::features::TaskHandle;
+use bowline::server::TaskConfig;
+use bowline::types::tasks::TaskStatus;
+
+use super::limits::{for_so_long, server};
+use super::{Gate, NEW, OLD, World, asking, code, started};
+
+/// A world whose handlers are done at once.
+fn quick(tasks: &TaskConfig) -> World {
+    let gate = Gate::new();
+    gate.open();
+    World::new(server(&gate, tasks))
+}
+
+/// A task of a client that has ended, with its 1,000 characters.
+async fn ended(client: &Client) -> TaskHandle {
+    let handle = started(client, "waits").await.expect("a task");
+    assert_eq!(handle.wait().await.expect("it fits").text().len(), 1000);
+    handle
+}
+
+async fn is_kept(handle: &TaskHandle) -> bool {
+    match handle.get().await {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(code(&error), -32602, "{error}");
+            false
+        }
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn tasks_that_have_ended_keep_out_no_others() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        tasks.max_tasks(2).max_per_client(1);
+        let world = quick(&tasks);
+        let client = world.client(revision).await;
+        let first = ended(&client).await;
+        for _ in 0..10 {
+            ended(&client).await;
+        }
+        assert!(is_kept(&first).await);
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn beyond_what_a_client_may_keep_its_oldest_one_goes() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        tasks.max_ended(3).max_ended_per_client(2);
+        let world = quick(&tasks);
+        let (one, other) = (world.client(revision).await, world.client(revision).await);
+        let of_other = ended(&other).await;
+        let first = ended(&one).await;
+        let second = ended(&one).await;
+        assert!(is_kept(&first).await && is_kept(&second).await);
+        let third = ended(&one).await;
+        assert!(!is_kept(&first).await);
+        assert!(is_kept(&second).await && is_kept(&third).await);
+        assert!(is_kept(&of_other).await, "it is older, and another's");
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn beyond_what_a_server_keeps_the_oldest_of_all_goes() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        tasks.max_ended(2);
+        let world = quick(&tasks);
+        let mut handles = Vec::new();
+        let mut clients = Vec::new();
+        for _ in 0..2 {
+            clients.push(world.client(revision).await);
+            handles.push(ended(&clients[clients.len() - 1]).await);
+        }
+        assert!(is_kept(&handles[0]).await && is_kept(&handles[1]).await);
+        let client = world.client(revision).await;
+        let last = ended(&client).await;
+        assert!(!is_kept(&handles[0]).await);
+        assert!(is_kept(&handles[1]).await && is_kept(&last).await);
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn results_go_when_a_client_has_more_of_them_than_its_share() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        // Two fit into a quarter, with what is around their 1,000 characters.
+        tasks.max_result_bytes(4 * 2200);
+        let world = quick(&tasks);
+        let client = world.client(revision).await;
+        let (first, second) = (ended(&client).await, ended(&client).await);
+        assert!(is_kept(&first).await && is_kept(&second).await);
+        let third = ended(&client).await;
+        assert!(!is_kept(&first).await);
+        assert!(is_kept(&second).await && is_kept(&third).await);
+    }
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_result_beyond_a_clients_share_takes_nobody_elses_room() {
+    for revision in [OLD, NEW] {
+        let mut tasks = TaskConfig::new();
+        // One of them fits, with what is around its 1,000 characters, and is beyond a quarter.
+        tasks.max_result_bytes(1500).ttl(Duration::from_secs(60));
+        let world = quick(&tasks);
+        let client = world.client(revision).await;
+        let first = ended(&client).await;
+        let second = ended(&client).await;
+        assert!(!is_kept(&first).await && is_kept(&second).await);
+        let other = world.client(revision).await;
+        let third = started(&other, "waits").await.expect("a task");
+        let error = third.wait().await.unwrap_err();
+        assert_eq!(code(&error), -32603);
+        assert!(error.to_string().contains("too large"), "{error}");
+        // The room is free again when the time of the other one is over.
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        ended(&other).await;
+    }
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_task_that_ends_in_time_is_kept_until_its_time_is_over() {
+    let world = quick(TaskConfig::new().ttl(Duration::from_secs(600)));
+    let client = world.client(OLD).await;
+    let handle = ended(&client).await;
+    tokio::time::sleep(Duration::from_secs(598)).await;
+    assert!(is_kept(&handle).await);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!is_kept(&handle).await);
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_takes_longer_than_its_task_is_kept_goes_on() {
+    let second = Duration::from_secs(1);
+    let gate = Gate::new();
+    let world = World::new(server(&gate, &TaskConfig::new()));
+    let client = world.client(OLD).await;
+    let handle = for_so_long(&client, second).await.expect("a task");
+    assert_eq!(handle.begun().and_then(|task| task.ttl), Some(1_000));
+    tokio::time::sleep(100_000 * second).await;
+    let task = handle.get().await.expect("it is there").task;
+    assert_eq!((task.status, gate.count()), (TaskStatus::Working, 0));
+    let waiting = client.clone();
+    let id = handle.id().to_owned();
+    let waiting = tokio::spawn(async move { waiting.tasks().result(&id).await });
+    tokio::time::sleep(second).await;
+    gate.open();
+    waiting.await.expect("no panic").expect("a result");
+    // There is time to fetch it, and not for ever.
+    tokio::time::sleep(58 * second).await;
+    assert!(is_kept(&handle).await);
+    tokio::time::sleep(4 * second).await;
+    assert!(!is_kept(&handle).await);
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_client_never_answers_gives_its_place_back() {
+    let mut tasks = TaskConfig::new();
+    tasks.max_tasks(1).ttl(Duration::from_secs(100));
+    let world = World::new(asking::server().tasks(tasks));
+    let client = world.client_with(NEW, asking::accepts).await;
+    let handle = started(&client, "asks").await.expect("a task");
+    tokio::time::sleep(Duration::from_secs(98)).await;
+    let task = handle.get().await.expect("it is there").task;
+    assert_eq!(task.status, TaskStatus::InputRequired);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let task = handle.get().await.expect("it is there").task;
+    assert_eq!(task.status, TaskStatus::Failed);
+    started(&client, "asks").await.expect("there is room again");
+}
