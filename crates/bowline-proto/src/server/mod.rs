@@ -24,7 +24,9 @@ pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, Pa
 pub use refusal::error_status;
 pub use rounds::{Binding, Round, Rounds, RoundsError, Seal, StateMark};
 pub(crate) use route::named_by;
-pub use route::{Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, route};
+pub use route::{
+    Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, UnknownRequest, route,
+};
 pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};
 pub use session_id::{BadSessionId, SessionId};
 

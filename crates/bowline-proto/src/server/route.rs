@@ -29,12 +29,17 @@ use super::headers::{Headers, RepeatedHeader, meaning};
 pub struct RouterConfig {
     /// The revisions that it serves.
     pub revisions: Revisions,
+    /// Whether methods that the protocol doesn't have are handed on. They are refused otherwise.
+    pub hands_on_unknown: bool,
 }
 
 impl RouterConfig {
     /// A server of these revisions.
     pub const fn new(revisions: Revisions) -> Self {
-        Self { revisions }
+        Self {
+            revisions,
+            hands_on_unknown: false,
+        }
     }
 
     fn has_handshake(&self) -> bool {
@@ -49,6 +54,9 @@ impl RouterConfig {
 pub enum Routed<'a> {
     /// Serve it: it says all that is needed.
     Stateless(StatelessRequest<'a>),
+    /// Serve it: it says all that is needed, and its method is none of the protocol's. Only
+    /// where [that is wanted](RouterConfig::hands_on_unknown).
+    Unknown(UnknownRequest<'a>),
     /// Hand it to the session that it belongs to: all else that is a message. Where no
     /// revision of the handshake era is served it is a notification or an answer, which is
     /// dropped; over HTTP [`dated`](super::dated()) has the status.
@@ -65,6 +73,20 @@ pub struct StatelessRequest<'a> {
     pub id: RequestId,
     /// Its method, which a client of this revision may send.
     pub method: Method,
+    /// Its parameters.
+    pub params: JsonRef<'a>,
+    /// What it says of its client and of itself.
+    pub context: Box<RequestContext>,
+}
+
+/// A request of the stateless era with a method that the protocol doesn't have.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnknownRequest<'a> {
+    /// Its id.
+    pub id: RequestId,
+    /// Its method.
+    pub method: Cow<'a, str>,
     /// Its parameters.
     pub params: JsonRef<'a>,
     /// What it says of its client and of itself.
@@ -170,12 +192,15 @@ impl Router<'_, '_> {
             .ok_or_else(|| self.unsupported(&request.id, &version))?;
         self.other_headers(&request)
             .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
-        let method = request.method.parse::<Method>().ok();
-        let method =
-            method.filter(|method| method.is_request() && method.from_client().contains(revision));
-        let Some(method) = method else {
-            let message = format!("no method {:?} in {revision}", shown(&request.method));
-            return Err(refuse(ErrorKind::MethodNotFound, message.into()));
+        let method = match request.method.parse::<Method>() {
+            Ok(method) if method.is_request() && method.from_client().contains(revision) => {
+                Some(method)
+            }
+            Err(_) if self.config.hands_on_unknown => None,
+            Ok(_) | Err(_) => {
+                let message = format!("no method {:?} in {revision}", shown(&request.method));
+                return Err(refuse(ErrorKind::MethodNotFound, message.into()));
+            }
         };
         let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
         let context = RequestContext {
@@ -185,12 +210,22 @@ impl Router<'_, '_> {
             revision,
             capabilities,
         };
-        Ok(Routed::Stateless(StatelessRequest {
-            method,
-            params: request.params.unwrap_or(JsonRef::EMPTY_OBJECT),
-            context: Box::new(context),
-            id: request.id,
-        }))
+        let (id, context) = (request.id, Box::new(context));
+        let params = request.params.unwrap_or(JsonRef::EMPTY_OBJECT);
+        Ok(match method {
+            Some(method) => Routed::Stateless(StatelessRequest {
+                id,
+                method,
+                params,
+                context,
+            }),
+            None => Routed::Unknown(UnknownRequest {
+                id,
+                method: request.method,
+                params,
+                context,
+            }),
+        })
     }
 
     /// Whether the message shows the stateless era: its `_meta`, a header that names such a

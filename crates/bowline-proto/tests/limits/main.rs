@@ -4,6 +4,7 @@
 
 mod client;
 mod server;
+mod unknown;
 
 use std::time::Duration;
 
@@ -115,7 +116,9 @@ fn outcomes(connection: &mut Connection) -> Vec<Outcome> {
 fn requests(session: &mut Session) -> Vec<RequestKey> {
     let events = std::iter::from_fn(|| session.poll_event());
     let requests = events.filter_map(|event| match event {
-        SessionEvent::Request { request, .. } => Some(request),
+        SessionEvent::Request { request, .. } | SessionEvent::UnknownRequest { request, .. } => {
+            Some(request)
+        }
         _ => None,
     });
     requests.collect()

@@ -341,12 +341,15 @@ impl Server {
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
         let seal = seal.map_err(|error| wrong(format!("no randomness: {error}")))?;
         let used = self.has_single_use.then(|| self.used_states());
-        let config = self.session_config();
+        let mut config = self.session_config();
+        let is_handler = self.handler.is_some();
+        config.hand_on_unknown(is_handler);
         let tasks = Arc::new(TaskStore::new(self.tasks.clone()));
         let (mut service, capabilities) = match self.handler.take() {
             Some(handler) => handler(&self),
             None => self.registered(&tasks),
         };
+        let hears = is_handler.then(|| service.clone());
         for layer in self.layers {
             service = layer(service);
         }
@@ -368,6 +371,7 @@ impl Server {
             max_sessions: self.max_sessions,
             max_blocking: self.max_blocking,
             on_notification: self.on_notification,
+            hears,
             life: Life::new(self.registry.sessions.clone()),
             registry: self.registry,
             tasks,

@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use super::extract::States;
 use super::input::Asking;
 use super::registry::Registry;
+use super::service::MethodName;
 use super::session::{Core, Shared};
 use super::tasks::Entry;
 use crate::error::{Error, ErrorKind};
@@ -34,7 +35,7 @@ pub struct Context(Arc<Inner>);
 pub(super) struct Inner {
     pub(super) session: Arc<Shared>,
     pub(super) key: RequestKey,
-    pub(super) method: Method,
+    pub(super) method: MethodName,
     pub(super) revision: Revision,
     /// Its parameters, or [what is kept](Context::keep_little) of them.
     params: Mutex<Option<Payload>>,
@@ -78,7 +79,7 @@ impl Context {
     pub(super) fn new(
         session: Arc<Shared>,
         key: RequestKey,
-        method: Method,
+        method: MethodName,
         revision: Revision,
         params: Option<Payload>,
         stateless: Option<Box<RequestContext>>,
@@ -129,9 +130,9 @@ impl Context {
         self.0.revision
     }
 
-    /// The method of the request.
-    pub fn method(&self) -> Method {
-        self.0.method
+    /// The method of the request, as the client has said it.
+    pub fn method(&self) -> &str {
+        self.0.method.as_str()
     }
 
     /// The client's id of the request, while it may be answered.

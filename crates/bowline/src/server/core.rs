@@ -15,7 +15,7 @@ use super::life::Life;
 use super::principal::Principal;
 use super::registry::Registry;
 use super::seal::RoundSeal;
-use super::service::Service;
+use super::service::{MethodName, Service};
 use super::single_use::UsedStates;
 use super::tasks::TaskStore;
 
@@ -43,6 +43,8 @@ pub(super) struct ServerCore {
     pub(super) frame_timeout: Duration,
     pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
+    /// A handler with full control, which hears notifications too. Layers see none.
+    pub(super) hears: Option<Service>,
     pub(super) max_sessions: usize,
     pub(super) max_blocking: usize,
     pub(super) life: Life,
@@ -89,14 +91,20 @@ impl ServerCore {
 
     /// Whether somebody hears what clients notify us of.
     pub(super) fn hears_notifications(&self) -> bool {
-        self.on_notification.is_some()
+        self.on_notification.is_some() || self.hears.is_some()
     }
 
     /// A client has notified us.
-    pub(super) fn notified(&self, method: Method, params: Option<&Payload>) {
-        if let Some(on_notification) = &self.on_notification
-            && let Err(panicked) = crate::panics::caught(|| on_notification(method, params))
-        {
+    pub(super) fn notified(&self, method: &MethodName, params: Option<&Payload>) {
+        let tell = || {
+            if let (Some(on_notification), Some(method)) = (&self.on_notification, method.known()) {
+                on_notification(method, params);
+            }
+            if let Some(handler) = &self.hears {
+                handler.0.notified(method.as_str(), params);
+            }
+        };
+        if let Err(panicked) = crate::panics::caught(tell) {
             let method = method.as_str();
             tracing::error!(
                 method,

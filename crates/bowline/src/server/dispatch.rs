@@ -50,7 +50,11 @@ pub(super) struct Dispatch {
 impl Serve for Dispatch {
     fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
         let contents = self.registry.contents();
-        match request.method {
+        let Some(method) = request.known_method() else {
+            let refused = Err(method_not_found(request.method()));
+            return Box::pin(std::future::ready(refused));
+        };
+        match method {
             Method::CallTool => self.call_tool(&contents, request),
             Method::ReadResource => self.read_resource(&contents, request),
             Method::GetPrompt => self.get_prompt(&contents, request),
@@ -94,7 +98,8 @@ impl Dispatch {
         if let Some(reply) = served_by_session(request) {
             return reply;
         }
-        match request.method {
+        let unknown = || method_not_found(request.method());
+        match request.known_method().ok_or_else(unknown)? {
             Method::Discover => self.discover(request),
             Method::ListTools if contents.has_tools() => {
                 let (page, next) = self.page(&contents.tools, request)?;
@@ -124,7 +129,7 @@ impl Dispatch {
                 result.next_cursor = next;
                 say_with(&request.context, &result, self.meta_for(request))
             }
-            other => Err(method_not_found(other)),
+            _ => Err(unknown()),
         }
     }
 
@@ -146,7 +151,7 @@ impl Dispatch {
         request: &Request,
     ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
         let params: PaginatedParams = request.decode()?;
-        let page = table.page(request.method, params.cursor.as_deref(), self.page_size);
+        let page = table.page(request.method(), params.cursor.as_deref(), self.page_size);
         // PG-5.
         page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list"))
     }
@@ -322,7 +327,7 @@ impl Dispatch {
 fn offered(is_offered: bool, request: &Request) -> Result<(), ErrorObject> {
     match is_offered {
         true => Ok(()),
-        false => Err(method_not_found(request.method)),
+        false => Err(method_not_found(request.method())),
     }
 }
 

@@ -17,7 +17,7 @@ use bowline_types::{ErrorObject, Method};
 use super::context::Context;
 use super::handler::{Handler, HandlerService};
 use super::service::{Request, listen_params, method_not_found};
-use super::session::Shared;
+use super::session::{Core, Shared};
 use crate::panics::caught;
 
 /// What a handler has taken on for a session. The session's own limits bound it.
@@ -64,7 +64,8 @@ pub(super) struct Turn {
 impl Turn {
     /// Lines a request up, if it is one of them.
     pub(super) fn of(request: &Request) -> Option<Self> {
-        if !matches!(request.method, Method::Subscribe | Method::Unsubscribe) {
+        let method = request.known_method();
+        if !matches!(method, Some(Method::Subscribe | Method::Unsubscribe)) {
             return None;
         }
         // One that can't be read is refused in any order.
@@ -175,7 +176,7 @@ impl<H: Handler> HandlerService<H> {
                 // Nobody is told that it began: it was cancelled, or the client is gone.
                 return (Ok(()), Some(subscribed));
             }
-            let settled = core.session.settle(request.method, request.params());
+            let settled = settled(core, request);
             let over = match settled {
                 Ok(()) => core.following.watched.insert(uri, subscribed),
                 Err(_) => Some(subscribed),
@@ -190,7 +191,7 @@ impl<H: Handler> HandlerService<H> {
         let uri = self.watched_uri(request)?;
         let session = &request.context.inner().session;
         let (settled, _over) = session.with(|core, _| {
-            let settled = core.session.settle(request.method, request.params());
+            let settled = settled(core, request);
             (settled, core.following.watched.remove(&uri))
         });
         settled
@@ -198,7 +199,7 @@ impl<H: Handler> HandlerService<H> {
 
     fn watched_uri(&self, request: &Request) -> Result<String, ErrorObject> {
         if !self.offers_watching() {
-            return Err(method_not_found(request.method));
+            return Err(method_not_found(request.method()));
         }
         let params: SubscribeParams = request.decode()?;
         Ok(params.uri)
@@ -257,7 +258,16 @@ impl<H: Handler> HandlerService<H> {
 
 /// Lets the session do what it does for every server.
 pub(super) fn settle(request: &Request) -> Result<(), ErrorObject> {
-    debug_assert!(request.method != Method::Listen, "it is opened otherwise");
     let session = &request.context.inner().session;
-    session.with(|core, _| core.session.settle(request.method, request.params()))
+    session.with(|core, _| settled(core, request))
+}
+
+fn settled(core: &mut Core, request: &Request) -> Result<(), ErrorObject> {
+    debug_assert!(
+        request.known_method() != Some(Method::Listen),
+        "it is opened otherwise"
+    );
+    let unknown = || method_not_found(request.method());
+    let method = request.known_method().ok_or_else(unknown)?;
+    core.session.settle(method, request.params())
 }

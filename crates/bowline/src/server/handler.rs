@@ -82,13 +82,13 @@ pub trait Handler: Send + Sync + 'static {
     /// use std::ops::ControlFlow;
     /// use bowline::Client;
     /// use bowline::server::{Handler, Reply, Request};
-    /// use bowline::types::{ErrorObject, Method};
+    /// use bowline::types::ErrorObject;
     ///
     /// struct Proxy { upstream: Client }
     ///
     /// impl Handler for Proxy {
     ///     async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
-    ///         if request.method() != Method::CallTool {
+    ///         if request.method() != "tools/call" {
     ///             return ControlFlow::Continue(request);
     ///         }
     ///         let answer = self.upstream.call("tools/call", request.params()).raw().await;
@@ -217,9 +217,20 @@ pub trait Handler: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Everything else that a client may ask.
+    /// Everything else that a client may ask, and methods that the protocol doesn't have, such
+    /// as those of an extension: [`Request::method`] has the name. Layers see them, and they are
+    /// bounded and cancelled as all requests are.
     fn other(&self, request: Request) -> impl Future<Output = Reply> + Send {
         ready(Err(method_not_found(request.method())))
+    }
+
+    /// A client has notified the server, of what the protocol has or doesn't have. What is the
+    /// connection's own is not told: that the client is initialized, has cancelled a request, or
+    /// has made progress. The default ignores it.
+    ///
+    /// It is run by the connection, and has to be quick.
+    fn notified(&self, method: &str, params: Option<&Payload>) {
+        let _ = (method, params);
     }
 }
 
@@ -269,11 +280,18 @@ impl<H: Handler> Serve for Arc<HandlerService<H>> {
             service.dispatch(request).await
         })
     }
+
+    fn notified(&self, method: &str, params: Option<&Payload>) {
+        self.handler.notified(method, params);
+    }
 }
 
 impl<H: Handler> HandlerService<H> {
     async fn dispatch(self: Arc<Self>, request: Request) -> Reply {
-        let settled = match request.method {
+        let Some(method) = request.known_method() else {
+            return self.handler.other(request).await;
+        };
+        let settled = match method {
             Method::Discover => return self.discover(&request),
             Method::ListTools => return answered!(self, request, list_tools),
             Method::CallTool => return answered!(self, request, call_tool),
@@ -297,7 +315,7 @@ impl<H: Handler> HandlerService<H> {
 
     async fn set_level(&self, request: &Request) -> Result<(), ErrorObject> {
         if self.handler.capabilities().logging.is_none() {
-            return Err(method_not_found(request.method));
+            return Err(method_not_found(request.method()));
         }
         let params: SetLevelParams = request.decode()?;
         let context = &request.context;

@@ -359,7 +359,10 @@ impl Context {
     pub(super) fn begin_rounds(&self) -> Result<(), ErrorObject> {
         use bowline_types::Method::{CallTool, GetPrompt, ReadResource};
         let inner = self.inner();
-        let may_ask = matches!(inner.method, CallTool | GetPrompt | ReadResource);
+        let may_ask = matches!(
+            inner.method.known(),
+            Some(CallTool | GetPrompt | ReadResource)
+        );
         if inner.stateless.is_none() || !may_ask {
             return Ok(());
         }

@@ -296,7 +296,7 @@ impl Registry {
     /// usually has in its URL. The handler need not wait for it: accepting a page only means to
     /// open it.
     ///
-    /// Whether a client was told: only 2025-11-25 has that, and a client may be gone, or have
+    /// Whether a client is told: only 2025-11-25 has that, and a client may be gone, or have
     /// opened 256 others since. It is told once. Since 2026-07-28 clients ask again.
     ///
     /// [`ElicitUrlParams::elicitation_id`]: bowline_types::elicitation::ElicitUrlParams::elicitation_id

@@ -16,18 +16,48 @@ use crate::transport::BoxFuture;
 /// What a request is answered with.
 pub type Reply = Result<Payload, ErrorObject>;
 
+/// The method of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MethodName {
+    Known(Method),
+    /// The protocol doesn't have it.
+    Unknown(Arc<str>),
+}
+
+impl MethodName {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Known(method) => method.as_str(),
+            Self::Unknown(name) => name,
+        }
+    }
+
+    pub(super) fn known(&self) -> Option<Method> {
+        match self {
+            Self::Known(method) => Some(*method),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
 /// A request of a client.
 #[derive(Clone, Debug)]
 pub struct Request {
-    pub(super) method: Method,
+    pub(super) method: MethodName,
     pub(super) params: Option<Payload>,
     pub(super) context: Context,
 }
 
 impl Request {
-    /// The method.
-    pub fn method(&self) -> Method {
-        self.method
+    /// The method, as the client has said it.
+    pub fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    /// The same, unless the protocol doesn't have it: a [`Handler`](super::Handler) is asked
+    /// such methods too.
+    pub fn known_method(&self) -> Option<Method> {
+        self.method.known()
     }
 
     /// The parameters, as they came: `{}` where there are none.
@@ -92,8 +122,10 @@ pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INTERNAL_ERROR: i64 = -32603;
 
 /// The answer to a method that a server doesn't have.
-pub(super) fn method_not_found(method: Method) -> ErrorObject {
-    ErrorObject::new(METHOD_NOT_FOUND, format!("{method} is not offered here"))
+pub(super) fn method_not_found(method: &str) -> ErrorObject {
+    // It may be the client's own word, and as long as it likes.
+    let shown: String = method.chars().take(64).collect();
+    ErrorObject::new(METHOD_NOT_FOUND, format!("{shown} is not offered here"))
 }
 
 /// The answer when there is no room now (MO-4).
@@ -105,7 +137,7 @@ pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
 /// Serves what is about the client's session, for a server that has nothing to say to it:
 /// `None` for other requests. It is done here, behind all layers, so that they see it (MO-2).
 pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
-    let settled = match request.method {
+    let settled = match request.known_method()? {
         Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
         // The result is sent when it ends.
         Method::Listen => listen_params(request).and_then(|params| {
@@ -136,6 +168,11 @@ pub(super) fn listen_params(request: &Request) -> Result<ListenParams, ErrorObje
 /// Somebody who serves requests.
 pub(super) trait Serve: Send + Sync + 'static {
     fn serve(&self, request: Request) -> BoxFuture<'static, Reply>;
+
+    /// A client has notified us.
+    fn notified(&self, method: &str, params: Option<&Payload>) {
+        let _ = (method, params);
+    }
 }
 
 /// Whoever serves requests, behind a pointer. Cloning it is cheap.

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use bowline_types::Method;
-
 /// Things with names. Cloning it shares them.
 #[derive(Debug)]
 pub(super) struct Table<T> {
@@ -58,14 +56,14 @@ impl<T> Table<T> {
     /// removed meanwhile neither repeats nor hides another one (PG-5).
     pub(super) fn page(
         &self,
-        list: Method,
+        list: &str,
         cursor: Option<&str>,
         size: usize,
     ) -> Option<(Vec<&Arc<T>>, Option<String>)> {
         let after = match cursor {
             None => 0,
             Some(cursor) => cursor
-                .strip_prefix(list.as_str())
+                .strip_prefix(list)
                 .and_then(|rest| rest.strip_prefix(AFTER))
                 .and_then(|digits| u64::from_str_radix(digits, 16).ok())
                 .filter(|after| (1..=self.next).contains(after))?,
@@ -107,7 +105,7 @@ impl<T> Clone for Table<T> {
 mod tests {
     use super::*;
 
-    const TOOLS: Method = Method::ListTools;
+    const TOOLS: &str = "tools/list";
 
     #[test]
     fn pages_are_complete_and_in_order_while_things_come_and_go() {
@@ -152,7 +150,7 @@ mod tests {
         }
         let ours = "tools/list-after-3";
         assert!(table.page(TOOLS, Some(ours), 2).is_some());
-        assert!(table.page(Method::ListPrompts, Some(ours), 2).is_none());
+        assert!(table.page("prompts/list", Some(ours), 2).is_none());
         let (all, next) = table.page(TOOLS, None, 100).expect("no cursor");
         assert!(next.is_none() && all.len() == table.iter().count());
     }

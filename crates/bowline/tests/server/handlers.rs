@@ -202,7 +202,7 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.count.fetch_add(1, Ordering::Relaxed);
-        if request.method().as_str() == "tools/list" {
+        if request.method() == "tools/list" {
             return Box::pin(std::future::ready(Err(ErrorObject::new(-1, "not for you"))));
         }
         request.context().insert_extension(Principal("alice"));

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use bowline::Payload;
 use bowline::client::{Change, Client};
-use bowline::server::{Context, Handler, Registry, Reply, Request, Server, ToolError, tool};
+use bowline::server::{
+    Context, Handler, Registry, Reply, Request, RequestService, Server, ToolError, tool,
+};
 use bowline::types::capabilities::{ClientCapabilities, ElicitationCapability, ServerCapabilities};
 use bowline::types::elicitation::{
     ElicitFormParams, ElicitResult, ElicitValue, FormSchema, PrimitiveSchema,
@@ -15,11 +19,13 @@ use bowline::types::elicitation::{
 use bowline::types::logging::LoggingLevel;
 use bowline::types::subscriptions::SubscriptionFilter;
 use bowline::types::tools::TaskSupport;
-use bowline::types::{ErrorObject, Method, Revision};
-use serde_json::json;
+use bowline::types::{ErrorObject, JsonObject, Method, Revision};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tower_layer::Layer;
+use tower_service::Service;
 
 use super::lines::Lines;
 use super::support::{call, connected_with, tool as called};
@@ -38,7 +44,7 @@ struct Proxy {
 
 impl Proxy {
     async fn pass(&self, request: &Request) -> Reply {
-        let method = request.method().as_str();
+        let method = request.method().to_owned();
         let answer = self.upstream.call(method, request.params()).raw().await;
         answer.map_err(passed)
     }
@@ -59,12 +65,14 @@ impl Handler for Proxy {
     }
 
     async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
-        match request.method() {
-            Method::Subscribe
-            | Method::Unsubscribe
-            | Method::Listen
-            | Method::SetLevel
-            | Method::Discover => ControlFlow::Continue(request),
+        match request.known_method() {
+            Some(
+                Method::Subscribe
+                | Method::Unsubscribe
+                | Method::Listen
+                | Method::SetLevel
+                | Method::Discover,
+            ) => ControlFlow::Continue(request),
             _ => ControlFlow::Break(self.pass(&request).await),
         }
     }
@@ -100,6 +108,11 @@ impl Handler for Proxy {
         self.tell(format!("level {level:?}"));
         Ok(())
     }
+
+    fn notified(&self, method: &str, params: Option<&Payload>) {
+        let params = params.map_or("{}", Payload::as_str);
+        self.upstream.notify(method, params).expect("it listens");
+    }
 }
 
 async fn greets(cx: Context) -> Result<String, ToolError> {
@@ -133,8 +146,12 @@ fn behind() -> Server {
 
 /// The proxy, and what it hears.
 async fn proxy(revision: Revision) -> (Server, mpsc::Receiver<String>) {
+    proxy_of(behind(), revision).await
+}
+
+async fn proxy_of(behind: Server, revision: Revision) -> (Server, mpsc::Receiver<String>) {
     // It asks nobody: questions are passed on, and its own client must not see them.
-    let upstream = connected_with(behind(), revision, |config| {
+    let upstream = connected_with(behind, revision, |config| {
         let elicitation = ElicitationCapability::new();
         let can = ClientCapabilities::new().elicitation(elicitation);
         config.connection().capabilities(can);
@@ -182,6 +199,128 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
         drop(client);
         drop(_watching);
         assert_eq!(next(&mut heard).await, "unsubscribed count:", "{revision}");
+    }
+}
+
+/// Has a method and a notification that the protocol doesn't have.
+struct Extended(mpsc::Sender<String>);
+
+impl Handler for Extended {
+    async fn other(&self, request: Request) -> Reply {
+        match request.method() {
+            "acme/echo" => {
+                assert_eq!(request.known_method(), None);
+                assert_eq!(request.context().method(), "acme/echo");
+                let params: Value = serde_json::from_str(request.params()).expect("JSON");
+                let result = json!({"resultType": "complete", "said": params["say"]});
+                Ok(JsonObject::parse(&result.to_string()).expect("JSON").into())
+            }
+            "acme/hang" => {
+                let _given_up = GivenUp(self.0.clone());
+                self.0.try_send("hangs".to_owned()).expect("it listens");
+                std::future::pending().await
+            }
+            _ => Err(ErrorObject::new(-32601, "not even here")),
+        }
+    }
+
+    fn notified(&self, method: &str, params: Option<&Payload>) {
+        let params = params.map_or("{}", Payload::as_str);
+        let said: Value = serde_json::from_str(params).expect("JSON");
+        let words = format!("{method} {}", said["say"]);
+        self.0.try_send(words).expect("the test listens");
+    }
+}
+
+// proves: SV-1, MO-2
+#[tokio::test]
+async fn a_proxy_passes_on_what_the_protocol_does_not_have() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (hears, mut heard) = mpsc::channel(64);
+        let extended = Server::with_handler("extended", "1", Extended(hears));
+        let (server, _) = proxy_of(extended, revision).await;
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let server = server.layer(Sees(Arc::clone(&seen)));
+        let client = connected_with(server, revision, |_| {}).await;
+        let echoed = call(&client, "acme/echo", r#"{"say":"hello"}"#).await;
+        assert_eq!(echoed["said"], "hello", "{revision}");
+        let error = client.call("acme/none", "{}").await.expect_err("none");
+        let error = error.server_error().expect("of the server");
+        assert_eq!((error.code, &*error.message), (-32601, "not even here"));
+        // One that is given up is cancelled, and the others go on.
+        let hanging = client.call("acme/hang", "{}").send();
+        assert_eq!(next(&mut heard).await, "hangs", "{revision}");
+        drop(hanging);
+        assert_eq!(next(&mut heard).await, "given up", "{revision}");
+        let sent = client.notify("acme/note", r#"{"say":1}"#);
+        sent.expect("it can be said");
+        assert_eq!(next(&mut heard).await, "acme/note 1", "{revision}");
+        let seen = seen.lock().expect("no panic");
+        let seen = seen.iter().filter(|it| it.starts_with("acme/"));
+        assert_eq!(
+            Vec::from_iter(seen),
+            ["acme/echo", "acme/none", "acme/hang"]
+        );
+    }
+}
+
+/// Somebody waits in vain.
+struct GivenUp(mpsc::Sender<String>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        // The test may be over.
+        let _ = self.0.try_send("given up".to_owned());
+    }
+}
+
+/// A layer that notes what is asked.
+#[derive(Clone)]
+struct Sees(Arc<Mutex<Vec<String>>>);
+
+#[derive(Clone)]
+struct Seen(Arc<Mutex<Vec<String>>>, RequestService);
+
+impl Layer<RequestService> for Sees {
+    type Service = Seen;
+
+    fn layer(&self, inner: RequestService) -> Seen {
+        Seen(Arc::clone(&self.0), inner)
+    }
+}
+
+impl Service<Request> for Seen {
+    type Response = Payload;
+    type Error = ErrorObject;
+    type Future = <RequestService as Service<Request>>::Future;
+
+    fn poll_ready(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
+        self.1.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let mut seen = self.0.lock().expect("no panic");
+        seen.push(request.method().to_owned());
+        self.1.call(request)
+    }
+}
+
+// proves: SV-1
+#[tokio::test]
+async fn what_nobody_has_is_not_found() {
+    struct Plain;
+    impl Handler for Plain {}
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for server in [Server::with_handler("plain", "1", Plain), behind()] {
+            let client = connected_with(server, revision, |_| {}).await;
+            let long = "acme/".repeat(1000);
+            let error = client.call(long, "{}").await.expect_err("none");
+            let error = error.server_error().expect("of the server");
+            assert_eq!(error.code, -32601, "{revision}");
+            assert!(error.message.len() < 200, "{error:?}");
+            client.notify("acme/note", "{}").expect("it is ignored");
+            client.ping().await.expect("it goes on");
+        }
     }
 }
 

@@ -38,6 +38,7 @@ fn without_handshake(headers: Option<&Headers<'_>>, frame: &str) -> String {
 fn words(routed: &Routed<'_>) -> String {
     match routed {
         Routed::Stateless(request) => format!("serve {} id {}", request.method, request.id),
+        Routed::Unknown(request) => format!("unknown {} id {}", request.method, request.id),
         Routed::Session(_) => "session".into(),
         Routed::Refused(refusal) => {
             let id = refusal
@@ -47,6 +48,29 @@ fn words(routed: &Routed<'_>) -> String {
                 .unwrap_or_default();
             format!("{} {}{id}", refusal.status, refusal.error.code)
         }
+    }
+}
+
+// proves: SV-1
+#[test]
+fn methods_that_the_protocol_lacks_are_handed_on_where_that_is_wanted() {
+    let config = RouterConfig {
+        hands_on_unknown: true,
+        ..RouterConfig::new(Revisions::ALL)
+    };
+    for (method, refused, wanted) in [
+        ("acme/echo", "404 -32601 id 7", "unknown acme/echo id 7"),
+        // The protocol has it, from the other side.
+        ("roots/list", "404 -32601 id 7", "404 -32601 id 7"),
+        (
+            "tools/list",
+            "serve tools/list id 7",
+            "serve tools/list id 7",
+        ),
+    ] {
+        let frame = request(method, "2026-07-28", "");
+        assert_eq!(on_stdio(&frame), refused);
+        assert_eq!(words(&route(&config, frame.as_bytes(), None)), wanted);
     }
 }
 

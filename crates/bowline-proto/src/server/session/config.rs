@@ -26,6 +26,7 @@ pub struct SessionConfig {
     pub(super) frame_timeout: Option<Duration>,
     pub(super) handler_timeout: Option<Duration>,
     pub(super) hands_on_all: bool,
+    pub(super) hands_on_unknown: bool,
     pub(super) ask_timeouts: Timeouts,
     pub(super) max_watched: usize,
     pub(super) max_watched_bytes: usize,
@@ -48,6 +49,7 @@ impl SessionConfig {
             frame_timeout: None,
             handler_timeout: None,
             hands_on_all: false,
+            hands_on_unknown: false,
             ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
             max_watched: 1000,
             max_watched_bytes: 1024 * 1024,
@@ -119,6 +121,16 @@ impl SessionConfig {
         self
     }
 
+    /// Whether methods that the protocol doesn't have are told, as
+    /// [`UnknownRequest`](super::SessionEvent::UnknownRequest) and
+    /// [`UnknownNotification`](super::SessionEvent::UnknownNotification): for a proxy, or an
+    /// extension. One that the protocol has, but not in the revision that is spoken, is not
+    /// among them. Default: the session refuses or ignores them.
+    pub fn hand_on_unknown(&mut self, unknown: bool) -> &mut Self {
+        self.hands_on_unknown = unknown;
+        self
+    }
+
     /// How long the client may take to answer us. Default 5 min, 10 min altogether: people
     /// answer.
     pub fn ask_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
@@ -153,6 +165,12 @@ impl SessionConfig {
             uris: self.max_watched,
             uri_bytes: self.max_watched_bytes,
         }
+    }
+
+    /// Whether a client may speak that doesn't introduce itself.
+    pub(super) fn has_stateless(&self) -> bool {
+        let stateless = self.revisions.intersection(Era::Stateless.revisions());
+        !stateless.is_empty()
     }
 
     /// The revisions that a handshake may agree on.

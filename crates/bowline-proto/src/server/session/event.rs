@@ -1,5 +1,7 @@
 //! What a session tells its driver.
 
+use std::sync::Arc;
+
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::{Method, Revision};
@@ -44,6 +46,19 @@ pub enum SessionEvent {
         /// era, where the client has said it before.
         context: Option<Box<RequestContext>>,
     },
+    /// The client wants an answer, to a method that the protocol doesn't have: only with
+    /// [`hand_on_unknown`](super::SessionConfig::hand_on_unknown). It is answered, cancelled and
+    /// bounded as any other request.
+    UnknownRequest {
+        /// Its request.
+        request: RequestKey,
+        /// The method.
+        method: Arc<str>,
+        /// The parameters.
+        params: Option<Payload>,
+        /// As of any other request.
+        context: Option<Box<RequestContext>>,
+    },
     /// The client no longer wants an answer to this request, and must not get one. Its
     /// handler keeps its place until it answers or is
     /// [released](super::Session::release).
@@ -55,6 +70,14 @@ pub enum SessionEvent {
     Notification {
         /// The method.
         method: Method,
+        /// The parameters.
+        params: Option<Payload>,
+    },
+    /// The client notifies of what the protocol doesn't have: only with
+    /// [`hand_on_unknown`](super::SessionConfig::hand_on_unknown).
+    UnknownNotification {
+        /// The method.
+        method: Arc<str>,
         /// The parameters.
         params: Option<Payload>,
     },
@@ -91,6 +114,10 @@ impl Weigh for SessionEvent {
             Self::Progress { params, .. } => params.len(),
             Self::Request { params, .. } | Self::Notification { params, .. } => {
                 params.as_ref().map_or(0, Payload::len)
+            }
+            Self::UnknownRequest { method, params, .. }
+            | Self::UnknownNotification { method, params } => {
+                method.len() + params.as_ref().map_or(0, Payload::len)
             }
             Self::Initialized(_)
             | Self::Ready

@@ -85,6 +85,7 @@ impl Session {
         match route_message(&self.router, message, None) {
             Routed::Session(message) => self.message(now, None, frame, message),
             Routed::Stateless(request) => self.stateless(now, frame, request),
+            Routed::Unknown(request) => self.stateless_unknown(now, frame, request),
             Routed::Refused(refusal) => {
                 let id = refusal.id.as_ref();
                 self.end.refuse_with(id, None, "not served", &refusal.error);
@@ -194,8 +195,26 @@ impl Session {
                 let params = note.params.map(|params| Payload::kept_part(frame, params));
                 self.end.tell(SessionEvent::Notification { method, params });
             }
+            (None, phase) if self.hears_unknown(phase) => {
+                self.end.regain_nonsense();
+                let params = note.params.map(|params| Payload::kept_part(frame, params));
+                let method = (*note.method).into();
+                self.end
+                    .tell(SessionEvent::UnknownNotification { method, params });
+            }
             (_, _) => self.end.count_pointless("not expected"),
         }
+    }
+
+    /// Whether notifications that the protocol doesn't have are told. A notification names no
+    /// era, and in the stateless one nobody introduces itself.
+    fn hears_unknown(&self, phase: SessionPhase) -> bool {
+        let is_served = match phase {
+            SessionPhase::AwaitingInitialize => self.config.has_stateless(),
+            SessionPhase::Initialized | SessionPhase::Ready => true,
+            SessionPhase::ShuttingDown | SessionPhase::Closed => false,
+        };
+        is_served && self.config.hands_on_unknown
     }
 
     fn cancelled(&mut self, now: Instant, params: Option<JsonRef<'_>>) {

@@ -96,7 +96,10 @@ impl Session {
         let mut end = Endpoint::new(setup, Carried::new());
         end.set_frame_timeout(config.frame_timeout);
         Self {
-            router: RouterConfig::new(config.revisions),
+            router: RouterConfig {
+                hands_on_unknown: config.hands_on_unknown,
+                ..RouterConfig::new(config.revisions)
+            },
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),

@@ -12,7 +12,7 @@ use crate::endpoint::or_newest;
 use crate::outbox::StreamId;
 use crate::payload::Payload;
 use crate::requests::Arrival;
-use crate::server::route::StatelessRequest;
+use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, shown};
 use crate::time::Instant;
 
 impl Session {
@@ -51,6 +51,26 @@ impl Session {
         });
     }
 
+    /// The same, with a method that the protocol doesn't have.
+    pub(super) fn stateless_unknown(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        request: UnknownRequest<'_>,
+    ) {
+        self.handshake = None;
+        if self.phase == SessionPhase::ShuttingDown {
+            return self.refuse_phase(now, &request.id, None);
+        }
+        let asked = Unknown {
+            id: &request.id,
+            method: &request.method,
+            params: (request.params != JsonRef::EMPTY_OBJECT).then_some(request.params),
+            context: Some(request.context),
+        };
+        self.hand_on_unknown(now, None, frame, asked);
+    }
+
     /// A request of a client that has introduced itself.
     pub(super) fn serve(
         &mut self,
@@ -62,6 +82,15 @@ impl Session {
     ) {
         let revision = or_newest(self.revision);
         let id = &request.id;
+        if method.is_none() && self.config.hands_on_unknown {
+            let asked = Unknown {
+                id,
+                method: &request.method,
+                params: request.params,
+                context: None,
+            };
+            return self.hand_on_unknown(now, stream, frame, asked);
+        }
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
         let Some(method) = method else {
@@ -129,6 +158,44 @@ impl Session {
                 context: None,
             });
         }
+    }
+
+    /// A method that the protocol doesn't have, for whoever does.
+    fn hand_on_unknown(
+        &mut self,
+        now: Instant,
+        stream: Option<StreamId>,
+        frame: &Bytes,
+        asked: Unknown<'_>,
+    ) {
+        let Unknown {
+            id,
+            method,
+            params,
+            context,
+        } = asked;
+        let params = params.map(|params| self.end.taken(frame, params));
+        // Its name is the client's own, and is kept as its parameters are.
+        let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
+        let arrival = Arrival {
+            stream,
+            timeout: self.config.handler_timeout,
+            bytes,
+            is_subscription: false,
+        };
+        let Some(request) = self.end.admit(now, id, &shown(method), arrival) else {
+            return;
+        };
+        self.end.regain_nonsense();
+        if context.is_some() {
+            self.end.requests.set_stateless(request);
+        }
+        self.end.tell(SessionEvent::UnknownRequest {
+            request,
+            method: method.into(),
+            params,
+            context,
+        });
     }
 
     /// A request for a handler.
@@ -207,6 +274,15 @@ impl Session {
             .refuse_with(Some(id), stream, "wrong phase", &error);
         self.violation(now, "a request in the wrong phase");
     }
+}
+
+/// A request whose method the protocol doesn't have.
+struct Unknown<'r> {
+    id: &'r RequestId,
+    method: &'r str,
+    params: Option<JsonRef<'r>>,
+    /// What it says of its client, in the stateless era.
+    context: Option<Box<RequestContext>>,
 }
 
 /// An object with one member that is a string.

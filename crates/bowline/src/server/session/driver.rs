@@ -7,21 +7,18 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use bowline_proto::server::{ListenError, SessionEvent, SessionPhase};
-use bowline_proto::{CallError, CloseReason, Instant, Payload, RequestKey};
-use bowline_types::capabilities::ServerCapabilities;
-use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
-use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
-use bowline_types::{ErrorObject, Method, Revision};
+use bowline_proto::server::{RequestContext, SessionEvent, SessionPhase};
+use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
+use bowline_types::Revision;
 
-use super::telling::Told;
+use super::telling::{Heard, Told};
 use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
-use crate::server::service::{INVALID_PARAMS, busy};
+use crate::server::service::MethodName;
 use crate::server::threads::Job;
 use crate::transport::Stream;
 
@@ -48,7 +45,7 @@ pub(in super::super) struct Driver {
     pub(super) told: VecDeque<Told>,
     /// Notifications that came while handlers wait for the client to read. They are told
     /// before these go on: whoever doesn't read can't make us keep what it says.
-    pub(super) overtaking: Vec<(Method, Option<Payload>)>,
+    pub(super) overtaking: Vec<Heard>,
     pub(super) cancelled: Vec<Context>,
     /// Handlers that learn that the session ends, and can still answer.
     pub(super) warned: Vec<Context>,
@@ -345,19 +342,13 @@ impl Driver {
                 method,
                 params,
                 context,
-            } => {
-                let revision = match &context {
-                    Some(context) => Some(context.revision),
-                    None => core.session.revision(),
-                };
-                self.told.push_back(Told::Request {
-                    key: request,
-                    method,
-                    params,
-                    stateless: context,
-                    revision: revision.unwrap_or(Revision::LATEST),
-                });
-            }
+            } => self.requested(core, request, MethodName::Known(method), params, context),
+            SessionEvent::UnknownRequest {
+                request,
+                method,
+                params,
+                context,
+            } => self.requested(core, request, MethodName::Unknown(method), params, context),
             SessionEvent::RequestCancelled(key) | SessionEvent::RequestTimedOut(key) => {
                 if core.listens.close(key) {
                     core.session.release(now, key);
@@ -373,11 +364,12 @@ impl Driver {
                     self.wakers.extend(asked.waker.take());
                 }
             }
-            SessionEvent::Notification { .. } if !self.shared.server.hears_notifications() => {}
-            SessionEvent::Notification { method, params } => match self.has_room {
-                true => self.told.push_back(Told::Notification(method, params)),
-                false => self.overtaking.push((method, params)),
-            },
+            SessionEvent::Notification { method, params } => {
+                self.heard(MethodName::Known(method), params);
+            }
+            SessionEvent::UnknownNotification { method, params } => {
+                self.heard(MethodName::Unknown(method), params);
+            }
             SessionEvent::HandshakeTimedOut => {
                 tracing::warn!("the client has said nothing for long");
             }
@@ -391,6 +383,38 @@ impl Driver {
                 });
             }
             other => tracing::trace!(?other, "an event that nobody waits for"),
+        }
+    }
+
+    fn requested(
+        &mut self,
+        core: &Core,
+        key: RequestKey,
+        method: MethodName,
+        params: Option<Payload>,
+        stateless: Option<Box<RequestContext>>,
+    ) {
+        let revision = match &stateless {
+            Some(stateless) => Some(stateless.revision),
+            None => core.session.revision(),
+        };
+        self.told.push_back(Told::Request {
+            key,
+            method,
+            params,
+            stateless,
+            revision: revision.unwrap_or(Revision::LATEST),
+        });
+    }
+
+    fn heard(&mut self, method: MethodName, params: Option<Payload>) {
+        if !self.shared.server.hears_notifications() {
+            return;
+        }
+        let heard = Heard { method, params };
+        match self.has_room {
+            true => self.told.push_back(Told::Notification(heard)),
+            false => self.overtaking.push(heard),
         }
     }
 }
@@ -438,72 +462,5 @@ impl Drop for Driver {
         for job in self.resumed.drain(..).chain(begun) {
             job.start();
         }
-    }
-}
-
-impl Core {
-    /// Opens a subscription: the client is told what of it is honoured, and then every
-    /// change, until either side ends it (2026-07-28, basic/patterns/subscriptions).
-    pub(in super::super) fn listen(
-        &mut self,
-        request: RequestKey,
-        params: ListenParams,
-        server: &ServerCapabilities,
-    ) -> Result<(), ErrorObject> {
-        let opened = self.open_listen(request, params, server);
-        if opened.is_err() {
-            self.listens.close(request);
-        }
-        opened
-    }
-
-    fn open_listen(
-        &mut self,
-        request: RequestKey,
-        params: ListenParams,
-        server: &ServerCapabilities,
-    ) -> Result<(), ErrorObject> {
-        let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
-        let id = self.session.request_id(request).cloned();
-        let id = id.ok_or_else(|| invalid("the request is gone".to_owned()))?;
-        let opened = self
-            .listens
-            .open(request, id.clone(), params.notifications, server);
-        let granted = opened.map_err(|error| match error {
-            ListenError::TooMany => busy(error.to_string()),
-            _ => invalid(error.to_string()),
-        })?;
-        let meta = NotificationMeta::new().with(keys::SUBSCRIPTION_ID, id);
-        let acknowledged = AcknowledgedParams::new(granted).meta(meta);
-        let said = Payload::encode(&acknowledged, Revision::LATEST);
-        let said = said.map_err(|error| invalid(error.to_string()))?;
-        let bytes = said.into_bytes();
-        let body = bytes.slice(1..bytes.len() - 1);
-        let sent = self
-            .session
-            .notify(Some(request), Method::Acknowledged.as_str(), body);
-        sent.map_err(|error| match error {
-            // The client is at fault only so far as it doesn't read (MO-4).
-            CallError::QueueFull => busy(error.to_string()),
-            _ => invalid(error.to_string()),
-        })
-    }
-
-    /// Ends all subscriptions with their result. Whether there were some.
-    fn end_listens(&mut self, now: Instant) -> bool {
-        let open: Vec<RequestKey> = self.listens.requests().collect();
-        for request in &open {
-            self.listens.close(*request);
-            let Some(id) = self.session.request_id(*request).cloned() else {
-                continue;
-            };
-            let meta = SubscriptionResultMeta::new().with(keys::SUBSCRIPTION_ID, id);
-            let result = ListenResult::new().meta(meta);
-            if let Ok(result) = Payload::encode(&result, Revision::LATEST) {
-                // It was cancelled meanwhile.
-                let _ = self.session.end_listen(now, *request, result);
-            }
-        }
-        !open.is_empty()
     }
 }

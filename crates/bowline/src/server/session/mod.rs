@@ -6,6 +6,7 @@
 mod changes;
 mod driver;
 mod handling;
+mod listening;
 mod pages;
 mod telling;
 mod turns;

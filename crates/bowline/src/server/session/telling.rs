@@ -5,24 +5,30 @@ use std::task::Context as TaskContext;
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{Instant, Payload, RequestKey};
-use bowline_types::{Method, Revision};
+use bowline_types::Revision;
 
 use super::Driver;
 use super::handling::{Handling, Started};
 use crate::server::context::Context;
-use crate::server::service::Request;
+use crate::server::service::{MethodName, Request};
 
 /// What the client says, in the order in which it does. The limits on requests bound what
 /// waits here, and no notification waits for long.
 pub(super) enum Told {
     Request {
         key: RequestKey,
-        method: Method,
+        method: MethodName,
         params: Option<Payload>,
         stateless: Option<Box<RequestContext>>,
         revision: Revision,
     },
-    Notification(Method, Option<Payload>),
+    Notification(Heard),
+}
+
+/// A notification.
+pub(super) struct Heard {
+    pub(super) method: MethodName,
+    pub(super) params: Option<Payload>,
 }
 
 impl Driver {
@@ -42,8 +48,9 @@ impl Driver {
         for context in self.warned.drain(..) {
             context.shut_down();
         }
-        for (method, params) in self.overtaking.drain(..) {
-            self.shared.server.notified(method, params.as_ref());
+        for heard in self.overtaking.drain(..) {
+            let params = heard.params.as_ref();
+            self.shared.server.notified(&heard.method, params);
         }
         let mut has_told = false;
         while self.has_room
@@ -63,8 +70,9 @@ impl Driver {
     /// When it was done.
     fn tell_one(&mut self, told: Told, now: Instant, cx: &mut TaskContext<'_>) -> Instant {
         match told {
-            Told::Notification(method, params) => {
-                self.shared.server.notified(method, params.as_ref());
+            Told::Notification(heard) => {
+                let params = heard.params.as_ref();
+                self.shared.server.notified(&heard.method, params);
                 self.shared.now()
             }
             Told::Request { key, .. } if self.withdrawn.remove(&key) => {
@@ -79,8 +87,8 @@ impl Driver {
                 revision,
             } => {
                 let session = Arc::clone(&self.shared);
-                let context =
-                    Context::new(session, key, method, revision, params.clone(), stateless);
+                let (name, kept) = (method.clone(), params.clone());
+                let context = Context::new(session, key, name, revision, kept, stateless);
                 let request = Request {
                     method,
                     params,

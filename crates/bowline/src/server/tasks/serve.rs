@@ -31,7 +31,11 @@ impl TaskStore {
         if is_extension && !declares_extension(&request.context) {
             return ready(Err(missing_extension()));
         }
-        match request.method {
+        let unknown = || method_not_found(request.method());
+        let Some(method) = request.known_method() else {
+            return ready(Err(unknown()));
+        };
+        match method {
             Method::GetTask => ready(self.get(&request, meta)),
             Method::CancelTask => ready(self.cancel(&request, meta)),
             Method::UpdateTask => ready(self.update(&request, meta)),
@@ -40,7 +44,7 @@ impl TaskStore {
                 Ok(entry) => Box::pin(result(entry, request.context)),
                 Err(error) => ready(Err(error)),
             },
-            other => ready(Err(method_not_found(other))),
+            _ => ready(Err(unknown())),
         }
     }
 

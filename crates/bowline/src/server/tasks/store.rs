@@ -123,7 +123,7 @@ impl TaskStore {
     ) -> Option<(Vec<Arc<Entry>>, Option<String>)> {
         let who = Owner::of(context);
         let kept = self.lock();
-        let (page, next) = kept.tasks.page(Method::ListTasks, cursor, size)?;
+        let (page, next) = kept.tasks.page(Method::ListTasks.as_str(), cursor, size)?;
         let page = page.into_iter().filter(|entry| entry.owner.lets(&who));
         Some((page.cloned().collect(), next))
     }

@@ -1,0 +1,78 @@
+//! Subscriptions of the stateless era: beginning them, and ending them all.
+
+use bowline_proto::server::ListenError;
+use bowline_proto::{CallError, Instant, Payload, RequestKey};
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
+use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
+use bowline_types::{ErrorObject, Method, Revision};
+
+use super::Core;
+use crate::server::service::{INVALID_PARAMS, busy};
+
+impl Core {
+    /// Opens a subscription: the client is told what of it is honoured, and then every
+    /// change, until either side ends it (2026-07-28, basic/patterns/subscriptions).
+    pub(in super::super) fn listen(
+        &mut self,
+        request: RequestKey,
+        params: ListenParams,
+        server: &ServerCapabilities,
+    ) -> Result<(), ErrorObject> {
+        let opened = self.open_listen(request, params, server);
+        if opened.is_err() {
+            self.listens.close(request);
+        }
+        opened
+    }
+
+    fn open_listen(
+        &mut self,
+        request: RequestKey,
+        params: ListenParams,
+        server: &ServerCapabilities,
+    ) -> Result<(), ErrorObject> {
+        let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+        let id = self.session.request_id(request).cloned();
+        let id = id.ok_or_else(|| invalid("the request is gone".to_owned()))?;
+        let opened = self
+            .listens
+            .open(request, id.clone(), params.notifications, server);
+        let granted = opened.map_err(|error| match error {
+            ListenError::TooMany => busy(error.to_string()),
+            _ => invalid(error.to_string()),
+        })?;
+        let meta = NotificationMeta::new().with(keys::SUBSCRIPTION_ID, id);
+        let acknowledged = AcknowledgedParams::new(granted).meta(meta);
+        let said = Payload::encode(&acknowledged, Revision::LATEST);
+        let said = said.map_err(|error| invalid(error.to_string()))?;
+        let bytes = said.into_bytes();
+        let body = bytes.slice(1..bytes.len() - 1);
+        let sent = self
+            .session
+            .notify(Some(request), Method::Acknowledged.as_str(), body);
+        sent.map_err(|error| match error {
+            // The client is at fault only so far as it doesn't read (MO-4).
+            CallError::QueueFull => busy(error.to_string()),
+            _ => invalid(error.to_string()),
+        })
+    }
+
+    /// Ends all subscriptions with their result. Whether there were some.
+    pub(super) fn end_listens(&mut self, now: Instant) -> bool {
+        let open: Vec<RequestKey> = self.listens.requests().collect();
+        for request in &open {
+            self.listens.close(*request);
+            let Some(id) = self.session.request_id(*request).cloned() else {
+                continue;
+            };
+            let meta = SubscriptionResultMeta::new().with(keys::SUBSCRIPTION_ID, id);
+            let result = ListenResult::new().meta(meta);
+            if let Ok(result) = Payload::encode(&result, Revision::LATEST) {
+                // It was cancelled meanwhile.
+                let _ = self.session.end_listen(now, *request, result);
+            }
+        }
+        !open.is_empty()
+    }
+}
