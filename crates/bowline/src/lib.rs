@@ -4,21 +4,26 @@
 //! another version or answer twice, and every call still ends exactly once. [`server`] is a typed
 //! server in ten lines, for all revisions at once.
 //!
-//! ```
-//! use bowline::transport::memory;
+//! ```no_run
+//! use bowline::transport::ChildProcess;
 //! use bowline::types::common::Implementation;
-//! use bowline::{Client, Config};
+//! use bowline::{Client, ClientConfig};
 //!
 //! # async fn example() -> Result<(), bowline::Error> {
-//! let (transport, _server) = memory::pair();
-//! let config = Config::new(Implementation::new("example", "1.0"));
-//! let client = Client::connect(transport, config).await?;
+//! let server = ChildProcess::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+//! let config = ClientConfig::new(Implementation::new("example", "1.0"));
+//! let client = Client::connect(server, config).await?;
 //! for tool in client.tools().list_all().await? {
 //!     println!("{}", tool.name);
 //! }
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! What can be set comes in three layers, each of which has the one below: [`ClientConfig`] (what a
+//! client answers, keeps and checks), [`LinkConfig`] (a server across its connections: backoff,
+//! retries), [`Config`] (one connection: capabilities, revisions, limits, times). Wherever one is
+//! taken, a simpler one will do, down to an [`Implementation`](types::common::Implementation).
 //!
 //! # Features
 //!

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bowline::server::{Context, Server, State, ToolError, tool};
-use bowline_types::common::Role;
-use bowline_types::elicitation::{
+use bowline::types::common::Role;
+use bowline::types::elicitation::{
     ElicitFormParams, ElicitResult, ElicitUrlParams, ElicitValue, FormSchema, PrimitiveSchema,
 };
-use bowline_types::sampling::{CreateMessageParams, SamplingMessage};
+use bowline::types::sampling::{CreateMessageParams, SamplingMessage};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Tools in a few lines: typed arguments in, text or structured content out.
 
 use bowline::server::{Json, Server, tool};
-use bowline_types::tools::ToolAnnotations;
+use bowline::types::tools::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use bowline::server::{Caching, Server, base64, resource, tool};
-use bowline_types::common::{Annotations, Role};
-use bowline_types::content::{
+use bowline::types::common::{Annotations, Role};
+use bowline::types::content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
 };
-use bowline_types::resources::TextResourceContents;
+use bowline::types::resources::TextResourceContents;
 
 use super::basics::read_only;
 use super::{icons, wav};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bowline::server::{Json, Server, State, resource, tool};
-use bowline_types::tools::ToolAnnotations;
+use bowline::types::tools::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

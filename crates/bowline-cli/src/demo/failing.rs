@@ -1,7 +1,7 @@
 //! What can go wrong, and what a client sees of it.
 
 use bowline::server::{Server, ToolError, resource, tool};
-use bowline_types::{ErrorObject, JsonObject};
+use bowline::types::{ErrorObject, JsonObject};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! A picture without a file: a PNG made by hand, small enough to be an icon in a list.
 
 use bowline::server::base64;
-use bowline_types::common::Icon;
+use bowline::types::common::Icon;
 
 /// The icon, as a URI that contains it.
 pub(super) fn knot() -> Vec<Icon> {

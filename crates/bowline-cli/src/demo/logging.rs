@@ -1,7 +1,7 @@
 //! Messages for the people who run the client.
 
 use bowline::server::{Context, Server, tool};
-use bowline_types::logging::LoggingLevel;
+use bowline::types::logging::LoggingLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

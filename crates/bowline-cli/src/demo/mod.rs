@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline::server::Server;
-use bowline_types::common::Implementation;
+use bowline::types::common::Implementation;
 
 use app::App;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline::server::{Partial, Registry, Server, State, ToolError, Uri, resource, template, tool};
-use bowline_types::common::{Annotations, Role};
-use bowline_types::tools::ToolAnnotations;
+use bowline::types::common::{Annotations, Role};
+use bowline::types::tools::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

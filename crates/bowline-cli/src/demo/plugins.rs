@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bowline::server::{Server, State, ToolError, tool};
-use bowline_types::tools::ToolAnnotations;
+use bowline::types::tools::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bowline::server::{Partial, Server, State, ToolError, base64, prompt};
-use bowline_types::common::Role;
-use bowline_types::content::ContentBlock;
-use bowline_types::prompts::PromptMessage;
-use bowline_types::resources::ResourceContents;
+use bowline::types::common::Role;
+use bowline::types::content::ContentBlock;
+use bowline::types::prompts::PromptMessage;
+use bowline::types::resources::ResourceContents;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
