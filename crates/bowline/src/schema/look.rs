@@ -18,10 +18,13 @@ use std::fmt::Write as _;
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use super::MAX_PATTERN;
-use super::pattern::{parsed, states};
+use super::pattern::{has_flags, parsed, states};
 
 /// What a look-around is called once it is taken out. A pattern that has it itself is refused.
 const NAME: &str = "bowline_look_";
+
+/// The most states of a program. It has fewer than twice as many as were counted.
+const MOST: usize = 4 * 16_384;
 
 /// A pattern that looks around.
 #[derive(Debug)]
@@ -32,19 +35,29 @@ pub(super) struct Looking {
 }
 
 impl Looking {
-    /// `None` when it refers back, nobody can read it, or it is too large.
+    /// `None` when it refers back, has flags, can't be read, or is too large.
     pub(super) fn new(pattern: &str) -> Option<Self> {
-        let (looks, rest) = taken_apart(pattern)?;
-        let mut left = MAX_PATTERN;
-        let mut programs = Vec::with_capacity(looks.len());
-        for (direction, body) in looks {
-            programs.push(Program::new(&body, direction, &mut left)?);
+        // A flag would have to be carried into what is taken apart.
+        if has_flags(pattern) {
+            return None;
         }
-        let rest = Program::new(&rest, Direction::Forward, &mut left)?;
-        Some(Self {
-            looks: programs,
-            rest,
-        })
+        let (looks, rest) = taken_apart(pattern)?;
+        let mut parts = Vec::with_capacity(looks.len() + 1);
+        for (direction, body) in looks {
+            parts.push((direction, parsed(&body)?));
+        }
+        parts.push((Direction::Forward, parsed(&rest)?));
+        // Nothing is built of what is too large.
+        let sizes = parts.iter().map(|(_, part)| states(part));
+        if sizes.fold(0, u64::saturating_add) > MAX_PATTERN {
+            return None;
+        }
+        let built = parts
+            .iter()
+            .map(|(direction, part)| Program::new(part, *direction));
+        let mut looks = built.collect::<Option<Vec<_>>>()?;
+        let rest = looks.pop()?;
+        Some(Self { looks, rest })
     }
 
     /// How many states it has.
@@ -173,20 +186,20 @@ enum Place {
 }
 
 impl Program {
-    /// `left` is how many states there may still be, of all programs of a pattern.
-    fn new(pattern: &str, direction: Direction, left: &mut u64) -> Option<Self> {
-        let parsed = parsed(pattern)?;
-        *left = left.checked_sub(states(&parsed))?;
+    fn new(pattern: &Hir, direction: Direction) -> Option<Self> {
         let mut program = Self {
             direction,
             states: Vec::new(),
         };
-        program.push(&parsed)?;
+        program.push(pattern)?;
         program.states.push(State::Found);
         Some(program)
     }
 
     fn push(&mut self, hir: &Hir) -> Option<()> {
+        if self.states.len() > MOST {
+            return None;
+        }
         match hir.kind() {
             HirKind::Empty => {}
             HirKind::Literal(literal) => {
@@ -219,10 +232,18 @@ impl Program {
     }
 
     fn push_repeated(&mut self, repeated: &Repetition) -> Option<()> {
+        let mut last = self.states.len();
         for _ in 0..repeated.min {
+            last = self.states.len();
             self.push(&repeated.sub)?;
         }
         match repeated.max {
+            // The last one that must be may be again: one more of it would double what is in it,
+            // at each level of nesting.
+            None if repeated.min > 0 => {
+                let end = self.open();
+                self.states[end] = State::Either(last, end + 1);
+            }
             None => {
                 let again = self.open();
                 self.push(&repeated.sub)?;

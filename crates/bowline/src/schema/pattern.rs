@@ -19,7 +19,7 @@ pub(super) const EACH: u64 = 512;
 /// All patterns of a schema. Each is compiled once, wherever it stands.
 #[derive(Default)]
 pub(super) struct Patterns<'s> {
-    known: HashMap<&'s str, Measured>,
+    known: HashMap<&'s str, Result<Measured, Refused>>,
     states: u64,
     text: u64,
 }
@@ -39,8 +39,17 @@ impl<'s> Patterns<'s> {
     /// Measures a pattern. Refused if it, or all of them, are too much, or nobody can run it.
     pub(super) fn add(&mut self, pattern: &'s str) -> Result<Measured, Refused> {
         if let Some(known) = self.known.get(pattern) {
-            return Ok(known.clone());
+            return known.clone();
         }
+        let measured = self.measure(pattern);
+        // What all are together is no fault of this one.
+        if !matches!(measured, Err(Refused::Patterns)) {
+            self.known.insert(pattern, measured.clone());
+        }
+        measured
+    }
+
+    fn measure(&mut self, pattern: &'s str) -> Result<Measured, Refused> {
         let large = || Refused::Pattern(pattern.to_owned());
         let text = reading(pattern);
         if text > MAX_PATTERN_TEXT {
@@ -59,7 +68,6 @@ impl<'s> Patterns<'s> {
         if self.states > MAX_PATTERNS {
             return Err(Refused::Patterns);
         }
-        self.known.insert(pattern, measured.clone());
         Ok(measured)
     }
 }
@@ -127,7 +135,7 @@ fn reading(pattern: &str) -> u64 {
 }
 
 /// Whether there may be flags within it, such as `(?i)`.
-fn has_flags(pattern: &str) -> bool {
+pub(super) fn has_flags(pattern: &str) -> bool {
     let mut groups = pattern.split("(?").skip(1);
     groups.any(|group| !group.starts_with([':', 'P', '<', '=', '!']))
 }

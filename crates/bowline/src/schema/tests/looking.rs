@@ -119,12 +119,52 @@ fn looking_around_is_bounded_work() {
         let refused = compile(&json!({"pattern": large})).expect_err("too large");
         assert_eq!(refused, Refused::Unrunnable(large.to_owned()));
     }
+    // What is in a repetition is there once, however deep it is.
+    let deep = format!("(?=b){}a{}", "(".repeat(30), ")+".repeat(30));
+    let schema = compile(&json!({"pattern": deep})).expect("a pattern");
+    assert!(matches!(schema.check("\"aa\""), Err(Misfit::Wrong(_))));
+    // Nothing is built of what is too large, so that a thousand of them take no time.
+    let many: Vec<_> = (0..1_000)
+        .map(|at| json!({"pattern": format!("(?=a{{16000}})b{{999}}{at}")}))
+        .collect();
+    let begin = std::time::Instant::now();
+    let skipped = Schema::compile_with(
+        &json!({"prefixItems": many}).to_string(),
+        Unrunnable::Skipped,
+    );
+    assert!(skipped.is_ok());
+    let took = begin.elapsed();
+    assert!(took.as_secs() < 2, "{took:?}");
     // States of all of them together.
     let many: Vec<_> = (0..100)
         .map(|at| json!({"pattern": format!("(?=a{{400}})b{at}")}))
         .collect();
     let refused = compile(&json!({"prefixItems": many})).expect_err("too many");
     assert_eq!(refused, Refused::Patterns);
+}
+
+#[test]
+fn flags_are_not_guessed_at() {
+    for pattern in ["(?i)^(?=[a-z]).*$", "(?i:^(?!admin).*)", "(?s)(?=a.b)"] {
+        let refused = compile(&json!({"pattern": pattern})).expect_err("flags");
+        // Some are no patterns of JavaScript.
+        let is_refused = matches!(refused, Refused::Unrunnable(_) | Refused::Invalid(_));
+        assert!(is_refused, "{pattern}: {refused}");
+    }
+}
+
+#[test]
+fn what_must_be_once_may_be_again() {
+    for (pattern, fits, wrong) in [
+        ("^(?=.)(?:ab)+$", "abab", "aba"),
+        ("^(?=.)(?:ab){2,}$", "ababab", "ab"),
+        ("^(?=(?:ab){2,}$)", "abab", "ab"),
+        ("(?<=^(?:ab)+)c", "ababc", "abac"),
+    ] {
+        let schema = compile(&json!({"pattern": pattern})).expect("a pattern");
+        assert_eq!(schema.check(&format!("\"{fits}\"")), Ok(()), "{pattern}");
+        assert!(schema.check(&format!("\"{wrong}\"")).is_err(), "{pattern}");
+    }
 }
 
 #[test]
