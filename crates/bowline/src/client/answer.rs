@@ -119,10 +119,11 @@ impl Answer {
         }
     }
 
-    /// Gives the call up. Its result, if that was there and nobody has taken it.
+    /// Gives up a call that may have become a task. Its result, if that was there and nobody has
+    /// taken it; if it is on its way, it is looked at when it comes.
     pub(super) fn abandon(&mut self) -> Option<Payload> {
         match &mut self.0 {
-            State::Pending(pending) => match pending.abandon()? {
+            State::Pending(pending) => match pending.abandon(true)? {
                 Outcome::Result(result) => Some(result),
                 _ => None,
             },
@@ -363,7 +364,7 @@ impl Pending {
     }
 
     /// Gives the call up. How it had ended, if nobody has taken that.
-    fn abandon(&mut self) -> Option<Outcome> {
+    fn abandon(&mut self, may_be_task: bool) -> Option<Outcome> {
         let slot = match std::mem::replace(&mut self.end, End::Done) {
             End::Done => return None,
             End::InTask => {
@@ -372,8 +373,14 @@ impl Pending {
                 core.slots.remove(self.key)
             }
             End::NotYet => self.shared.with(|core, now| {
-                core.link.cancel(now, self.key, "no longer wanted");
+                let is_cancelled = core.link.cancel(now, self.key, "no longer wanted");
                 core.link.forget_progress(self.key);
+                let slot = core.slots.get_mut(self.key)?;
+                if may_be_task && !is_cancelled && slot.outcome.is_none() {
+                    // It has ended, and waits until what came before it was told.
+                    slot.is_orphan = true;
+                    return None;
+                }
                 core.slots.remove(self.key)
             }),
         };
@@ -408,7 +415,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        drop(self.abandon());
+        drop(self.abandon(false));
     }
 }
 

@@ -14,6 +14,7 @@ use bowline_proto::link::{Action, State};
 use bowline_proto::{Instant, Rising};
 use tokio::sync::Mutex;
 
+use super::features::cancel_orphan;
 use super::hands::Hands;
 use super::input;
 use super::requests::Running;
@@ -147,7 +148,9 @@ impl<T: Transport> Driver<T> {
         let now = self.shared.now();
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
-        *has_worked |= self.hands.poll_read(&mut core, now, cx);
+        if !self.dispatch.is_behind() {
+            *has_worked |= self.hands.poll_read(&mut core, now, cx);
+        }
         if core.link.poll_timeout().is_some_and(|at| at <= now) {
             core.link.handle_timeout(now);
             *has_worked = true;
@@ -261,6 +264,7 @@ impl<T: Transport> Driver<T> {
                 Told::Request(key, request) => Running::start(&self.shared, key, request),
                 Told::Cancelled(key) => self.shared.running.stop(key),
                 Told::Input(call, result) => input::give(&self.shared, call, result),
+                Told::Orphan(result) => cancel_orphan(&self.shared, &result),
                 Told::Gone => {
                     self.shared.cache.clear();
                     self.shared.outputs.clear();

@@ -87,6 +87,8 @@ pub(super) struct Slot {
     /// Why it was given up by us, where that says more than the outcome.
     pub(super) failure: Option<Error>,
     pub(super) waker: Option<Waker>,
+    /// Nobody waits any more; the result, which is on its way, may be a task.
+    pub(super) is_orphan: bool,
     pub(super) progress: VecDeque<Payload>,
     /// Handlers that answer what the server asks before it goes on.
     pub(super) input: Option<AbortHandle>,
@@ -110,6 +112,14 @@ pub(super) struct Dispatch {
     held: Option<LinkEvent>,
 }
 
+impl Dispatch {
+    /// Whether there is something that callers are not told yet. Nothing more is read then: what
+    /// waits would grow.
+    pub(super) fn is_behind(&self) -> bool {
+        self.held.is_some()
+    }
+}
+
 /// Something for a handler.
 #[derive(Debug)]
 pub(super) enum Told {
@@ -117,6 +127,8 @@ pub(super) enum Told {
     Request(RequestKey, ServerRequest),
     Cancelled(RequestKey),
     Input(CallKey, Payload),
+    /// The result of a call of a tool that was dropped: it may be a task.
+    Orphan(Payload),
     /// There is a session.
     Ready,
     /// Something happened to a subscription.
@@ -303,7 +315,12 @@ impl Core {
             }
             match event {
                 LinkEvent::Ended { call, outcome } => {
-                    if let Some(slot) = self.slots.get_mut(call) {
+                    if self.slots.get_mut(call).is_some_and(|slot| slot.is_orphan) {
+                        self.slots.remove(call);
+                        if let Outcome::Result(result) = outcome {
+                            dispatch.events.push(Told::Orphan(result));
+                        }
+                    } else if let Some(slot) = self.slots.get_mut(call) {
                         if let Outcome::Lost { .. } = outcome {
                             slot.ending.clone_from(&self.ending);
                         }

@@ -41,7 +41,7 @@ pub use typed::{TypedAnswer, TypedCall};
 pub(super) use guard::{
     TASKS_EXTENSION, check_capability, check_revision, own_tasks_undeclared, undeclared,
 };
-pub(super) use tasks::Stopper;
+pub(super) use tasks::{Stopper, cancel_orphan};
 
 use super::Client;
 

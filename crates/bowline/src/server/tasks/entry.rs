@@ -269,12 +269,15 @@ impl Entry {
         self.until(|state| state.ending().cloned()).await
     }
 
-    /// Waits until its client has owed it an answer for too long: it may be gone, and a handler
+    /// Waits until its client has owed it one answer for too long: it may be gone, and a handler
     /// that waits for it would keep its place for ever. Cancel safe.
     pub(super) async fn unanswered(&self) {
         loop {
-            self.until(|state| state.is_asking().then_some(())).await;
-            let answered = self.until(|state| (!state.is_asking()).then_some(()));
+            let oldest = self.until(|state| state.open().next().map(str::to_owned));
+            let oldest = oldest.await;
+            // The handler may have asked again by now, which is another question.
+            let is_open = |state: &State| state.open().any(|key| key == oldest);
+            let answered = self.until(|state| (!is_open(state)).then_some(()));
             if timeout(self.patience, answered).await.is_err() {
                 return;
             }
@@ -333,8 +336,13 @@ impl State {
 
     /// Whether it waits for its client.
     fn is_asking(&self) -> bool {
-        let mut questions = self.questions.iter();
-        questions.any(|question| question.answer.is_none())
+        self.open().next().is_some()
+    }
+
+    /// The keys of the questions that its client has not answered, from the oldest on.
+    fn open(&self) -> impl Iterator<Item = &str> {
+        let open = self.questions.iter().filter(|it| it.answer.is_none());
+        open.map(|it| &*it.key)
     }
 
     fn status(&self, revision: Revision) -> TaskStatus {

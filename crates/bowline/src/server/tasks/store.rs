@@ -101,6 +101,8 @@ impl TaskStore {
         match context.become_task(&entry) {
             true => Some(entry),
             false => {
+                // It never ends, since it never begins: nobody else would make room for it.
+                self.lock().running.retain(|it| !Arc::ptr_eq(it, &entry));
                 self.remove(&entry);
                 None
             }

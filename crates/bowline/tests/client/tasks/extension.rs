@@ -1,5 +1,6 @@
 //! The extension of 2026-07-28: the server decides.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline::ErrorKind;
@@ -8,7 +9,9 @@ use bowline::types::tasks::EXTENSION;
 use bowline::types::{ErrorObject, Revisions};
 use tokio::time::Instant;
 
-use super::{DONE, able, about, begin, connected, connected_with, expect_cancel, look, shaken};
+use super::{
+    DONE, able, about, begin, connected, connected_with, expect_cancel, look, shaken, task,
+};
 use crate::support::{NEW, Test};
 
 pub(super) fn result(result: &str) -> String {
@@ -257,5 +260,27 @@ async fn a_busy_server_is_asked_again_and_a_stopped_client_ends_it() -> Test {
     look(&mut server, "working", "").await?;
     client.stop().await;
     assert_eq!(call.await?.unwrap_err().kind(), ErrorKind::Shutdown);
+    Ok(())
+}
+
+// proves: FT-12, CN-10
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_on_its_way_to_a_caller_who_leaves_is_cancelled() -> Test {
+    let (client, mut server, _peer) = connected(NEW).await?;
+    let call = Arc::new(Mutex::new(Some(client.tools().call("slow", ()).send())));
+    // The caller leaves while what came before its answer is told.
+    let leaving = Arc::clone(&call);
+    let method = "notifications/message";
+    client.notifications().on_inline(Some(method), move |_| {
+        drop(leaving.lock().unwrap().take());
+    });
+    let request = server.expect("tools/call").await?;
+    let log =
+        format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"level":"info","data":1}}}}"#);
+    let (id, begun) = (request.id(), task("task", "working", ""));
+    let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{begun}}}"#);
+    server.send_raw(format!("{log}\n{reply}\n")).await?;
+    expect_cancel(&mut server).await?;
+    assert!(call.lock().unwrap().is_none());
     Ok(())
 }

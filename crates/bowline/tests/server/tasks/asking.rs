@@ -13,7 +13,7 @@ use bowline::{ClientConfig, Error};
 
 use super::{Gate, NEW, OLD, World, started};
 
-fn form(message: &str) -> ElicitFormParams {
+pub(super) fn form(message: &str) -> ElicitFormParams {
     ElicitFormParams::new(
         message,
         FormSchema::new([("name", PrimitiveSchema::string())]),

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use bowline::Client;
 use bowline::client::features::TaskHandle;
-use bowline::server::TaskConfig;
+use bowline::server::{Context, Server, TaskConfig, ToolError, tool};
+use bowline::types::elicitation::ElicitResult;
 use bowline::types::tasks::TaskStatus;
+use bowline::types::tools::TaskSupport;
 
 use super::limits::{for_so_long, server};
 use super::{Gate, NEW, OLD, World, asking, code, started};
@@ -182,4 +184,57 @@ async fn a_task_whose_client_never_answers_gives_its_place_back() {
     let task = handle.get().await.expect("it is there").task;
     assert_eq!(task.status, TaskStatus::Failed);
     started(&client, "asks").await.expect("there is room again");
+}
+
+// proves: SV-3
+#[tokio::test(start_paused = true)]
+async fn a_client_that_answers_each_question_in_time_may_take_its_time() {
+    let asks = tool("asks", |cx: Context| async move {
+        for question in ["one", "two", "three"] {
+            let form = asking::form(question);
+            cx.elicit(question, form).await?;
+        }
+        Ok::<_, ToolError>("done")
+    });
+    let mut tasks = TaskConfig::new();
+    tasks.ttl(Duration::from_secs(60));
+    let server = Server::new("patient", "1").tasks(tasks);
+    let world = World::new(server.add_tool(asks.task_support(TaskSupport::Required)));
+    let client = world.client_with(NEW, |config| {
+        config.elicitation(|_| async {
+            tokio::time::sleep(Duration::from_secs(25)).await;
+            Ok(ElicitResult::accept([("name", "Ann")]))
+        });
+    });
+    let client = client.await;
+    let handle = started(&client, "asks").await.expect("a task");
+    let result = handle.wait().await.expect("each answer came in time");
+    assert_eq!(result.text(), "done");
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_just_when_it_would_become_a_task_takes_no_place() {
+    let after = Duration::from_secs(1);
+    let asks = tool("asks", move |cx: Context| async move {
+        tokio::time::sleep(after).await;
+        let form = asking::form("?");
+        cx.elicit("key", form).await?;
+        Ok::<_, ToolError>("done")
+    });
+    let mut tasks = TaskConfig::new();
+    tasks.max_tasks(1);
+    let server = Server::new("late", "1").tasks(tasks);
+    let server = server
+        .add_tool(asks.as_task_after(after))
+        .add_tool(tool("is_task", || async { "done" }).task_support(TaskSupport::Required));
+    let world = World::new(server);
+    let client = world.client_with(NEW, asking::accepts).await;
+    for _ in 0..3 {
+        // A question, or a task: which of them depends on who is looked at first.
+        let asked = client.tools().call("asks", ()).await.expect("a result");
+        assert_eq!(asked.text(), "done");
+        let handle = started(&client, "is_task").await.expect("there is room");
+        handle.wait().await.expect("a result");
+    }
 }

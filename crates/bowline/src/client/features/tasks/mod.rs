@@ -9,23 +9,36 @@ mod handle;
 mod stopper;
 mod waiting;
 
+use std::sync::Arc;
+
+use bowline_proto::Payload;
 use bowline_types::input::InputResponse;
 use bowline_types::method::requests;
 use bowline_types::result::EmptyResult;
 use bowline_types::tasks::{
     self, CancelTaskResult, GetTaskResult, ListTasksResult, TaskParams, UpdateTaskParams,
 };
-use bowline_types::tools::CallToolResult;
+use bowline_types::tools::{CallToolResponse, CallToolResult};
 use bowline_types::{Map, Method};
 
 use super::pages::{self, Pages, WholeList};
 use super::typed::TypedCall;
+use crate::client::shared::Shared;
 use crate::client::{Client, ClientConfig};
 
 pub use handle::{Started, TaskHandle, TaskRef};
 
 pub(in crate::client) use stopper::Stopper;
 pub(super) use waiting::{Patience, Waiting};
+
+use follow::Follower;
+
+/// Cancels the task that the result of a call is, if it is one: nobody waits for it.
+pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
+    if let Ok(CallToolResponse::Task(begun)) = result.decode() {
+        Follower::new(shared, TaskRef::from(begun.task.task_id), None).cancel();
+    }
+}
 
 /// The `resultType` of a task in place of a result.
 const TASK: &str = "task";
