@@ -170,8 +170,8 @@ fn variables_are_secret_by_name_or_look_unless_they_say_where_things_are() {
         ("DBPASSWORD", "abc", true),
         ("X", "ghp_0123456789abcdef", true),
         ("DATABASE", "postgres", false),
-        ("PWD", "/work/x", false),
-        ("OLDPWD", "/work/0123456789abcdef0123456789abcdef", false),
+        ("PWD", "/home/me/x", false),
+        ("OLDPWD", "/home/me/0123456789abcdef0123456789abcdef", false),
         ("PATH", "/store/0123456789abcdef0123456789abcdef/bin", false),
         ("pwd", "hunter2", true),
     ] {
