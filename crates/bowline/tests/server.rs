@@ -16,6 +16,7 @@ mod server {
     mod faults;
     mod following;
     mod handlers;
+    mod in_memory;
     mod lines;
     mod listening;
     mod logs;

@@ -70,7 +70,7 @@ pub use principal::Principal;
 pub use prompt::{IntoCompletion, IntoPrompt, Partial, PromptDef, prompt};
 pub use registry::Registry;
 pub use resource::{IntoResource, ResourceDef, TemplateDef, Uri, resource, template};
-pub use running::Running;
+pub use running::{InMemory, Running};
 pub use service::{Reply, Request};
 pub use tasks::TaskConfig;
 pub use tool::{ToolDef, tool};
