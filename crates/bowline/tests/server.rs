@@ -4,6 +4,7 @@
 mod programs;
 
 mod server {
+    mod around;
     mod asking;
     mod basics;
     mod blocking;

@@ -63,7 +63,7 @@ pub use extract::{Extension, Extract, HandlerArguments, HandlerFn, State};
 #[doc(hidden)]
 pub use extract::{Input, Needs, Rejection};
 pub use handler::Handler;
-pub use layer::{RequestService, ToolCall, ToolService};
+pub use layer::{Next, RequestService, ToolCall, ToolService};
 pub use listen::Listener;
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;
