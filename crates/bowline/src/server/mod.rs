@@ -19,7 +19,8 @@
 //! ```
 //!
 //! A [handler](HandlerFn) is an async function that says what it needs by the types of its
-//! arguments: arguments of the call, the [`Context`], shared [`State`]. What it returns
+//! arguments: arguments of the call, the [`Context`], shared [`State`], an [`Extension`] that a
+//! layer has added, the [`Principal`] who asks, and the [`Uri`] of a resource. What it returns
 //! becomes the result ([`IntoToolResult`], [`IntoResource`], [`IntoPrompt`]).
 //!
 //! All revisions are served at once; handlers are the same for all of them.
