@@ -16,6 +16,26 @@ use crate::transport::memory::CAPACITY;
 use crate::transport::{OpenError, Stream, Transport};
 
 /// A server that is ready to serve any number of clients. Clones are the same one.
+///
+/// ```no_run
+/// use bowline::server::Server;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::new("greeter", "1.0.0")
+///     .tool("greet", "Greets", || async { "hello" })
+///     .build()?;
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+/// let listening = tokio::spawn({
+///     let server = server.clone();
+///     async move { server.listen(listener).await }
+/// });
+///
+/// // When it is time to end: what is being served is finished.
+/// server.shut_down();
+/// listening.await??;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Running(Arc<ServerCore>);
 
@@ -26,9 +46,11 @@ impl Running {
 
     /// Serves one client on a transport, until it is gone: see [`Server::serve`](super::Server::serve).
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// As for [`Server::serve`](super::Server::serve). Cancel safe.
+    /// As for [`Server::serve`](super::Server::serve).
     pub async fn serve(&self, mut transport: impl Transport) -> Result<(), Error> {
         let stream = transport.open().await.map_err(|error| {
             Error::new(ErrorKind::Transport, error.reason).in_operation("serve")
@@ -39,9 +61,11 @@ impl Running {
     /// Serves one client on a stream that is open, until it is gone. It may be silent for as
     /// long as it likes, unlike one that a [listener](Self::listen) accepts.
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// When the client breaks the protocol beyond what is borne. Cancel safe.
+    /// When the client breaks the protocol beyond what is borne.
     pub fn serve_stream(
         &self,
         stream: Stream,
@@ -52,9 +76,11 @@ impl Running {
     /// The same for a client that is known: the transport has asked it who it is. Each of its
     /// requests has this [principal](super::Principal), unless a layer sets another one.
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// As for [`serve_stream`](Self::serve_stream). Cancel safe.
+    /// As for [`serve_stream`](Self::serve_stream).
     pub fn serve_stream_as(
         &self,
         stream: Stream,
