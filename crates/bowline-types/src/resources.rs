@@ -176,6 +176,28 @@ wire_struct! {
     }
 }
 
+impl ReadResourceResult {
+    /// All texts, each on lines of its own. Parts that are bytes are left out.
+    ///
+    /// ```
+    /// use bowline_types::resources::{ReadResourceResult, ResourceContents};
+    ///
+    /// let read = ReadResourceResult::new([
+    ///     ResourceContents::text("file:///a", "one"),
+    ///     ResourceContents::blob("file:///b", "AA=="),
+    ///     ResourceContents::text("file:///c", "two"),
+    /// ]);
+    /// assert_eq!(read.text(), "one\ntwo");
+    /// ```
+    pub fn text(&self) -> String {
+        let texts = self.contents.iter().filter_map(|part| match part {
+            ResourceContents::Text(part) => Some(&*part.text),
+            ResourceContents::Blob(_) | ResourceContents::Other(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 wire_union! {
     /// The answers that `resources/read` can have.
     pub enum ReadResourceResponse decided by select, "`resultType`" {

@@ -4,6 +4,7 @@
 mod programs;
 
 mod server {
+    mod around;
     mod asking;
     mod basics;
     mod blocking;
@@ -16,6 +17,7 @@ mod server {
     mod faults;
     mod following;
     mod handlers;
+    mod in_memory;
     mod lines;
     mod listening;
     mod logs;

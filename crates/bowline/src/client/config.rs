@@ -39,6 +39,21 @@ use super::watchers::ChangeLimits;
 ///     println!("{}", note.params().map_or("", |params| params.as_str()));
 /// });
 /// ```
+///
+/// Where little is said, it can be said in place:
+///
+/// ```
+/// # use std::time::Duration;
+/// # use bowline::{Client, ClientConfig};
+/// # use bowline::types::common::Implementation;
+/// # async fn example(transport: impl bowline::transport::Transport) -> Result<(), bowline::Error> {
+/// let me = Implementation::new("example", "1.0");
+/// let patience = Some(Duration::from_secs(5));
+/// let client = Client::connect(transport, ClientConfig::new(me).connect_timeout(patience)).await?;
+/// # drop(client);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct ClientConfig {
     pub(super) link: LinkConfig,
@@ -151,6 +166,14 @@ impl Clone for ClientConfig {
             #[cfg(feature = "validate")]
             outputs: self.outputs,
         }
+    }
+}
+
+/// A clone of it, so that what its methods return can be given to
+/// [`Client::connect`](super::Client::connect).
+impl From<&mut Self> for ClientConfig {
+    fn from(config: &mut Self) -> Self {
+        config.clone()
     }
 }
 

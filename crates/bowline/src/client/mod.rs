@@ -55,6 +55,25 @@ pub use subscription::{Change, Subscribing, Subscription};
 ///
 /// The connection behind it may be lost and opened again; [`state`](Self::state) tells where
 /// it stands. When the last clone is dropped the connection is closed.
+///
+/// ```no_run
+/// use bowline::Client;
+/// use bowline::transport::Tcp;
+/// use bowline::types::common::Implementation;
+///
+/// # async fn example() -> Result<(), bowline::Error> {
+/// let me = Implementation::new("example", "1.0");
+/// let client = Client::connect(Tcp::new("127.0.0.1:7000"), me).await?;
+/// let sum = client.tools().call("add", serde_json::json!({"a": 1, "b": 2})).await?;
+/// println!("{}", sum.text());
+///
+/// // What has no method of its own is called by name.
+/// let answer = client.call("example/status", serde_json::json!({"verbose": true})).await?;
+/// println!("{}", answer.as_str());
+/// client.stop().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Client {
     shared: Arc<Shared>,

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The parameters of a call or a notification: a JSON object, or none.
 ///
-/// Text that is no JSON object is an error of whatever is done with it.
+/// Text or a value that is no JSON object is an error of whatever is done with it.
 ///
 /// ```
 /// use bowline::client::Params;
@@ -20,8 +20,9 @@ use crate::error::{Error, ErrorKind};
 ///
 /// let text = Params::from(r#"{"name":"echo","arguments":{"text":"hi"}}"#);
 /// let built = Params::from(JsonObject::parse(r#"{"cursor":"2"}"#)?);
+/// let value = Params::from(serde_json::json!({"cursor": "2"}));
 /// let none = Params::from(());
-/// # let _ = (text, built, none);
+/// # let _ = (text, built, value, none);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -165,6 +166,12 @@ impl From<String> for Params {
     }
 }
 
+impl From<serde_json::Value> for Params {
+    fn from(value: serde_json::Value) -> Self {
+        Self::from(value.to_string())
+    }
+}
+
 impl From<JsonObject> for Params {
     fn from(object: JsonObject) -> Self {
         Self::of_text(Payload::from(object).into_bytes())
@@ -179,6 +186,8 @@ impl From<Payload> for Params {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn members(params: impl Into<Params>) -> String {
@@ -196,6 +205,8 @@ mod tests {
         assert_eq!(members("{ \"a\": 1\n}"), r#""a": 1"#);
         assert_eq!(members(r#" {"a":1} "#), r#""a":1"#);
         assert_eq!(members(r#"{"a":1}"#.to_owned()), r#""a":1"#);
+        assert_eq!(members(json!({"a": 1})), r#""a":1"#);
+        assert_eq!(members(json!({})), "");
         assert_eq!(members(r#"{"a":"_meta"}"#), r#""a":"_meta""#);
         assert_eq!(members(r#"{"a":{"_meta":{}}}"#), r#""a":{"_meta":{}}"#);
         let both = Params::from(r#"{"_meta":{"x/y":1},"a":2}"#);
@@ -232,6 +243,11 @@ mod tests {
             let error = Params::from(text).check().expect_err(text);
             assert_eq!(error.kind(), ErrorKind::Config);
             assert!(error.to_string().contains(words), "{error}");
+        }
+        for value in [json!(null), json!([1]), json!("{}"), json!(3)] {
+            let error = Params::from(value).check().expect_err("no object");
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains("no object"), "{error}");
         }
     }
 }

@@ -12,6 +12,15 @@ use super::shared::Shared;
 /// It holds nothing: what is told comes from the client's history of 64 changes. A reader
 /// that is further behind than that skips what is forgotten, and
 /// [`missed`](Self::missed) tells how much it was.
+///
+/// ```
+/// # async fn example(client: bowline::Client) {
+/// let mut changes = client.state_changes();
+/// while let Some(change) = changes.next().await {
+///     println!("{} -> {}: {}", change.from, change.to, change.cause);
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct StateChanges {
     shared: Arc<Shared>,

@@ -1,23 +1,21 @@
 //! Setting a server up: what it has, and what is made of it.
 
+mod around;
 mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::server::SessionConfig;
-use bowline_proto::{Limits, Payload, Timeouts};
+use bowline_proto::{Limits, Timeouts};
 use bowline_types::Revisions;
 use bowline_types::common::Implementation;
-use tower_layer::Layer;
-use tower_service::Service as TowerService;
 
 use super::caching::Caching;
 use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
 use super::handler::{Handler, HandlerService};
-use super::layer::{RequestService, wrap};
 use super::life::Life;
 use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
@@ -25,7 +23,7 @@ use super::registry::Registry;
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
 use super::running::Running;
 use super::seal::RoundSeal;
-use super::service::{Request, Service};
+use super::service::Service;
 use super::single_use::{UsedInProcess, UsedStates};
 use super::tasks::{TaskConfig, TaskStore};
 use super::threads::SHARE;
@@ -139,38 +137,6 @@ impl Server {
             (Service(Arc::new(Arc::new(service))), capabilities)
         }));
         server
-    }
-
-    /// Puts a tower layer around the server: it sees every request but `initialize` and `ping`,
-    /// which are the connection's own, and may answer, refuse, delay or change it. The last
-    /// one that is added is the outermost.
-    ///
-    /// `subscriptions/listen` is done for a layer when the subscription is open.
-    ///
-    /// The error of a layer is an [`ErrorObject`](bowline_types::ErrorObject), which the client
-    /// gets, or any other one, as the layers of tower have: then it is logged, and the client
-    /// learns that its request was not served.
-    ///
-    /// ```
-    /// use bowline::server::{Request, Server};
-    ///
-    /// // tower::util::MapRequestLayer, tower::timeout::TimeoutLayer, or your own.
-    /// # #[derive(Clone)] struct Identity;
-    /// # impl<S> tower_layer::Layer<S> for Identity { type Service = S; fn layer(&self, inner: S) -> S { inner } }
-    /// let server = Server::new("layered", "1.0.0").layer(Identity);
-    /// ```
-    #[must_use]
-    pub fn layer<L>(mut self, layer: L) -> Self
-    where
-        L: Layer<RequestService> + Send + 'static,
-        L::Service: TowerService<Request, Response = Payload> + Clone + Send + 'static,
-        <L::Service as TowerService<Request>>::Error:
-            Into<Box<dyn std::error::Error + Send + Sync>>,
-        <L::Service as TowerService<Request>>::Future: Send + 'static,
-    {
-        self.layers
-            .push(Box::new(move |service| wrap(service, &layer)));
-        self
     }
 
     /// Adds a tool.

@@ -1,8 +1,8 @@
 //! What a handler gets, and what a handler is.
 //!
 //! A handler is an async function whose arguments say what it needs: typed arguments of the
-//! call, the [`Context`], shared [`State`], in any order. What each of them is comes from its
-//! type.
+//! call, the [`Context`], shared [`State`] and so on ([`Extract`] has them all), in any order.
+//! What each of them is comes from its type.
 
 use std::any::{Any, TypeId, type_name};
 use std::borrow::Cow;
@@ -21,12 +21,24 @@ use super::checks::Checks;
 use super::context::Context;
 use super::texts::{self, Texts};
 
-/// An argument of a handler: see [`HandlerFn`].
+/// An argument of a handler: see [`HandlerFn`]. A handler may ask for
+///
+/// | argument | what it is |
+/// |---|---|
+/// | a type of your own | the arguments of the call: at most one, with `#[derive(Deserialize, JsonSchema)]` |
+/// | [`Context`] | the request, and what can be done for it |
+/// | [`State<T>`](State) | what all handlers share |
+/// | [`Extension<T>`](Extension) | what a layer has added to the request |
+/// | [`Principal`](super::Principal) | who asks, where a layer or the transport has found out |
+/// | [`Uri`](super::Uri) | the resource that is read, for resources and templates |
+///
+/// It is not for others to implement. For anything else that comes from the request let a
+/// [layer](super::Server::layer) add an [`Extension`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a handler",
     label = "not something that a handler can ask for",
     note = "arguments of a call need `#[derive(serde::Deserialize, schemars::JsonSchema)]` and must be `Send`",
-    note = "besides them a handler may ask for `Context` and `State<T>`"
+    note = "besides them a handler may ask for `Context`, `State<T>`, `Extension<T>`, `Principal`, and `Uri` for resources"
 )]
 pub trait Extract: Sized + Send + 'static {
     /// Takes it from a call.
@@ -208,7 +220,32 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 }
 
 /// Something that a layer has added to the request with
-/// [`Context::insert_extension`]: who makes it, for instance.
+/// [`Context::insert_extension`]: what it knows of whoever makes it, for instance. Without it
+/// the handler is not run, and the client gets an error.
+///
+/// ```
+/// use bowline::server::{Extension, Request, Server};
+///
+/// #[derive(Clone)]
+/// struct Language(String);
+///
+/// // In a layer:
+/// fn note_language(request: &Request) {
+///     let meta = request.context().meta();
+///     let language = meta.get("com.example/language").and_then(|it| it.to().ok());
+///     let language = language.unwrap_or_else(|| "en".to_owned());
+///     request.context().insert_extension(Language(language));
+/// }
+///
+/// // In a handler:
+/// async fn greet(Extension(language): Extension<Language>) -> &'static str {
+///     match &*language.0 {
+///         "de" => "guten Tag",
+///         _ => "hello",
+///     }
+/// }
+/// let server = Server::new("greeter", "1.0.0").tool("greet", "Greets", greet);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extension<T>(pub T);
 
@@ -263,8 +300,8 @@ impl States {
     message = "this is no handler",
     label = "not an async function of arguments that a handler can ask for",
     note = "a handler is a closure or function that is `Clone + Send + Sync + 'static`, returns a `Send` future, \
-            and has up to six arguments: `Context`, `State<T>`, and at most one type of your own with \
-            `#[derive(serde::Deserialize, schemars::JsonSchema)]`"
+            and has up to six arguments: `Context`, `State<T>`, `Extension<T>`, `Principal`, `Uri` for resources, \
+            and at most one type of your own with `#[derive(serde::Deserialize, schemars::JsonSchema)]`"
 )]
 pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
     /// What it returns.

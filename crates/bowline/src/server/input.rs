@@ -69,10 +69,11 @@ impl Context {
     /// came; so each run has to ask the same until then. A request may ask
     /// [so many](super::Server::max_questions) questions in all its runs.
     ///
+    /// Cancel safe: the client is told that the answer is no longer wanted.
+    ///
     /// # Errors
     ///
-    /// When the client can't do it, refuses, or is gone, and when too much was asked. Cancel
-    /// safe: the client is told that the answer is no longer wanted.
+    /// When the client can't do it, refuses, or is gone, and when too much was asked.
     pub async fn sample(
         &self,
         key: &str,
@@ -92,7 +93,24 @@ impl Context {
         answer.await?.read(InputResponse::sampling)
     }
 
-    /// Asks the person who uses the client: see [`sample`](Self::sample).
+    /// Asks the person who uses the client: see [`sample`](Self::sample). Cancel safe.
+    ///
+    /// ```
+    /// use bowline::server::{Context, Server, ToolError};
+    /// use bowline::types::elicitation::{ElicitFormParams, FormSchema, PrimitiveSchema};
+    ///
+    /// async fn paint(cx: Context) -> Result<String, ToolError> {
+    ///     let colours = PrimitiveSchema::one_of(["red", "green"]);
+    ///     let form = FormSchema::new([("colour", colours)]).required(["colour".into()]);
+    ///     let answer = cx.elicit("colour", ElicitFormParams::new("Which colour?", form)).await?;
+    ///     if !answer.is_accepted() {
+    ///         return Err(ToolError::new("the user doesn't want it painted"));
+    ///     }
+    ///     Ok(format!("painted with {:?}", answer.content))
+    /// }
+    ///
+    /// let server = Server::new("painter", "1.0.0").tool("paint", "Paints the house", paint);
+    /// ```
     ///
     /// # Errors
     ///
@@ -164,7 +182,7 @@ impl Context {
             .map_err(|error| Error::new(ErrorKind::State, format!("no randomness: {error}")))
     }
 
-    /// Asks the client which folders it works in: see [`sample`](Self::sample).
+    /// Asks the client which folders it works in: see [`sample`](Self::sample). Cancel safe.
     ///
     /// # Errors
     ///
@@ -194,6 +212,22 @@ impl Context {
     ///
     /// `false` also for what goes on by itself after the request has ended with a question: nobody
     /// would remember it, and the next run is asked the same.
+    ///
+    /// ```
+    /// use bowline::server::{Context, Server, ToolError};
+    /// # fn notify_kitchen() {}
+    ///
+    /// async fn cook(cx: Context) -> Result<String, ToolError> {
+    ///     // Once, however often the handler runs until the question is answered.
+    ///     if cx.once("kitchen") {
+    ///         notify_kitchen();
+    ///     }
+    ///     let roots = cx.roots("recipes").await?;
+    ///     Ok(format!("recipes come from {} folders", roots.roots.len()))
+    /// }
+    ///
+    /// let server = Server::new("cook", "1.0.0").tool("cook", "Cooks a meal", cook);
+    /// ```
     pub fn once(&self, key: &str) -> bool {
         let asking = &mut *self.asking();
         let is_first = match &mut asking.rounds {

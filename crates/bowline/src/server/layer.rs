@@ -90,6 +90,50 @@ where
     Service(Arc::new(Layered(Mutex::new(layered))))
 }
 
+/// Whoever serves a request next: see [`Server::around`](super::Server::around).
+#[derive(Clone, Debug)]
+pub struct Next(Service);
+
+impl Next {
+    /// Serves a request. Cancel safe: dropping the future gives it up.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told, unless the function around it says something else.
+    pub async fn run(self, request: Request) -> Reply {
+        self.0.0.serve(request).await
+    }
+}
+
+/// A service with a function around it.
+struct Surrounded<F> {
+    function: Arc<F>,
+    service: Service,
+}
+
+impl<F, Fut> Serve for Surrounded<F>
+where
+    F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Reply> + Send + 'static,
+{
+    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
+        let function = Arc::clone(&self.function);
+        let next = Next(self.service.clone());
+        // It runs with the request, as a layer does: one that panics harms no other.
+        Box::pin(async move { function(request, next).await })
+    }
+}
+
+/// Puts a function around whoever serves requests.
+pub(super) fn surround<F, Fut>(service: Service, function: F) -> Service
+where
+    F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Reply> + Send + 'static,
+{
+    let function = Arc::new(function);
+    Service(Arc::new(Surrounded { function, service }))
+}
+
 /// A call of a tool, as a layer around the tool sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

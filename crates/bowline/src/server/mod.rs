@@ -19,7 +19,8 @@
 //! ```
 //!
 //! A [handler](HandlerFn) is an async function that says what it needs by the types of its
-//! arguments: arguments of the call, the [`Context`], shared [`State`]. What it returns
+//! arguments: arguments of the call, the [`Context`], shared [`State`], an [`Extension`] that a
+//! layer has added, the [`Principal`] who asks, and the [`Uri`] of a resource. What it returns
 //! becomes the result ([`IntoToolResult`], [`IntoResource`], [`IntoPrompt`]).
 //!
 //! All revisions are served at once; handlers are the same for all of them.
@@ -63,14 +64,14 @@ pub use extract::{Extension, Extract, HandlerArguments, HandlerFn, State};
 #[doc(hidden)]
 pub use extract::{Input, Needs, Rejection};
 pub use handler::Handler;
-pub use layer::{RequestService, ToolCall, ToolService};
+pub use layer::{Next, RequestService, ToolCall, ToolService};
 pub use listen::Listener;
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;
 pub use prompt::{IntoCompletion, IntoPrompt, Partial, PromptDef, prompt};
 pub use registry::Registry;
 pub use resource::{IntoResource, ResourceDef, TemplateDef, Uri, resource, template};
-pub use running::Running;
+pub use running::{InMemory, Running};
 pub use service::{Reply, Request};
 pub use tasks::TaskConfig;
 pub use tool::{ToolDef, tool};

@@ -119,7 +119,8 @@ fn structured<T: Serialize>(
 /// }
 /// ```
 ///
-/// A handler may also return a `Result` with such an error itself.
+/// A handler may also return a `Result` with such an error itself. For a type of your own with
+/// words for the model see [`IntoToolError`].
 pub struct ToolError(Inner);
 
 enum Inner {
@@ -220,11 +221,49 @@ impl fmt::Debug for ToolError {
 }
 
 /// An error that a handler may return: a [`ToolError`], or what can become one.
+///
+/// Implement it for an error of your own that has words for the model:
+///
+/// ```
+/// use bowline::server::{IntoToolError, Server, ToolError};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// enum Refused { TooMany(u32), Closed }
+///
+/// impl IntoToolError for Refused {
+///     fn into_tool_error(self) -> ToolError {
+///         ToolError::new(match self {
+///             Self::TooMany(most) => format!("order at most {most}"),
+///             Self::Closed => "the shop is closed: try again tomorrow".to_owned(),
+///         })
+///     }
+/// }
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Order { apples: u32 }
+///
+/// async fn order(order: Order) -> Result<String, Refused> {
+///     match order.apples {
+///         0 => Err(Refused::Closed),
+///         11.. => Err(Refused::TooMany(10)),
+///         apples => Ok(format!("{apples} apples are on their way")),
+///     }
+/// }
+///
+/// let server = Server::new("shop", "1.0.0").tool("order", "Orders apples", order);
+/// ```
+///
+/// Such a type must not implement [`std::error::Error`]: what does has words for the log, and
+/// the client learns only that the tool failed. To tell the model of an error that does, or of
+/// one from elsewhere, say how where it comes up:
+/// `.map_err(|error| ToolError::new(format!("can't order: {error}")))?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a handler",
     label = "not an error that a handler can return",
-    note = "implement `std::error::Error` for it: then it is logged, and the client learns that the tool failed",
-    note = "for words that the model should see return `ToolError::new(\"…\")`, a `String` or a `&'static str`"
+    note = "for words that the model should see implement `IntoToolError` for it, or return `ToolError::new(\"…\")`, \
+            a `String` or a `&'static str`",
+    note = "what implements `std::error::Error` instead is logged, and the client learns only that the tool failed"
 )]
 pub trait IntoToolError {
     /// What the client gets.

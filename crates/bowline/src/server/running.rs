@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bowline_proto::CloseReason;
+use tokio::io::{duplex, split};
 use tokio::sync::watch;
 
 use super::core::{Origin, ServerCore};
@@ -11,9 +12,30 @@ use super::life::Ending;
 use super::principal::Principal;
 use super::session::{Driver, Shared};
 use crate::error::{Error, ErrorKind};
-use crate::transport::{Stream, Transport};
+use crate::transport::memory::CAPACITY;
+use crate::transport::{OpenError, Stream, Transport};
 
 /// A server that is ready to serve any number of clients. Clones are the same one.
+///
+/// ```no_run
+/// use bowline::server::Server;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::new("greeter", "1.0.0")
+///     .tool("greet", "Greets", || async { "hello" })
+///     .build()?;
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+/// let listening = tokio::spawn({
+///     let server = server.clone();
+///     async move { server.listen(listener).await }
+/// });
+///
+/// // When it is time to end: what is being served is finished.
+/// server.shut_down();
+/// listening.await??;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Running(Arc<ServerCore>);
 
@@ -24,9 +46,11 @@ impl Running {
 
     /// Serves one client on a transport, until it is gone: see [`Server::serve`](super::Server::serve).
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// As for [`Server::serve`](super::Server::serve). Cancel safe.
+    /// As for [`Server::serve`](super::Server::serve).
     pub async fn serve(&self, mut transport: impl Transport) -> Result<(), Error> {
         let stream = transport.open().await.map_err(|error| {
             Error::new(ErrorKind::Transport, error.reason).in_operation("serve")
@@ -37,9 +61,11 @@ impl Running {
     /// Serves one client on a stream that is open, until it is gone. It may be silent for as
     /// long as it likes, unlike one that a [listener](Self::listen) accepts.
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// When the client breaks the protocol beyond what is borne. Cancel safe.
+    /// When the client breaks the protocol beyond what is borne.
     pub fn serve_stream(
         &self,
         stream: Stream,
@@ -50,15 +76,44 @@ impl Running {
     /// The same for a client that is known: the transport has asked it who it is. Each of its
     /// requests has this [principal](super::Principal), unless a layer sets another one.
     ///
+    /// Cancel safe: dropping the future ends the session.
+    ///
     /// # Errors
     ///
-    /// As for [`serve_stream`](Self::serve_stream). Cancel safe.
+    /// As for [`serve_stream`](Self::serve_stream).
     pub fn serve_stream_as(
         &self,
         stream: Stream,
         principal: Principal,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         self.serve_from(Origin::Stream(Some(principal)), stream)
+    }
+
+    /// A transport to this server within the process: for a test that has a client of its own
+    /// talk to it, as over any other one.
+    ///
+    /// Each time that it is opened a session begins, which ends with the client. A server that
+    /// has [ended](Self::shut_down) can't be opened again.
+    ///
+    /// ```
+    /// # #[cfg(feature = "client")]
+    /// # async fn example() -> Result<(), bowline::Error> {
+    /// use bowline::Client;
+    /// use bowline::server::Server;
+    /// use bowline::types::common::Implementation;
+    ///
+    /// let server = Server::new("greeter", "1.0.0").tool("greet", "Greets", || async { "hello" });
+    /// let server = server.build()?.in_memory();
+    /// let client = Client::connect(server, Implementation::new("test", "1")).await?;
+    /// assert_eq!(client.tools().call("greet", ()).await?.text(), "hello");
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(feature = "client")]
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()
+    /// #     .expect("a runtime").block_on(example()).expect("it greets");
+    /// ```
+    pub fn in_memory(&self) -> InMemory {
+        InMemory(self.clone())
     }
 
     /// Serves a client that a listener has accepted: one that says nothing, or half of
@@ -108,5 +163,23 @@ impl Running {
     pub fn close(&self) {
         self.0.tasks.cancel_all();
         self.0.life.end(Ending::Close);
+    }
+}
+
+/// A transport to a server in the same process: see [`Running::in_memory`].
+#[derive(Clone, Debug)]
+pub struct InMemory(Running);
+
+impl Transport for InMemory {
+    async fn open(&mut self) -> Result<Stream, OpenError> {
+        if *self.0.ending().borrow() {
+            return Err(OpenError::permanent("the server has ended"));
+        }
+        let (ours, theirs) = duplex(CAPACITY);
+        let (reader, writer) = split(theirs);
+        // It ends when the client drops its side.
+        tokio::spawn(self.0.serve_stream(Stream::new(reader, writer)));
+        let (reader, writer) = split(ours);
+        Ok(Stream::new(reader, writer))
     }
 }

@@ -1,4 +1,4 @@
-//! Testing what uses a client, without processes and without sleeping.
+//! Testing what uses a client, or is a server, without processes and without sleeping.
 //!
 //! [`peer`] gives a transport for the client and its other end, a server that says what the
 //! test tells it to. One stream of it is a [`Conversation`]: it expects what the client has
@@ -66,6 +66,25 @@
 //! let client = Client::connect(transport, config).await?;
 //! let echo = client.call("tools/call", r#"{"name":"echo"}"#).await?;
 //! # let _ = echo;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The other way round, a server of your own is tested with the real client: `in_memory` of
+//! `server::Running` is a transport to it.
+//!
+//! ```
+//! # #[cfg(feature = "server")]
+//! # async fn example() -> Result<(), bowline::Error> {
+//! use bowline::Client;
+//! use bowline::server::Server;
+//! use bowline::types::common::Implementation;
+//!
+//! // What your program serves.
+//! let server = Server::new("greeter", "1.0.0").tool("greet", "Greets", || async { "hello" });
+//!
+//! let client = Client::connect(server.build()?.in_memory(), Implementation::new("test", "1")).await?;
+//! assert_eq!(client.tools().call("greet", ()).await?.text(), "hello");
 //! # Ok(())
 //! # }
 //! ```

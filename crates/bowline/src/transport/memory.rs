@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use super::{OpenError, Stream, Transport};
 
 /// Bytes that either direction holds.
-const CAPACITY: usize = 64 * 1024;
+pub(crate) const CAPACITY: usize = 64 * 1024;
 
 /// A transport and its other end, which gets a stream each time that it is opened.
 ///

@@ -71,7 +71,8 @@ impl ToolCall<'_> {
     /// A server of 2025-11-25 must not be asked to run a tool as a task that doesn't. So its tools
     /// are listed first, where that was not done.
     ///
-    /// Dropping the future cancels the call, and the task if the server has answered with one.
+    /// Not cancel safe: dropping the future cancels the call, and the task if the server has
+    /// answered with one.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub use completion::Completing;
 pub use live::Live;
 pub use logging::Logging;
 pub use pages::{Listed, Pages, WholeList};
-pub use prompts::Prompts;
+pub use prompts::{PromptArguments, Prompts};
 pub use resources::Resources;
 pub use roots::Roots;
 pub use sampling::Sampling;

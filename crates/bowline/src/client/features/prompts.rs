@@ -14,10 +14,12 @@ use crate::client::Client;
 ///
 /// ```
 /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let look = client.prompts().get("look", ()).await?;
 /// let review = client.prompts().get("review", [("language", "Rust")]).await?;
 /// for message in &review.messages {
 ///     println!("{:?}: {:?}", message.role, message.content);
 /// }
+/// # drop(look);
 /// # Ok(())
 /// # }
 /// ```
@@ -59,20 +61,14 @@ impl<'c> Prompts<'c> {
         WholeList::new::<requests::ListPrompts>(self.client)
     }
 
-    /// A prompt with its arguments filled in. Arguments are texts, in every revision.
-    pub fn get<K, V>(
+    /// A prompt with its arguments filled in, or `()` for none. Arguments are texts, in every
+    /// revision.
+    pub fn get<M>(
         self,
         name: impl Into<String>,
-        arguments: impl IntoIterator<Item = (K, V)>,
-    ) -> TypedCall<'c, GetPromptResult>
-    where
-        K: Into<String>,
-        V: Into<String>,
-    {
-        let arguments: Map<String> = arguments
-            .into_iter()
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect();
+        arguments: impl PromptArguments<M>,
+    ) -> TypedCall<'c, GetPromptResult> {
+        let arguments = arguments.into_texts();
         let mut params = GetPromptParams::new(name);
         params.arguments = (!arguments.is_empty()).then_some(arguments);
         let params = self.client.encode(&params);
@@ -87,5 +83,61 @@ impl<'c> Prompts<'c> {
         typed: impl Into<String>,
     ) -> Completing<'c> {
         Completing::of_prompt(self.client, prompt.into(), argument.into(), typed.into())
+    }
+}
+
+/// The arguments of a prompt: names and texts, in whatever has pairs of them (an array, a `Vec`,
+/// a map), or `()` for none.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the arguments of a prompt",
+    label = "not pairs of a name and a text",
+    note = "give `[(\"name\", \"text\")]`, a map of texts, or `()` for none"
+)]
+// The parameter tells the compiler that there are never two ways to read the same type.
+pub trait PromptArguments<Pair> {
+    /// The texts by name.
+    #[doc(hidden)]
+    fn into_texts(self) -> Map<String>;
+}
+
+impl PromptArguments<()> for () {
+    fn into_texts(self) -> Map<String> {
+        Map::default()
+    }
+}
+
+impl<I, K, V> PromptArguments<(K, V)> for I
+where
+    I: IntoIterator<Item = (K, V)>,
+    K: Into<String>,
+    V: Into<String>,
+{
+    fn into_texts(self) -> Map<String> {
+        let pairs = self.into_iter();
+        pairs
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn texts<M>(arguments: impl PromptArguments<M>) -> usize {
+        arguments.into_texts().len()
+    }
+
+    #[test]
+    fn arguments_are_pairs_in_anything_or_none() {
+        assert_eq!(texts(()), 0);
+        assert_eq!(texts([("a", "b")]), 1);
+        assert_eq!(texts([("a", "b".to_owned()), ("c", "d".to_owned())]), 2);
+        assert_eq!(texts(vec![("a".to_owned(), "b")]), 1);
+        assert_eq!(texts(Some(("a", "b"))), 1);
+        assert_eq!(texts(BTreeMap::from([("a", "b")])), 1);
+        assert_eq!(texts(["a", "b"].into_iter().map(|it| (it, it))), 2);
     }
 }

@@ -191,8 +191,8 @@ impl Server {
 
     /// How it keeps [tasks](crate::server::ToolDef::task_support).
     #[must_use]
-    pub fn tasks(mut self, tasks: TaskConfig) -> Self {
-        self.tasks = tasks;
+    pub fn tasks(mut self, tasks: impl Into<TaskConfig>) -> Self {
+        self.tasks = tasks.into();
         self
     }
 

@@ -33,9 +33,8 @@ pub(super) use way::{TaskRule, Way, declares_extension, missing_extension};
 /// use std::time::Duration;
 /// use bowline::server::{Server, TaskConfig};
 ///
-/// let mut tasks = TaskConfig::new();
-/// tasks.max_tasks(50).max_ttl(Duration::from_secs(600));
-/// let server = Server::new("renderer", "1.0.0").tasks(tasks);
+/// let server = Server::new("renderer", "1.0.0")
+///     .tasks(TaskConfig::new().max_tasks(50).max_ttl(Duration::from_secs(600)));
 /// ```
 #[derive(Clone, Debug)]
 pub struct TaskConfig {
@@ -158,6 +157,14 @@ impl TaskConfig {
                 asked.max(LEAST_TTL).min(self.max_ttl)
             }
         }
+    }
+}
+
+/// A clone of it, so that what its methods return can be given to
+/// [`Server::tasks`](super::Server::tasks).
+impl From<&mut Self> for TaskConfig {
+    fn from(config: &mut Self) -> Self {
+        config.clone()
     }
 }
 
