@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline::State;
+use bowline::ConnectionState;
 
 use crate::charset::Charset;
 use crate::printer::{Piece, Tone};
@@ -23,7 +23,7 @@ pub(crate) struct Timeline {
 /// A state that a connection was in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    pub(crate) state: State,
+    pub(crate) state: ConnectionState,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
 }
@@ -51,16 +51,16 @@ pub(crate) struct Mark {
 impl Timeline {
     /// The states of a client that was started, from when it was in which, until `end`.
     pub(crate) fn stretches(
-        changes: impl IntoIterator<Item = (Duration, State)>,
+        changes: impl IntoIterator<Item = (Duration, ConnectionState)>,
         end: Duration,
     ) -> Vec<Stretch> {
         let mut stretches = Vec::new();
-        let (mut from, mut state) = (Duration::ZERO, State::Starting);
+        let (mut from, mut state) = (Duration::ZERO, ConnectionState::Starting);
         for (to, next) in changes {
             stretches.push(Stretch { state, from, to });
             (from, state) = (to, next);
         }
-        if state != State::Closed {
+        if state != ConnectionState::Closed {
             let to = end.max(from);
             stretches.push(Stretch { state, from, to });
         }
@@ -206,7 +206,7 @@ impl Chart {
         let mut lines = Vec::new();
         let mut line = vec![Piece::plain(self.label(""))];
         let mut used = self.labels + GAP;
-        for state in State::ALL {
+        for state in ConnectionState::ALL {
             let of_state = stretches.iter().filter(|it| it.state == state);
             let times = of_state.map(|it| it.to.saturating_sub(it.from));
             let Some(time) = times.reduce(|sum, time| sum + time) else {
@@ -284,15 +284,15 @@ impl Chart {
     }
 
     /// How a state is drawn.
-    fn glyph(&self, state: State) -> (&'static str, Tone) {
+    fn glyph(&self, state: ConnectionState) -> (&'static str, Tone) {
         let pick = |unicode, ascii| self.charset.pick(unicode, ascii);
         match state {
-            State::Starting => (pick("░", "s"), Tone::Aside),
-            State::Initializing => (pick("▒", "i"), Tone::Aside),
-            State::Ready => (pick("█", "="), Tone::Good),
-            State::Backoff => (pick("·", "."), Tone::Bad),
-            State::Closing => (pick("▁", "c"), Tone::Aside),
-            State::Closed => (" ", Tone::Aside),
+            ConnectionState::Starting => (pick("░", "s"), Tone::Aside),
+            ConnectionState::Initializing => (pick("▒", "i"), Tone::Aside),
+            ConnectionState::Ready => (pick("█", "="), Tone::Good),
+            ConnectionState::Backoff => (pick("·", "."), Tone::Bad),
+            ConnectionState::Closing => (pick("▁", "c"), Tone::Aside),
+            ConnectionState::Closed => (" ", Tone::Aside),
         }
     }
 }

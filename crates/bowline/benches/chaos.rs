@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bowline::{Client, ErrorKind, State};
+use bowline::{Client, ConnectionState, ErrorKind};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Usage, config, processes_of, serve_if_asked, server};
 use tokio::task::JoinSet;
@@ -93,7 +93,7 @@ async fn strike(client: &Client, chance: &mut Chance) -> Result<(), Box<dyn Erro
         kill_servers()?;
     }
     let is_again = async {
-        while client.session() == session || client.state() != State::Ready {
+        while client.session() == session || client.state() != ConnectionState::Ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bowline::{Client, ClientConfig, State};
+use bowline::{Client, ClientConfig, ConnectionState};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Usage, config, processes_of, serve_if_asked, server};
 use tokio::sync::oneshot;
@@ -145,7 +145,7 @@ async fn timed(client: &Client) -> Duration {
     let started = Instant::now();
     client.stop().await;
     let took = started.elapsed();
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), ConnectionState::Closed);
     took
 }
 
@@ -156,8 +156,8 @@ async fn prepare(
     let mut calls = Vec::new();
     match prepare {
         Prepare::AtOnce => {}
-        Prepare::Handshake => until(client, State::Initializing).await,
-        Prepare::Backoff => until(client, State::Backoff).await,
+        Prepare::Handshake => until(client, ConnectionState::Initializing).await,
+        Prepare::Backoff => until(client, ConnectionState::Backoff).await,
         Prepare::Ready | Prepare::Together | Prepare::InHandler => client.ready().await?,
         Prepare::Suspended => {
             client.ready().await?;
@@ -188,7 +188,7 @@ async fn prepare(
     Ok(calls)
 }
 
-async fn until(client: &Client, state: State) {
+async fn until(client: &Client, state: ConnectionState) {
     let mut changes = client.state_changes();
     while client.state() != state && changes.next().await.is_some() {}
 }

@@ -52,7 +52,9 @@ mod panics;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
 mod schema;
 
-pub use bowline_proto::link::{Backoff, Cause, LinkConfig, State, Stop, Transition};
+/// Where the connection of a client stands.
+pub use bowline_proto::link::State as ConnectionState;
+pub use bowline_proto::link::{Backoff, Cause, LinkConfig, Stop, Transition};
 pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
 /// The messages themselves.
 pub use bowline_types as types;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bowline::transport::ChildProcess;
 use bowline::types::common::Implementation;
-use bowline::{Backoff, Client, Config, Error, ErrorKind, LinkConfig, State};
+use bowline::{Backoff, Client, Config, ConnectionState, Error, ErrorKind, LinkConfig};
 
 use support::example;
 
@@ -123,7 +123,7 @@ async fn a_child_answers_dies_and_is_started_again() {
     ready(&client).await;
     call(&client, "y").await.expect("the next one answers");
     client.stop().await;
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), ConnectionState::Closed);
 }
 
 #[tokio::test]
@@ -342,7 +342,7 @@ async fn a_server_that_never_reads_makes_calls_time_out_and_stops_nobody() {
         let error = call.await.expect_err("nobody reads");
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     }
-    assert_eq!(client.state(), State::Ready);
+    assert_eq!(client.state(), ConnectionState::Ready);
     let started = Instant::now();
     client.stop().await;
     assert!(started.elapsed() < SOON);

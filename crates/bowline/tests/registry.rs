@@ -7,7 +7,7 @@ use bowline::registry::{Change, Registry, Watch};
 use bowline::testing::{self, Peer};
 use bowline::transport::{OpenError, Stream, Transport};
 use bowline::types::common::Implementation;
-use bowline::{Client, ClientConfig, ErrorKind, State};
+use bowline::{Client, ClientConfig, ConnectionState, ErrorKind};
 use tokio::time::Instant;
 
 type Test = Result<(), Box<dyn std::error::Error>>;
@@ -61,18 +61,18 @@ async fn clients_are_started_found_listed_and_stopped_by_name() -> Test {
     let entry = &registry.clone().list()[0];
     assert_eq!(
         (entry.state, entry.session, entry.pending),
-        (State::Ready, 1, 0)
+        (ConnectionState::Ready, 1, 0)
     );
     assert_eq!(entry.revision, client.revision());
     assert!(entry.server.is_some());
 
     assert!(registry.stop("files").await);
     assert!(!registry.stop("files").await);
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), ConnectionState::Closed);
     assert_eq!(registry.list().len(), 2);
     assert_eq!(
         registry.get("mail").map(|it| it.state()),
-        Some(State::Ready)
+        Some(ConnectionState::Ready)
     );
     assert_eq!(registry.stop_all().await, 2);
     assert!(registry.list().is_empty());
@@ -91,7 +91,7 @@ async fn a_name_is_taken_until_its_client_is_closed() -> Test {
     drop(peer);
 
     first.stop().await;
-    assert_eq!(registry.list()[0].state, State::Closed);
+    assert_eq!(registry.list()[0].state, ConnectionState::Closed);
     let second = started(&registry, "files");
     second.ready().await?;
     assert!(registry.insert("files", first.clone()).is_err());
@@ -141,13 +141,13 @@ async fn clients_end_with_the_registry_unless_somebody_has_them() -> Test {
     while let Some(change) = lost.next().await {
         last = Some(change.to);
     }
-    assert_eq!(last, Some(State::Closed));
-    assert_eq!(kept.state(), State::Ready);
+    assert_eq!(last, Some(ConnectionState::Closed));
+    assert_eq!(kept.state(), ConnectionState::Ready);
     Ok(())
 }
 
 /// Where each client stands, by what was told until nothing more is.
-async fn told(watch: &mut Watch, known: &mut BTreeMap<String, State>) -> usize {
+async fn told(watch: &mut Watch, known: &mut BTreeMap<String, ConnectionState>) -> usize {
     let mut count = 0;
     while let Ok(Some(change)) = tokio::time::timeout(Duration::from_nanos(1), watch.next()).await {
         count += 1;
@@ -175,31 +175,31 @@ async fn whoever_watches_is_told_of_every_client() -> Test {
         first,
         Change::Started {
             name: "early".into(),
-            state: State::Ready
+            state: ConnectionState::Ready
         }
     );
-    known.insert("early".into(), State::Ready);
+    known.insert("early".into(), ConnectionState::Ready);
 
     let late = started(&registry, "late");
     assert_eq!(
         watch.next().await.map(|it| it.name().to_owned()).as_deref(),
         Some("late")
     );
-    known.insert("late".into(), State::Starting);
+    known.insert("late".into(), ConnectionState::Starting);
     late.ready().await?;
     told(&mut watch, &mut known).await;
-    assert_eq!(known["late"], State::Ready);
+    assert_eq!(known["late"], ConnectionState::Ready);
 
     let missing = registry.start("missing", Missing, config())?;
     assert!(missing.ready().await.is_err());
     told(&mut watch, &mut known).await;
-    assert_eq!(known["missing"], State::Closed);
+    assert_eq!(known["missing"], ConnectionState::Closed);
 
     registry.stop("late").await;
     started(&registry, "missing").ready().await?;
     told(&mut watch, &mut known).await;
     assert!(!known.contains_key("late"));
-    assert_eq!(known["missing"], State::Ready);
+    assert_eq!(known["missing"], ConnectionState::Ready);
 
     drop(registry);
     told(&mut watch, &mut known).await;
@@ -223,11 +223,14 @@ async fn who_reads_slowly_is_told_how_things_stand_and_nothing_piles_up() -> Tes
     }
     let steady = registry.get("steady").expect("it was started");
     registry.stop("steady").await;
-    assert_eq!(steady.state(), State::Closed);
+    assert_eq!(steady.state(), ConnectionState::Closed);
     started(&registry, "steady").ready().await?;
     let count = told(&mut watch, &mut known).await;
     assert!(count <= 4, "{count} were told");
-    assert_eq!(known, BTreeMap::from([("steady".to_owned(), State::Ready)]));
+    assert_eq!(
+        known,
+        BTreeMap::from([("steady".to_owned(), ConnectionState::Ready)])
+    );
     Ok(())
 }
 
@@ -253,8 +256,8 @@ async fn a_watch_is_woken_from_other_threads() {
     while !matches!(last, Some(Change::Stopped { .. })) {
         last = watch.next().await;
         let is_ready = match &last {
-            Some(Change::Started { state, .. }) => *state == State::Ready,
-            Some(Change::State { transition, .. }) => transition.to == State::Ready,
+            Some(Change::Started { state, .. }) => *state == ConnectionState::Ready,
+            Some(Change::State { transition, .. }) => transition.to == ConnectionState::Ready,
             _ => false,
         };
         if is_ready {

@@ -8,7 +8,7 @@ use bowline::testing::{self, Conversation, Handshake, Message, Peer, Side, Unexp
 use bowline::types::common::Implementation;
 use bowline::types::progress::ProgressParams;
 use bowline::types::{ErrorObject, Revision, Revisions};
-use bowline::{Client, ClientConfig, ErrorKind, State};
+use bowline::{Client, ClientConfig, ConnectionState, ErrorKind};
 
 type Test = Result<(), Box<dyn std::error::Error>>;
 
@@ -132,7 +132,10 @@ async fn a_server_hangs_up_and_another_takes_its_place() -> Test {
     let mut server = peer.accept().await?;
     server.handshake(Revision::LATEST).await?;
     client.ready().await?;
-    assert_eq!((client.session(), client.state()), (2, State::Ready));
+    assert_eq!(
+        (client.session(), client.state()),
+        (2, ConnectionState::Ready)
+    );
     Ok(())
 }
 
@@ -185,7 +188,7 @@ async fn a_served_client_needs_no_script() -> Test {
         serving.stop();
         let mut changes = client.state_changes();
         let lost = changes.next().await.expect("it is not closed");
-        assert_eq!(lost.to, State::Backoff);
+        assert_eq!(lost.to, ConnectionState::Backoff);
     }
     Ok(())
 }

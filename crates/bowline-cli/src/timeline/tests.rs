@@ -17,14 +17,14 @@ fn call(name: &str, from: u64, to: u64, outcome: &str) -> Call {
 /// A server that is killed after a second, in the middle of a call.
 fn killed() -> Timeline {
     let changes = [
-        (3, State::Initializing),
-        (10, State::Ready),
-        (1000, State::Backoff),
-        (1200, State::Starting),
-        (1203, State::Initializing),
-        (1210, State::Ready),
-        (1990, State::Closing),
-        (2000, State::Closed),
+        (3, ConnectionState::Initializing),
+        (10, ConnectionState::Ready),
+        (1000, ConnectionState::Backoff),
+        (1200, ConnectionState::Starting),
+        (1203, ConnectionState::Initializing),
+        (1210, ConnectionState::Ready),
+        (1990, ConnectionState::Closing),
+        (2000, ConnectionState::Closed),
     ];
     let changes = changes.map(|(at, state)| (ms(at), state));
     Timeline {
@@ -135,9 +135,9 @@ fn nothing_is_wider_than_it_may_be() {
 fn every_state_is_seen_in_its_order_however_short_it_was() {
     let flapping = (1..=60).map(|at| {
         let state = match at % 3 {
-            0 => State::Ready,
-            1 => State::Backoff,
-            _ => State::Starting,
+            0 => ConnectionState::Ready,
+            1 => ConnectionState::Backoff,
+            _ => ConnectionState::Starting,
         };
         (Duration::from_micros(at), state)
     });
@@ -177,13 +177,16 @@ fn nothing_at_all_can_be_drawn() {
 
 #[test]
 fn a_history_without_an_end_ends_now() {
-    let stretches = Timeline::stretches([(ms(5), State::Initializing)], ms(9));
-    let expected =
-        [(State::Starting, 0, 5), (State::Initializing, 5, 9)].map(|(state, from, to)| Stretch {
-            state,
-            from: ms(from),
-            to: ms(to),
-        });
+    let stretches = Timeline::stretches([(ms(5), ConnectionState::Initializing)], ms(9));
+    let expected = [
+        (ConnectionState::Starting, 0, 5),
+        (ConnectionState::Initializing, 5, 9),
+    ]
+    .map(|(state, from, to)| Stretch {
+        state,
+        from: ms(from),
+        to: ms(to),
+    });
     assert_eq!(stretches, expected);
     assert_eq!(Timeline::stretches([], ms(9))[0].to, ms(9));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bowline::testing;
 use bowline::types::meta::{MetaKey, RequestMeta};
 use bowline::types::{ErrorObject, JsonObject};
-use bowline::{Client, ErrorKind, Recovery, State};
+use bowline::{Client, ConnectionState, ErrorKind, Recovery};
 use tokio::time::Instant;
 
 use crate::support::{NEW, OLD, Test, all_is_read, config, connected, connected_with};
@@ -158,7 +158,7 @@ async fn a_call_without_an_answer_times_out_and_is_cancelled_once() -> Test {
     all_is_read(&client, &mut server).await?;
     assert_eq!(
         (client.stats().late_answers, client.state()),
-        (3, State::Ready)
+        (3, ConnectionState::Ready)
     );
     Ok(())
 }

@@ -7,7 +7,7 @@ use bowline::transport::{OpenError, Stream, Transport};
 use bowline::types::capabilities::ServerCapabilities;
 use bowline::types::common::Implementation;
 use bowline::types::{Era, JsonObject, Revision, Revisions};
-use bowline::{Backoff, Client, ErrorKind, State};
+use bowline::{Backoff, Client, ConnectionState, ErrorKind};
 
 use crate::support::{NEW, OLD, Test, again, config, connected};
 
@@ -119,7 +119,7 @@ async fn a_server_without_a_common_revision_is_given_up() -> Test {
     let error = client.ready().await.unwrap_err();
     assert_eq!(
         (error.kind(), client.state()),
-        (ErrorKind::Protocol, State::Closed)
+        (ErrorKind::Protocol, ConnectionState::Closed)
     );
     let words = error.to_string();
     assert!(
@@ -139,7 +139,9 @@ async fn a_server_that_is_not_there_is_tried_as_often_as_it_may_be() {
     let error = client.ready().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
     let starts = client.history().into_iter();
-    let starts = starts.filter(|change| change.to == State::Starting).count();
+    let starts = starts
+        .filter(|change| change.to == ConnectionState::Starting)
+        .count();
     assert_eq!(starts, 3);
 }
 
@@ -151,19 +153,19 @@ async fn every_change_of_state_is_told_once_and_in_order() -> Test {
     server.hang_up();
     let _server = again(&client, &mut peer, NEW).await?;
     client.stop().await;
-    let mut told = vec![State::Ready];
+    let mut told = vec![ConnectionState::Ready];
     while let Some(change) = changes.next().await {
         assert_eq!(Some(&change.from), told.last());
         told.push(change.to);
     }
     let expected = [
-        State::Ready,
-        State::Backoff,
-        State::Starting,
-        State::Initializing,
-        State::Ready,
-        State::Closing,
-        State::Closed,
+        ConnectionState::Ready,
+        ConnectionState::Backoff,
+        ConnectionState::Starting,
+        ConnectionState::Initializing,
+        ConnectionState::Ready,
+        ConnectionState::Closing,
+        ConnectionState::Closed,
     ];
     assert_eq!(
         (told.as_slice(), changes.missed()),
@@ -267,7 +269,7 @@ async fn only_a_ping_may_travel_before_ready() -> Test {
     let call = client.call("tools/list", ()).await.unwrap_err();
     assert_eq!(
         (call.kind(), call.state()),
-        (ErrorKind::Unavailable, Some(State::Initializing))
+        (ErrorKind::Unavailable, Some(ConnectionState::Initializing))
     );
     let result = r#"{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
     server.reply(&initialize, result).await?;
@@ -282,7 +284,7 @@ async fn a_wait_between_attempts_can_be_cut_short() -> Test {
     assert!(!client.reconnect_now(), "there is no wait");
     server.hang_up();
     let mut changes = client.state_changes();
-    while client.state() != State::Backoff {
+    while client.state() != ConnectionState::Backoff {
         changes.next().await;
     }
     let began = tokio::time::Instant::now();

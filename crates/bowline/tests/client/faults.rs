@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline::testing;
 use bowline::transport::{OpenError, Stream, Transport};
 use bowline::types::subscriptions::SubscriptionFilter;
-use bowline::{Cause, Client, ErrorKind, State};
+use bowline::{Cause, Client, ConnectionState, ErrorKind};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
@@ -77,13 +77,17 @@ async fn a_driver_that_panics_too_often_gives_up_and_says_why() -> Test {
         server.notify("notifications/x", ()).await?;
         assert_eq!(answer.await.unwrap_err().kind(), ErrorKind::TransportDown);
         let is_over = crash == 4;
-        assert_eq!(client.state() == State::Closed, is_over, "crash {crash}");
+        assert_eq!(
+            client.state() == ConnectionState::Closed,
+            is_over,
+            "crash {crash}"
+        );
         drop(patient);
     }
     let last = client.history().pop().expect("there were changes");
     assert_eq!(
         (last.to, last.cause),
-        (State::Closed, Cause::TooManyCrashes)
+        (ConnectionState::Closed, Cause::TooManyCrashes)
     );
     let error = client.ready().await.unwrap_err();
     assert!(error.to_string().contains("too many crashes"), "{error}");
@@ -163,7 +167,7 @@ fn a_runtime_that_goes_away_ends_what_others_wait_for() {
     let (kind, state, is_closed) = waiting.join().expect("it ends");
     assert_eq!(
         (kind, state, is_closed),
-        (ErrorKind::Shutdown, State::Closed, true)
+        (ErrorKind::Shutdown, ConnectionState::Closed, true)
     );
 }
 

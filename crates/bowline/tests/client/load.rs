@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bowline::testing::{self, Message};
 use bowline::transport::Stream;
-use bowline::{Client, ErrorKind, State};
+use bowline::{Client, ConnectionState, ErrorKind};
 use tokio::io::AsyncWrite;
 use tokio::task::JoinSet;
 
@@ -31,7 +31,10 @@ async fn many_calls_at_once_each_have_their_answer() -> Test {
     while let Some(done) = calls.join_next().await {
         done.expect("no panic");
     }
-    assert_eq!((client.pending(), client.state()), (0, State::Ready));
+    assert_eq!(
+        (client.pending(), client.state()),
+        (0, ConnectionState::Ready)
+    );
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline::client::Retry;
-use bowline::{ErrorKind, Recovery, State};
+use bowline::{ConnectionState, ErrorKind, Recovery};
 
 use crate::support::{NEW, OLD, Test, again, config, connected, connected_with};
 
@@ -30,7 +30,7 @@ async fn a_lost_connection_fails_its_calls_at_once_and_comes_back() -> Test {
     let error = client.call("tools/list", ()).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.state()),
-        (ErrorKind::Unavailable, Some(State::Backoff))
+        (ErrorKind::Unavailable, Some(ConnectionState::Backoff))
     );
     assert!(error.next_attempt() > Some(Duration::ZERO));
     let error = client.notify("notifications/x", ()).unwrap_err();

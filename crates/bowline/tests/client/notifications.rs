@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::State;
+use bowline::ConnectionState;
 use bowline::client::{Router, ServerNotification};
 use bowline::testing::{Conversation, Unexpected};
 use bowline::types::method::notifications;
@@ -192,7 +192,10 @@ async fn a_handler_that_panics_is_nobody_elses_matter() -> Test {
         assert_eq!(seen.recv().await, Some(format!("{number}+0")));
     }
     all_is_read(&client, &mut server).await?;
-    assert_eq!((client.state(), client.session()), (State::Ready, 1));
+    assert_eq!(
+        (client.state(), client.session()),
+        (ConnectionState::Ready, 1)
+    );
     Ok(())
 }
 

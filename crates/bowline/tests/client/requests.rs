@@ -9,7 +9,7 @@ use bowline::types::elicitation::ElicitResult;
 use bowline::types::method::requests;
 use bowline::types::roots::{ListRootsResult, Root};
 use bowline::types::{ErrorObject, JsonObject, RequestId};
-use bowline::{ClientConfig, Error, ErrorKind, Payload, State};
+use bowline::{ClientConfig, ConnectionState, Error, ErrorKind, Payload};
 use tokio::sync::mpsc;
 
 use crate::support::{NEW, OLD, Test, again, all_is_read, config, connected, connected_with};
@@ -93,7 +93,10 @@ async fn a_handler_that_panics_is_an_error_without_its_words() -> Test {
         );
         assert!(error.data.is_none());
     }
-    assert_eq!((client.state(), client.session()), (State::Ready, 1));
+    assert_eq!(
+        (client.state(), client.session()),
+        (ConnectionState::Ready, 1)
+    );
     all_is_read(&client, &mut server).await?;
     Ok(())
 }
@@ -259,7 +262,10 @@ async fn questions_that_nobody_answers_end_the_call() -> Test {
     assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
     assert_eq!(error.operation(), Some("tools/call"));
     assert!(error.to_string().contains("elicitation/create"), "{error}");
-    assert_eq!((client.pending(), client.state()), (0, State::Ready));
+    assert_eq!(
+        (client.pending(), client.state()),
+        (0, ConnectionState::Ready)
+    );
     all_is_read(&client, &mut server).await?;
     Ok(())
 }

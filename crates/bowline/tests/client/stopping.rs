@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline::testing;
 use bowline::transport::{OpenError, Stream, Transport};
-use bowline::{Client, ErrorKind, Payload, State, Stop};
+use bowline::{Client, ConnectionState, ErrorKind, Payload, Stop};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ async fn stopping_a_hundred_times_at_once_is_stopping_once() -> Test {
     let mut first = 0;
     while let Some(stop) = stops.join_next().await {
         first += usize::from(stop? == Stop::Begun);
-        assert_eq!(client.state(), State::Closed);
+        assert_eq!(client.state(), ConnectionState::Closed);
     }
     assert_eq!(first, 1);
     assert!(began.elapsed() <= SOON, "{:?}", began.elapsed());
@@ -86,7 +86,7 @@ async fn handlers_may_stop_the_client_that_runs_them() -> Test {
         is_done.recv().await.expect("each stop returns");
     }
     assert!(handed.recv().await.is_some(), "the request was handled");
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), ConnectionState::Closed);
     assert!(began.elapsed() <= SOON);
     Ok(())
 }
@@ -109,7 +109,7 @@ impl Transport for Missing {
     }
 }
 
-async fn stops_from(client: &Client, state: State) {
+async fn stops_from(client: &Client, state: ConnectionState) {
     let mut changes = client.state_changes();
     while client.state() != state {
         changes.next().await.expect("it gets there");
@@ -118,24 +118,32 @@ async fn stops_from(client: &Client, state: State) {
     let began = Instant::now();
     let stop = client.stop().await;
     assert!(began.elapsed() <= SOON, "{state}: {:?}", began.elapsed());
-    assert_eq!(client.state(), State::Closed, "{state}");
-    assert_eq!(stop == Stop::Begun, state != State::Closed, "{state}");
+    assert_eq!(client.state(), ConnectionState::Closed, "{state}");
+    assert_eq!(
+        stop == Stop::Begun,
+        state != ConnectionState::Closed,
+        "{state}"
+    );
     let error = waiting.await.expect_err("it is stopped");
     assert_eq!(error.kind(), ErrorKind::Shutdown, "{state}");
-    assert!(changes.next().await.is_some() || state == State::Closed);
+    assert!(changes.next().await.is_some() || state == ConnectionState::Closed);
 }
 
 // proves: CN-23, F-SD-02, F-SD-08
 #[tokio::test(start_paused = true)]
 async fn a_client_stops_soon_in_each_state() -> Test {
-    stops_from(&Client::start(Endless, config()), State::Starting).await;
-    stops_from(&Client::start(Missing, config()), State::Backoff).await;
+    stops_from(&Client::start(Endless, config()), ConnectionState::Starting).await;
+    stops_from(&Client::start(Missing, config()), ConnectionState::Backoff).await;
     let (transport, _peer) = testing::peer();
-    stops_from(&Client::start(transport, config()), State::Initializing).await;
+    stops_from(
+        &Client::start(transport, config()),
+        ConnectionState::Initializing,
+    )
+    .await;
     for revision in [OLD, NEW] {
         let (client, _server, _peer) = connected(revision).await?;
-        stops_from(&client, State::Ready).await;
-        stops_from(&client, State::Closed).await;
+        stops_from(&client, ConnectionState::Ready).await;
+        stops_from(&client, ConnectionState::Closed).await;
     }
     Ok(())
 }
@@ -190,7 +198,7 @@ async fn the_last_handle_that_is_dropped_closes_the_connection() -> Test {
     server.expect("tools/list").await?;
     let other = client.clone();
     drop(client);
-    assert_eq!(other.state(), State::Ready);
+    assert_eq!(other.state(), ConnectionState::Ready);
     drop(other);
     assert_eq!(answer.await.unwrap_err().kind(), ErrorKind::Shutdown);
     server.expect_end().await?;
@@ -198,7 +206,7 @@ async fn the_last_handle_that_is_dropped_closes_the_connection() -> Test {
     while let Some(change) = changes.next().await {
         last = Some(change.to);
     }
-    assert_eq!(last, Some(State::Closed));
+    assert_eq!(last, Some(ConnectionState::Closed));
     let gone = peer.accept().await.unwrap_err();
     assert!(gone.instead().contains("gone"), "{gone}");
     Ok(())

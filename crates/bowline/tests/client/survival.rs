@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline::{Cause, Client, ErrorKind, Keepalive, State};
+use bowline::{Cause, Client, ConnectionState, ErrorKind, Keepalive};
 use tokio::time::Instant;
 
 use crate::support::{NEW, OLD, Test, again, config, connected, connected_with, wrapped};
@@ -10,7 +10,9 @@ use crate::support::{NEW, OLD, Test, again, config, connected, connected_with, w
 /// Starts of the transport so far.
 fn starts(client: &Client) -> usize {
     let history = client.history();
-    let starts = history.iter().filter(|change| change.to == State::Starting);
+    let starts = history
+        .iter()
+        .filter(|change| change.to == ConnectionState::Starting);
     starts.count()
 }
 
@@ -32,7 +34,7 @@ async fn a_server_that_crashes_at_once_is_started_less_and_less_often() -> Test 
     let in_ten_more = starts(&client) - in_first_minute;
     assert!(in_ten_more <= 26, "at most one each 24 s: {in_ten_more}");
     assert!(started.elapsed() >= Duration::from_secs(660));
-    assert_eq!(client.state(), State::Backoff);
+    assert_eq!(client.state(), ConnectionState::Backoff);
     streams.close();
     Ok(())
 }
@@ -78,7 +80,7 @@ async fn a_server_that_falls_silent_is_noticed() -> Test {
     let started = Instant::now();
     let mut changes = client.state_changes();
     let lost = changes.next().await.expect("it is noticed");
-    assert_eq!(lost.to, State::Backoff);
+    assert_eq!(lost.to, ConnectionState::Backoff);
     assert!(matches!(lost.cause, Cause::Ended(_)), "{}", lost.cause);
     let limit = 2 * interval;
     assert!(started.elapsed() <= limit, "{:?}", started.elapsed());
@@ -111,6 +113,6 @@ async fn an_answer_that_trickles_in_is_not_waited_for_for_ever() -> Test {
     };
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(started.elapsed() < Duration::from_secs(31));
-    assert_eq!(client.state(), State::Ready);
+    assert_eq!(client.state(), ConnectionState::Ready);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use bowline::client::Retry;
 use bowline::client::features::ToolCall;
-use bowline::{Client, ErrorKind, Recovery, State};
+use bowline::{Client, ConnectionState, ErrorKind, Recovery};
 
 use crate::processes::{Mark, freeze, kill, until_it_is_sent};
 use crate::support::LONG;
@@ -67,7 +67,7 @@ async fn back(client: &Client) {
 pub(crate) async fn replaced(client: &Client, mark: &Mark) {
     let mut changes = client.state_changes();
     kill(mark.server().await);
-    while changes.next().await.expect("it goes on").to != State::Ready {}
+    while changes.next().await.expect("it goes on").to != ConnectionState::Ready {}
 }
 
 async fn works(client: &Client, call: &impl for<'c> Fn(&'c Client) -> ToolCall<'c>) {

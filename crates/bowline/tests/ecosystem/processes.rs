@@ -7,7 +7,7 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bowline::{Client, State};
+use bowline::{Client, ConnectionState};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -166,7 +166,7 @@ pub(crate) async fn stop(client: &Client, mark: &Mark) {
     assert!(members(&group) > 0, "it is in its group");
     let start = Instant::now();
     client.stop().await;
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), ConnectionState::Closed);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     until(
         || members(&group) == 0 && mark.processes().is_empty(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline::server::{Listener, Running, Server};
 use bowline::transport::{Stream, Tcp, UnixSocket};
 use bowline::types::common::Implementation;
-use bowline::{Backoff, Client, ClientConfig, State};
+use bowline::{Backoff, Client, ClientConfig, ConnectionState};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
@@ -213,7 +213,7 @@ async fn clients_beyond_the_limit_wait_for_a_place() {
         .expect("it is there");
     let second = Client::start(Tcp::new(&address), config());
     assert_eq!(called(&first, "fine", "{}").await, "fine");
-    assert_ne!(second.state(), State::Ready);
+    assert_ne!(second.state(), ConnectionState::Ready);
     first.stop().await;
     second.ready().await.expect("there is a place");
     assert_eq!(called(&second, "fine", "{}").await, "fine");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use bowline::client::features::{ToolAnswer, ToolResult};
-use bowline::{Client, Error, State};
+use bowline::{Client, ConnectionState, Error};
 use bowline_types::Revision;
 use bowline_types::progress::ProgressParams;
 use bowline_types::resources::ResourceContents;
@@ -214,7 +214,9 @@ impl Stage {
     pub(super) fn recovery(&self) -> Step {
         let history = self.client.history();
         // Not by the time of the kill: the client's own clock was started a moment after ours.
-        let lost = history.iter().rposition(|it| it.from == State::Ready);
+        let lost = history
+            .iter()
+            .rposition(|it| it.from == ConnectionState::Ready);
         let changes = history.iter().skip(lost.unwrap_or(0)).map(|it| Change {
             at: Duration::from_nanos(it.at.as_nanos()),
             from: it.from.as_str(),
