@@ -9,6 +9,7 @@ use bowline_proto::link::{
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
+use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::{Revision, Revisions};
 use bytes::Bytes;
 
@@ -318,4 +319,47 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     let expected = vec![(never, no_words()), (once, no_words())];
     assert_eq!(ended.collect::<Vec<_>>(), expected);
     assert_eq!(link.pending(), 1, "call {twice} is with the server");
+}
+
+/// A server decides how many it refuses at once, and must not decide how deep we go for it.
+#[test]
+fn subscriptions_that_are_refused_in_part_are_given_up_one_after_the_other() {
+    let giving_up = || {
+        let (mut link, life) = link(|_| {});
+        agree(&mut link, at(0), life);
+        while link.poll_transmit().is_some() {}
+        const COUNT: usize = 400;
+        for number in 0..COUNT {
+            let uris = ["a", "b"].map(|name| format!("x:/{number}/{name}"));
+            let filter = SubscriptionFilter::new().resource_subscriptions(uris);
+            link.subscribe(at(1), filter).expect("there is room");
+        }
+        let asked: Vec<_> = std::iter::from_fn(|| link.poll_transmit()).collect();
+        let refusals = asked.iter().step_by(2).map(|transmit| {
+            let asked: serde_json::Value =
+                serde_json::from_slice(&transmit.to_bytes()).expect("JSON");
+            let id = &asked["id"];
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no"}}}}"#)
+        });
+        let refusals: Vec<_> = refusals.collect();
+        hear(&mut link, at(2), life, &refusals.join("\n"));
+        let events = std::iter::from_fn(|| link.poll_event());
+        let ended = events.filter(|it| matches!(it, LinkEvent::SubscriptionEnded { .. }));
+        assert_eq!(ended.count(), COUNT);
+        let last_words = std::iter::from_fn(|| link.poll_transmit()).map(|it| it.to_bytes());
+        let last_words: Vec<_> = last_words.collect();
+        let says = |words: &str| {
+            let said = last_words.iter();
+            said.filter(|it| String::from_utf8_lossy(it).contains(words))
+                .count()
+        };
+        assert_eq!(says("notifications/cancelled"), COUNT);
+        assert_eq!(says("resources/unsubscribe"), COUNT);
+    };
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    small
+        .spawn(giving_up)
+        .expect("a thread")
+        .join()
+        .expect("no panic");
 }
