@@ -14,7 +14,7 @@ use bowline_types::progress::ProgressParams;
 
 use super::call::OnProgress;
 use super::features::Stopper;
-use super::shared::{PROGRESS, Shared};
+use super::shared::{PROGRESS, Shared, Slot};
 use super::visiting::Again;
 use crate::error::{Error, ErrorKind};
 
@@ -376,12 +376,11 @@ impl Pending {
                 let is_cancelled = core.link.cancel(now, self.key, "no longer wanted");
                 core.link.forget_progress(self.key);
                 let slot = core.slots.get_mut(self.key)?;
-                if may_be_task && !is_cancelled && slot.outcome.is_none() {
+                match may_be_task && !is_cancelled && slot.outcome.is_none() {
                     // It has ended, and waits until what came before it was told.
-                    slot.is_orphan = true;
-                    return None;
+                    true => Some(std::mem::replace(slot, Slot::orphan())),
+                    false => core.slots.remove(self.key),
                 }
-                core.slots.remove(self.key)
             }),
         };
         // It is dropped without the lock: its waker may be the last one of a task with other calls.

@@ -389,6 +389,13 @@ impl Core {
 }
 
 impl Slot {
+    /// Of a call that nobody waits for, whose result may be a task.
+    pub(super) fn orphan() -> Self {
+        let mut slot = Self::default();
+        slot.is_orphan = true;
+        slot
+    }
+
     /// Wakes whoever polls when something is there. Who waited before is to be dropped
     /// without the lock: a task may end with its last waker, and its calls with it.
     #[must_use]

@@ -96,22 +96,25 @@ impl ServerCore {
 
     /// A client has notified us.
     pub(super) fn notified(&self, method: &MethodName, params: Option<&Payload>) {
-        let tell = || {
-            if let (Some(on_notification), Some(method)) = (&self.on_notification, method.known()) {
-                on_notification(method, params);
-            }
-            if let Some(handler) = &self.hears {
-                handler.0.notified(method.as_str(), params);
-            }
-        };
-        if let Err(panicked) = crate::panics::caught(tell) {
-            let method = method.as_str();
-            tracing::error!(
-                method,
-                panic = panicked.0,
-                "a notification handler panicked"
-            );
+        // Each by itself: one that panics hides nothing from the other.
+        if let (Some(on_notification), Some(known)) = (&self.on_notification, method.known()) {
+            told(method, || on_notification(known, params));
         }
+        if let Some(handler) = &self.hears {
+            told(method, || handler.0.notified(method.as_str(), params));
+        }
+    }
+}
+
+/// Tells somebody of a notification, who may panic.
+fn told(method: &MethodName, tell: impl FnOnce()) {
+    if let Err(panicked) = crate::panics::caught(tell) {
+        let method = method.logged();
+        tracing::error!(
+            method,
+            panic = panicked.0,
+            "a notification handler panicked"
+        );
     }
 }
 

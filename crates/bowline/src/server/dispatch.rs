@@ -23,7 +23,8 @@ use super::core::named;
 use super::registry::{Contents, Registry};
 use super::resource::{not_found, settle};
 use super::service::{
-    INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with, served_by_session,
+    INTERNAL_ERROR, INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with,
+    served_by_session,
 };
 use super::table::Table;
 use super::tasks::{TaskStore, Way, created, run};
@@ -217,8 +218,14 @@ impl Dispatch {
     ) -> Reply {
         let context = &request.context;
         let entry = self.tasks.begin(context, ttl)?;
-        context.become_task(&entry);
         let reply = created(&entry, context, self.meta_for(request));
+        if !context.become_task(&entry) {
+            // A layer has it served twice: it is one task, and runs once.
+            self.tasks.take_back(&entry);
+            let words = || ErrorObject::new(INTERNAL_ERROR, "this request can't become a task");
+            let begun = context.task().ok_or_else(words)?;
+            return created(&begun, context, self.meta_for(request));
+        }
         let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
         let (caller, context) = (context.clone(), context.clone());
         // Where a panic is the task's own affair.

@@ -32,6 +32,12 @@ impl MethodName {
         }
     }
 
+    /// The same for a log: a client may choose a name as long as it likes.
+    pub(super) fn logged(&self) -> &str {
+        let name = self.as_str();
+        &name[..name.floor_char_boundary(64)]
+    }
+
     pub(super) fn known(&self) -> Option<Method> {
         match self {
             Self::Known(method) => Some(*method),

@@ -85,7 +85,7 @@ impl Handling {
         let now = self.open.context.inner().session.now();
         if now.since(started) > BLOCKED {
             let (method, request) = (
-                self.open.context.method(),
+                self.open.context.inner().method.logged(),
                 self.open.context.request_number(),
             );
             tracing::warn!(
@@ -159,7 +159,7 @@ impl Future for Handling {
 
 /// What a panic is to the client: nothing of it but that it was (ER-4).
 fn failed(context: &Context, words: &str) -> Reply {
-    let (method, request) = (context.method(), context.request_number());
+    let (method, request) = (context.inner().method.logged(), context.request_number());
     tracing::error!(method, request, panic = words, "a handler panicked");
     Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
 }

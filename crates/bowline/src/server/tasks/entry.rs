@@ -158,9 +158,13 @@ impl Entry {
         self.handler.is_held()
     }
 
+    pub(super) fn is_ended(&self) -> bool {
+        self.lock().ending().is_some()
+    }
+
     /// Whether it counts as one that runs: also one that has ended, while its handler is there.
     pub(super) fn is_running(&self) -> bool {
-        self.lock().ending().is_none() || self.is_handled()
+        !self.is_ended() || self.is_handled()
     }
 
     /// Until when it is kept if it ends now. However late that is, its client needs time to

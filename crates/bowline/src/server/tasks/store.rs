@@ -29,6 +29,8 @@ struct Kept {
     /// whose task is gone is here until it returns.
     running: Vec<Arc<Entry>>,
     ended: EndedTasks,
+    /// The server ends, and nothing is begun.
+    is_over: bool,
 }
 
 impl TaskStore {
@@ -64,7 +66,7 @@ impl TaskStore {
         let owner = Owner::of(context);
         let mut kept = self.lock();
         kept.prune();
-        if !self.has_room(&kept, &owner, weight_of(context)) {
+        if kept.is_over || !self.has_room(&kept, &owner, weight_of(context)) {
             return Err(busy(WORDS));
         }
         let ttl = self.config.granted(ttl);
@@ -101,12 +103,16 @@ impl TaskStore {
         match context.become_task(&entry) {
             true => Some(entry),
             false => {
-                // It never ends, since it never begins: nobody else would make room for it.
-                self.lock().running.retain(|it| !Arc::ptr_eq(it, &entry));
-                self.remove(&entry);
+                self.take_back(&entry);
                 None
             }
         }
+    }
+
+    /// Forgets a task that is none: it never begins, and so never ends.
+    pub(in crate::server) fn take_back(&self, entry: &Arc<Entry>) {
+        self.lock().running.retain(|it| !Arc::ptr_eq(it, entry));
+        self.remove(entry);
     }
 
     /// The task of an id, unless it is another's.
@@ -138,11 +144,15 @@ impl TaskStore {
         revision: Revision,
         done: Option<Result<CallToolResult, ErrorObject>>,
     ) -> Gone {
-        let (ending, bytes) = ending(done, revision);
+        let (ending, bytes) = match entry.is_ended() {
+            // It was cancelled before: nothing of another one goes for what is not kept.
+            true => (Ending::Cancelled, 0),
+            false => ending(done, revision),
+        };
         let (ending, bytes, gone) = self.keep(entry, ending, bytes);
         let is_first = entry.end(ending);
         let mut kept = self.lock();
-        // It was cancelled before, and has no result.
+        // It was cancelled just now, and has no result.
         if !is_first && bytes > 0 {
             kept.ended.lighten(entry);
         }
@@ -173,9 +183,13 @@ impl TaskStore {
         kept.prune();
     }
 
-    /// Cancels all that run: the server ends.
+    /// Cancels all that run, and begins no more: the server ends.
     pub(in crate::server) fn cancel_all(&self) {
-        let all = self.lock().running.clone();
+        let all = {
+            let mut kept = self.lock();
+            kept.is_over = true;
+            kept.running.clone()
+        };
         for entry in all {
             entry.end(Ending::Cancelled);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline::Client;
-use bowline::client::features::TaskHandle;
+use bowline::client::features::{Started, TaskHandle};
 use bowline::server::{Context, Server, TaskConfig, ToolError, tool};
 use bowline::types::elicitation::ElicitResult;
 use bowline::types::tasks::TaskStatus;
@@ -237,4 +237,75 @@ async fn a_call_that_asks_just_when_it_would_become_a_task_takes_no_place() {
         let handle = started(&client, "is_task").await.expect("there is room");
         handle.wait().await.expect("a result");
     }
+}
+
+// proves: SV-7
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_begins_no_task() {
+    let after = Duration::from_secs(1);
+    let slow = tool("slow", |cx: Context| async move {
+        cx.shutting_down().await;
+        "in time"
+    });
+    let server = Server::new("ending", "1").shutdown_deadline(Duration::from_secs(3));
+    let world = World::new(server.add_tool(slow.as_task_after(after)));
+    let client = world.client(NEW).await;
+    let calling = client.clone();
+    let call = tokio::spawn(async move { calling.tools().call("slow", ()).start_task().await });
+    tokio::time::sleep(after / 2).await;
+    world.running.shut_down();
+    let Started::Done(result) = call.await.expect("no panic").expect("an answer") else {
+        panic!("nobody could ask for it");
+    };
+    assert_eq!(result.text(), "in time");
+}
+
+// proves: SV-3, SV-6
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_cancelled_takes_no_room_from_others() {
+    let mut tasks = TaskConfig::new();
+    tasks.max_result_bytes(4 * 2200).max_ended_per_client(10);
+    let gate = Gate::new();
+    gate.open();
+    // It goes on for a moment, and returns all the same.
+    let stubborn = tool("stubborn", |cx: Context| async move {
+        cx.cancelled().await;
+        "x".repeat(2000)
+    });
+    let server = server(&gate, &tasks).add_tool(stubborn.task_support(TaskSupport::Required));
+    let world = World::new(server);
+    let client = world.client(NEW).await;
+    let (first, second) = (ended(&client).await, ended(&client).await);
+    let cancelled = started(&client, "stubborn").await.expect("a task");
+    cancelled.cancel().await.expect("it is cancelled");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(is_kept(&first).await && is_kept(&second).await);
+}
+
+// proves: SV-3, MO-2
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_served_twice_is_one_task() {
+    let mut tasks = TaskConfig::new();
+    tasks.max_tasks(2);
+    let gate = Gate::new();
+    gate.open();
+    let twice = server(&gate, &tasks).around(|request, next| async move {
+        match request.method() {
+            "tools/call" => {
+                let first = next.clone().run(request.clone()).await?;
+                let again = next.run(request).await?;
+                assert_eq!(first.as_str(), again.as_str());
+                Ok(again)
+            }
+            _ => next.run(request).await,
+        }
+    });
+    let world = World::new(twice);
+    for revision in [OLD, NEW] {
+        let client = world.client(revision).await;
+        for _ in 0..3 {
+            ended(&client).await;
+        }
+    }
+    assert_eq!(gate.count(), 6, "each ran once");
 }
