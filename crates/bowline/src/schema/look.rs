@@ -23,8 +23,9 @@ use super::pattern::{has_flags, parsed, states};
 /// What a look-around is called once it is taken out. A pattern that has it itself is refused.
 const NAME: &str = "bowline_look_";
 
-/// The most states of a program. It has fewer than twice as many as were counted.
-const MOST: usize = 4 * 16_384;
+/// The most states of a program. It has fewer than twice as many as were counted, so that this
+/// is met only where counting goes wrong.
+const MOST: usize = 4 * MAX_PATTERN as usize;
 
 /// A pattern that looks around.
 #[derive(Debug)]
