@@ -1,0 +1,268 @@
+//! Every requirement and fault id that a test cites is one that the documents define.
+//!
+//! A citation is a comment with [`MARK`] and ids separated by commas. It is looked for in every text file of
+//! the repository, so that a transcript may cite as well as a Rust test. Ids are defined by the first
+//! cell of a table row in `docs/requirements.md` and `docs/faults.md`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_cited_id_is_defined() {
+    let root = root();
+    let defined = definitions(&root);
+    let files = files(&root);
+    // A walk that misses this file would miss the citations too.
+    assert!(
+        files
+            .iter()
+            .any(|file| file.ends_with("tests/it/cited_ids.rs"))
+    );
+
+    let mut unknown = Vec::new();
+    for file in files {
+        // Corpus files may hold any bytes; what is not text cites nothing.
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
+        let name = file.strip_prefix(&root).unwrap_or(&file).display();
+        for (line, id) in citations(&text) {
+            if !defined.contains(id) {
+                unknown.push(format!("{name}:{line}: `{id}`"));
+            }
+        }
+    }
+    assert!(
+        unknown.is_empty(),
+        "cited, but defined neither in docs/requirements.md nor in docs/faults.md:\n{}",
+        unknown.join("\n")
+    );
+}
+
+/// Rows that are not proven yet, and what they wait for.
+const NOT_YET: &[(&str, &str)] = &[
+    ("F-TO-09", "HTTP"),
+    ("F-BP-08", "HTTP"),
+    ("F-CP-16", "Windows, which is not tested"),
+    ("F-SD-05", "HTTP"),
+    ("F-SD-12", "HTTP"),
+    (
+        "F-CK-02",
+        "a clock that runs while the machine sleeps; a keepalive notices it",
+    ),
+    ("F-CK-04", "authorization: tokens that expire"),
+    ("F-MC-03", "HTTP"),
+];
+
+/// The sections of docs/faults.md whose rows must be accounted for by now, and of which only
+/// those of the core.
+const SECTIONS: &[(&str, bool)] = &[
+    ("Framing", true),
+    ("JSON-RPC", true),
+    ("Lifecycle", true),
+    ("Timeouts", true),
+    ("Cancellation", true),
+    ("Backpressure", true),
+    ("Child processes", true),
+    ("SSE", false),
+    ("Server handlers", true),
+    ("Shutdown", true),
+    ("Clock", true),
+];
+
+#[test]
+fn rows_are_proven_or_say_what_they_wait_for() {
+    let root = root();
+    let mut cited = BTreeSet::new();
+    for file in files(&root) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        cited.extend(citations(&text).into_iter().map(|(_, id)| id.to_owned()));
+    }
+    let document = fs::read_to_string(root.join("docs/faults.md")).expect("a document");
+    let rows = rows(&document);
+    assert!(rows.len() > 100, "only {} rows were found", rows.len());
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let waits = NOT_YET.iter().any(|(id, _)| id == row);
+        if cited.contains(*row) == waits {
+            wrong.push(*row);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "proven or not yet, one of the two: {wrong:?}"
+    );
+    let unknown = NOT_YET.iter().find(|(id, _)| !rows.contains(id));
+    assert_eq!(unknown, None, "no such row");
+}
+
+fn rows(document: &str) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let mut section = None;
+    for line in document.lines() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            section = SECTIONS.iter().find(|(name, _)| heading.starts_with(name));
+        }
+        let mut cells = line.split('|').skip(1).map(str::trim);
+        let (Some((_, has_io)), Some(id), Some(layer)) = (section, cells.next(), cells.next())
+        else {
+            continue;
+        };
+        let is_wanted = layer == "core" || *has_io && layer.starts_with("io");
+        if id.starts_with("F-") && is_wanted {
+            rows.push(id);
+        }
+    }
+    rows
+}
+
+#[test]
+fn citations_are_found_in_comments_only() {
+    let text = format!(
+        "// {MARK} CN-7, F-FR-06\n\
+         \x20   let x = 1; // {MARK} CN-8\n\
+         //! {MARK}CN-9\n\
+         # {MARK} CN-10\r\n\
+         what this {MARK} nothing\n\
+         let mark = \"{MARK}\";\n"
+    );
+    assert_eq!(
+        citations(&text),
+        [
+            (1, "CN-7"),
+            (1, "F-FR-06"),
+            (2, "CN-8"),
+            (3, "CN-9"),
+            (4, "CN-10")
+        ]
+    );
+}
+
+#[test]
+fn a_citation_that_is_no_id_is_not_passed_over() {
+    let defined = BTreeSet::from(["CN-7".to_owned()]);
+    for bad in [
+        "NO-1",
+        "CN-70",
+        "cn-7",
+        "CN-7 and more",
+        "CN-7, ",
+        "CN 7",
+        "",
+    ] {
+        let text = format!("// {MARK} {bad}");
+        assert!(
+            citations(&text)
+                .iter()
+                .any(|(_, id)| !defined.contains(*id)),
+            "{bad:?} was accepted"
+        );
+    }
+}
+
+#[test]
+fn only_the_first_cell_of_a_row_defines() {
+    let text = "| id | promise |\n|---|---|\n| CN-1 | see CN-2 |\n|F-FR-06|core|\n| total | CN-3 |\nCN-4 | x |\n";
+    assert_eq!(defined_in(text), ["CN-1", "F-FR-06"]);
+}
+
+/// The ids of both documents.
+fn definitions(root: &Path) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for document in ["docs/requirements.md", "docs/faults.md"] {
+        let text = fs::read_to_string(root.join(document))
+            .expect("the document is part of the repository");
+        let ids = defined_in(&text);
+        assert!(!ids.is_empty(), "{document} defines no id");
+        for id in ids {
+            assert!(
+                all.insert(id.to_owned()),
+                "{document}: {id} is defined twice"
+            );
+        }
+    }
+    all
+}
+
+fn defined_in(markdown: &str) -> Vec<&str> {
+    markdown
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.split('|').next())
+        .map(str::trim)
+        .filter(|cell| is_id(cell))
+        .collect()
+}
+
+/// Upper-case parts and a number, joined by hyphens: `CN-7`, `F-FR-06`.
+fn is_id(text: &str) -> bool {
+    text.rsplit_once('-').is_some_and(|(area, number)| {
+        let is_upper =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase());
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && area.split('-').all(is_upper)
+    })
+}
+
+/// Line numbers and what is cited there, be it an id or not: what is not one must be reported, not skipped.
+fn citations(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let Some((before, after)) = line.split_once(MARK) else {
+            continue;
+        };
+        let before = before.trim_end();
+        if ["//", "//!", "#"]
+            .iter()
+            .any(|comment| before.ends_with(comment))
+        {
+            found.extend(after.split(',').map(|id| (number, id.trim())));
+        }
+    }
+    found
+}
+
+/// Every file that may cite, in a stable order.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory just listed can be read") {
+            let entry = entry.expect("a directory entry can be read");
+            let path = entry.path();
+            // A symbolic link is neither: what it points to is walked where it stands, or isn't ours.
+            let kind = entry
+                .file_type()
+                .expect("the type of a directory entry can be read");
+            if kind.is_dir() && !is_skipped(root, &path) {
+                directories.push(path);
+            } else if kind.is_file() && path.extension().is_none_or(|extension| extension != "md") {
+                // Not Markdown: prose may show what a citation looks like.
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Build output and history wherever they are; the definitions and the schemas only at the root, since a
+/// module may have such a name too.
+fn is_skipped(root: &Path, directory: &Path) -> bool {
+    directory.ends_with("target")
+        || directory.ends_with(".git")
+        || ["docs", "schema"]
+            .iter()
+            .any(|name| directory == root.join(name))
+}
+
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package
+        .ancestors()
+        .nth(2)
+        .expect("the package is two levels below the root")
+        .to_owned()
+}
+
+const MARK: &str = "proves:";

@@ -1,0 +1,12 @@
+//! All integration tests of this crate that can share a process: one binary, linked once.
+//! `tests/child.rs` has a process of its own, whose children and descriptors it counts.
+
+mod client;
+mod ecosystem;
+mod matrix;
+#[path = "../support/example.rs"]
+mod programs;
+mod registry;
+mod server;
+mod testing;
+mod ui;
