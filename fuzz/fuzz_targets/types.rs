@@ -9,9 +9,9 @@ use std::fmt::Debug;
 
 use bowline_types::method::notifications::*;
 use bowline_types::method::requests::*;
-use bowline_types::method::{Notification, Request};
+use bowline_types::method::{NotificationMethod, RequestMethod};
 use bowline_types::wire::check as check_shape;
-use bowline_types::{ErrorObject, JsonRef, Revision, Wire};
+use bowline_types::{ErrorObject, RawJsonRef, Revision, Wire};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -69,15 +69,15 @@ const CHECKS: &[fn(&str)] = &[
     check::<ErrorObject>,
 ];
 
-fn params_of<R: Request<Params: Debug + PartialEq>>(text: &str) {
+fn params_of<R: RequestMethod<Params: Debug + PartialEq>>(text: &str) {
     check::<R::Params>(text);
 }
 
-fn result_of<R: Request<Result: Debug + PartialEq>>(text: &str) {
+fn result_of<R: RequestMethod<Result: Debug + PartialEq>>(text: &str) {
     check::<R::Result>(text);
 }
 
-fn params_with<N: Notification<Params: Debug + PartialEq>>(text: &str) {
+fn params_with<N: NotificationMethod<Params: Debug + PartialEq>>(text: &str) {
     check::<N::Params>(text);
 }
 
@@ -85,11 +85,11 @@ fn params_with<N: Notification<Params: Debug + PartialEq>>(text: &str) {
 /// only looks so makes no difference.
 fn has_left_out(value: &impl Debug) -> bool {
     let shown = format!("{value:?}");
-    shown.contains("LeftOut {") && !shown.contains("LeftOut { count: 0,")
+    shown.contains("SkippedItems {") && !shown.contains("SkippedItems { count: 0,")
 }
 
 fn check<T: Wire + Debug + PartialEq>(text: &str) {
-    if let Ok(json) = JsonRef::parse(text) {
+    if let Ok(json) = RawJsonRef::parse(text) {
         for revision in Revision::ALL {
             check_shape(json, T::SHAPE, revision);
         }

@@ -277,7 +277,7 @@ pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
 /// Whether the server doesn't know what it was asked for.
 pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
     let kind = server_error_of(error).and_then(|error| error.kind(Revision::LATEST));
-    kind == Some(bowline_types::ErrorKind::MethodNotFound)
+    kind == Some(bowline_types::ErrorCode::MethodNotFound)
 }
 
 /// Whether the server has done what a failed call asked for, where that is a question.

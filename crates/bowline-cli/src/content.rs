@@ -1,7 +1,7 @@
 //! What servers answer with: texts to stdout, images, sound and blobs into files, and links.
 
 use anyhow::anyhow;
-use bowline_types::Json;
+use bowline_types::RawJson;
 use bowline_types::content::{ContentBlock, ResourceLink};
 use bowline_types::resources::ResourceContents;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(crate) enum Part<'a> {
     /// Something that can be read.
     Link(&'a ResourceLink),
     /// Something that we don't know.
-    Other(&'a Json),
+    Other(&'a RawJson),
 }
 
 impl Part<'_> {
@@ -285,7 +285,7 @@ pub(crate) fn has_text(parts: &[Part<'_>]) -> bool {
 }
 
 /// Whether a text among the parts is `json`, or what is wrapped in it under one name.
-pub(crate) fn says(parts: &[Part<'_>], json: &Json) -> bool {
+pub(crate) fn says(parts: &[Part<'_>], json: &RawJson) -> bool {
     let Ok(json) = serde_json::from_str::<Value>(json.as_str()) else {
         return false;
     };
@@ -303,7 +303,7 @@ pub(crate) fn says(parts: &[Part<'_>], json: &Json) -> bool {
 
 /// A JSON value for a reader, its numbers as they were written. What is harmful in it is
 /// escaped in JSON's own way, so that it is JSON still.
-pub(crate) fn pretty(json: &Json) -> String {
+pub(crate) fn pretty(json: &RawJson) -> String {
     let pretty = serde_json::to_string_pretty(json).unwrap_or_else(|_| json.as_str().to_owned());
     let lines = pretty.lines().map(escape::in_json);
     lines.collect::<Vec<_>>().join("\n")

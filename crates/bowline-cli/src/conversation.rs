@@ -201,17 +201,17 @@ impl<'a> Conversation<'a> {
         pages: Pages<'_, P>,
         kind: &str,
     ) -> anyhow::Result<Vec<P::Item>> {
-        let (items, left_out) = self.answer(pages.collect_all()).await?;
-        for odd in &left_out.first {
+        let (items, skipped_items) = self.answer(pages.collect_all()).await?;
+        for odd in &skipped_items.first {
             let name = odd.name.as_deref().map(|name| format!(" `{name}`"));
             let name = name.unwrap_or_default();
             self.warn(&format!("a {kind}{name} is left out: {}", odd.error), None);
         }
-        let more = left_out.count - left_out.first.len();
+        let more = skipped_items.count - skipped_items.first.len();
         if more > 0 {
             self.warn(&format!("{more} more are left out, as odd as these"), None);
         }
-        if items.is_empty() && !left_out.is_empty() {
+        if items.is_empty() && !skipped_items.is_empty() {
             return Err(anyhow!("no {kind} that the server lists makes sense"));
         }
         Ok(items)

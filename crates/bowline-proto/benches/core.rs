@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
 use bowline_proto::Outcome;
-use bowline_types::{Era, ErrorKind, ErrorObject, Revision, Revisions};
+use bowline_types::{Era, ErrorCode, ErrorObject, Revision, Revisions};
 
 use both_sides::{Answer, BothSides, Offers, body, result};
 use table::{Table, Unit};
@@ -215,12 +215,12 @@ fn answered(answer: impl Fn(u64) -> String) -> f64 {
             other => panic!("{other:?}"),
         };
         best = best.min(nanos(start.elapsed()));
-        assert!(matches!(kind, Some(ErrorKind::InvalidParams) | None));
+        assert!(matches!(kind, Some(ErrorCode::InvalidParams) | None));
     }
     best
 }
 
-fn kind_of(error: &ErrorObject) -> Option<ErrorKind> {
+fn kind_of(error: &ErrorObject) -> Option<ErrorCode> {
     error.kind(Revision::LATEST_HANDSHAKE)
 }
 

@@ -11,7 +11,7 @@ use bowline_types::common::Implementation;
 use bowline_types::error::UnsupportedVersionData;
 use bowline_types::lifecycle::{DiscoverResult, InitializeResult};
 use bowline_types::meta::keys;
-use bowline_types::{Era, ErrorKind, ErrorObject, Revision, Revisions};
+use bowline_types::{Era, ErrorCode, ErrorObject, Revision, Revisions};
 
 /// What client and server have agreed upon.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,7 +206,7 @@ impl Negotiation {
         };
         let kind = error.as_ref().and_then(|error| error.kind(asked));
         match (kind, error) {
-            (Some(ErrorKind::UnsupportedProtocolVersion), Some(error)) => {
+            (Some(ErrorCode::UnsupportedProtocolVersion), Some(error)) => {
                 match error.data_as::<UnsupportedVersionData>() {
                     Ok(Some(data)) => self.retry(asked, &data.supported),
                     // A code that legacy servers may use for anything.
@@ -216,7 +216,7 @@ impl Negotiation {
             // Spec, basic/versioning, 2026-07-28: these come from a stateless server only,
             // which must not be sent an `initialize`.
             (
-                Some(ErrorKind::HeaderMismatch | ErrorKind::MissingRequiredClientCapability),
+                Some(ErrorCode::HeaderMismatch | ErrorCode::MissingRequiredClientCapability),
                 Some(error),
             ) => self.fail(NegotiationError::Refused(error)),
             (_, _) => self.fall_back(false),

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use bowline_types::{DecodeError, Encoder, Json, JsonObject, JsonRef, Revision, Unsayable, Wire};
+use bowline_types::{
+    DecodeError, Encoder, JsonObject, NotInRevision, RawJson, RawJsonRef, Revision, Wire,
+};
 use bytes::Bytes;
 
 /// A frame that is larger is not kept for the sake of a small part.
@@ -21,7 +23,7 @@ const LARGE: usize = 64 * 1024;
 ///
 /// let payload = Payload::encode(&CallToolResult::text("hi"), Revision::V2025_06_18)?;
 /// assert_eq!(payload.as_str(), r#"{"content":[{"type":"text","text":"hi"}]}"#);
-/// # Ok::<(), bowline_types::Unsayable>(())
+/// # Ok::<(), bowline_types::NotInRevision>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload(Bytes);
@@ -36,7 +38,7 @@ impl Payload {
     /// # Errors
     ///
     /// When the revision can't say it.
-    pub fn encode<T: Wire>(value: &T, revision: Revision) -> Result<Self, Unsayable> {
+    pub fn encode<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision))?;
         Ok(Self(Bytes::from(text)))
@@ -53,7 +55,7 @@ impl Payload {
     /// let result = ListRootsResult::new([]);
     /// let payload = Payload::encode_with(&result, Revision::V2025_06_18, r#""a":1"#)?;
     /// assert_eq!(payload.as_str(), r#"{"roots":[],"a":1}"#);
-    /// # Ok::<(), bowline_types::Unsayable>(())
+    /// # Ok::<(), bowline_types::NotInRevision>(())
     /// ```
     ///
     /// # Errors
@@ -63,7 +65,7 @@ impl Payload {
         value: &T,
         revision: Revision,
         members: &str,
-    ) -> Result<Self, Unsayable> {
+    ) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256 + members.len());
         value.encode(&mut Encoder::new(&mut text, revision))?;
         if !members.is_empty() && text.pop_if(|last| *last == b'}').is_some() {
@@ -82,7 +84,7 @@ impl Payload {
     /// # Errors
     ///
     /// When the revision can't say it.
-    pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, Unsayable> {
+    pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision).leaving_meta())?;
         Ok(Self(Bytes::from(text)))
@@ -90,7 +92,7 @@ impl Payload {
 
     /// A part of a frame, without copying it, unless it would keep alive a large frame of
     /// which it is a small part.
-    pub(crate) fn part(frame: &Bytes, part: JsonRef<'_>) -> Self {
+    pub(crate) fn part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
         let part = part.as_str().as_bytes();
         let is_wasteful = frame.len() > WASTE && part.len() < frame.len() / 4;
         Self(match is_wasteful {
@@ -101,7 +103,7 @@ impl Payload {
 
     /// A part of a frame that may be kept for long, and beside many others: one that is not
     /// large is copied, since a slice keeps all that was read together with it.
-    pub(crate) fn kept_part(frame: &Bytes, part: JsonRef<'_>) -> Self {
+    pub(crate) fn kept_part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
         match part.as_str().len() < LARGE {
             true => Self(Bytes::copy_from_slice(part.as_str().as_bytes())),
             false => Self::part(frame, part),
@@ -115,8 +117,8 @@ impl Payload {
     }
 
     /// The value, which is not checked again.
-    pub fn as_json(&self) -> JsonRef<'_> {
-        JsonRef::trusted(self.as_str())
+    pub fn as_json(&self) -> RawJsonRef<'_> {
+        RawJsonRef::trusted(self.as_str())
     }
 
     /// The bytes, without copying them.
@@ -153,7 +155,7 @@ impl Payload {
 
 impl From<JsonObject> for Payload {
     fn from(object: JsonObject) -> Self {
-        Self(Bytes::from(Json::from(object).into_string()))
+        Self(Bytes::from(RawJson::from(object).into_string()))
     }
 }
 
@@ -188,16 +190,16 @@ mod tests {
             let frame = frame.as_ptr() as usize..frame.as_ptr() as usize + frame.len();
             frame.contains(&(payload.0.as_ptr() as usize))
         };
-        let whole = JsonRef::parse(std::str::from_utf8(&frame).unwrap()).unwrap();
+        let whole = RawJsonRef::parse(std::str::from_utf8(&frame).unwrap()).unwrap();
         let small = whole.reader().peek_member("params").unwrap().unwrap();
         assert!(is_shared(&Payload::part(&frame, whole)));
         assert!(!is_shared(&Payload::part(&frame, small)));
         assert!(is_shared(&Payload::kept_part(&frame, whole)));
         let short = Bytes::from_static(br#"{"a":{"b":1}}"#);
-        let whole = JsonRef::parse(std::str::from_utf8(&short).unwrap()).unwrap();
+        let whole = RawJsonRef::parse(std::str::from_utf8(&short).unwrap()).unwrap();
         assert_eq!(Payload::part(&short, whole).0.as_ptr(), short.as_ptr());
         assert_ne!(Payload::kept_part(&short, whole).0.as_ptr(), short.as_ptr());
-        let elsewhere = JsonRef::parse("{}").unwrap();
+        let elsewhere = RawJsonRef::parse("{}").unwrap();
         assert_eq!(Payload::part(&short, elsewhere), Payload::EMPTY);
     }
 }

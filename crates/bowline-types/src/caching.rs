@@ -15,7 +15,7 @@
 //! let shared = ListToolsResult::new([]).ttl_ms(60_000).cache_scope(CacheScope::Public);
 //! // Older revisions have no such hints.
 //! assert_eq!(shared.to_json(Revision::V2025_11_25)?.as_str(), r#"{"tools":[]}"#);
-//! # Ok::<(), bowline_types::Unsayable>(())
+//! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
 
 use crate::revision::Revision;

@@ -13,7 +13,7 @@
 //!     .logging(JsonObject::new());
 //! let json = capabilities.to_json(Revision::LATEST)?;
 //! assert_eq!(json.as_str(), r#"{"logging":{},"tools":{"listChanged":true}}"#);
-//! # Ok::<(), bowline_types::Unsayable>(())
+//! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
 
 use crate::json::JsonObject;

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::content::tag;
-use crate::json::{Encoder, Reason, Unsayable};
+use crate::json::{Encoder, NotInRevision, Reason};
 use crate::meta::{RequestMeta, ResultMeta};
 use crate::wire::{Map, Shape};
 
@@ -120,11 +120,11 @@ impl Completion {
     }
 
     // Spec, server/utilities/completion, all revisions: at most 100 values.
-    fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
+    fn check(&self, encoder: &Encoder<'_>) -> Result<(), NotInRevision> {
         if self.values.len() <= MAX_VALUES || encoder.revision().is_none() {
             return Ok(());
         }
-        let error = encoder.unsayable(Reason::TooMany { limit: MAX_VALUES });
+        let error = encoder.not_in_revision(Reason::TooMany { limit: MAX_VALUES });
         Err(error.under_key("values"))
     }
 }

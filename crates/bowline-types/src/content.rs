@@ -10,7 +10,7 @@
 //! let block = ContentBlock::text("42");
 //! let json = block.to_json(Revision::LATEST)?;
 //! assert_eq!(json.as_str(), r#"{"type":"text","text":"42"}"#);
-//! # Ok::<(), bowline_types::Unsayable>(())
+//! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
 //!
 //! Audio is unknown to 2024-11-05 and links are unknown before 2025-06-18. A peer of

@@ -1,40 +1,40 @@
 //! Errors on the wire: the object, the codes, and what they mean in each revision.
 //!
 //! ```
-//! use bowline_types::error::{ErrorKind, ErrorObject};
+//! use bowline_types::error::{ErrorCode, ErrorObject};
 //! use bowline_types::Revision;
 //!
 //! // A missing resource has a code of its own up to 2025-11-25, and none since.
-//! assert_eq!(ErrorKind::ResourceNotFound.code(Revision::V2025_11_25), Some(-32002));
-//! assert_eq!(ErrorKind::ResourceNotFound.code(Revision::V2026_07_28), Some(-32602));
+//! assert_eq!(ErrorCode::ResourceNotFound.code(Revision::V2025_11_25), Some(-32002));
+//! assert_eq!(ErrorCode::ResourceNotFound.code(Revision::V2026_07_28), Some(-32602));
 //!
 //! let error = ErrorObject::new(-32602, "unknown tool \"ad\"");
-//! assert_eq!(error.kind(Revision::LATEST), Some(ErrorKind::InvalidParams));
+//! assert_eq!(error.kind(Revision::LATEST), Some(ErrorCode::InvalidParams));
 //! ```
 
 use std::fmt;
 
 use crate::capabilities::ClientCapabilities;
 use crate::elicitation::ElicitUrlParams;
-use crate::json::{DecodeError, Json};
+use crate::json::{DecodeError, RawJson};
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Shape, Wire};
 
 wire_struct! {
     /// The error of a response.
     pub struct ErrorObject {
-        /// What kind of error; [`ErrorKind`] has those of the protocol.
+        /// What kind of error; [`ErrorCode`] has those of the protocol.
         req code: i64 = "code";
         /// What happened, in one sentence.
         req message: String = "message";
         /// More, of a form that the code decides.
-        any data: Json = "data";
+        any data: RawJson = "data";
     }
 }
 
 impl ErrorObject {
     /// An error of the protocol. `None` when `revision` has no code for it.
-    pub fn of(kind: ErrorKind, revision: Revision, message: impl Into<String>) -> Option<Self> {
+    pub fn of(kind: ErrorCode, revision: Revision, message: impl Into<String>) -> Option<Self> {
         Some(Self::new(kind.code(revision)?, message))
     }
 
@@ -47,8 +47,8 @@ impl ErrorObject {
     }
 
     /// What the code means in `revision`; `None` when the protocol doesn't say.
-    pub fn kind(&self, revision: Revision) -> Option<ErrorKind> {
-        ErrorKind::from_code(self.code, revision)
+    pub fn kind(&self, revision: Revision) -> Option<ErrorCode> {
+        ErrorCode::from_code(self.code, revision)
     }
 
     /// `data` as one of the types below. `None` when there is none.
@@ -79,7 +79,7 @@ impl std::error::Error for ErrorObject {}
 /// The errors that the protocol knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum ErrorCode {
     /// The message is not JSON.
     ParseError,
     /// The message is no JSON-RPC, or not allowed now.
@@ -106,32 +106,32 @@ pub enum ErrorKind {
 }
 
 /// Which code means what, and in which revisions: the one table of error codes.
-const CODES: [(i64, ErrorKind, Revisions); 11] = {
+const CODES: [(i64, ErrorCode, Revisions); 11] = {
     use crate::revision::terms::*;
     [
-        (-32700, ErrorKind::ParseError, Revisions::ALL),
-        (-32600, ErrorKind::InvalidRequest, Revisions::ALL),
-        (-32601, ErrorKind::MethodNotFound, Revisions::ALL),
-        (-32602, ErrorKind::InvalidParams, Revisions::ALL),
-        (-32603, ErrorKind::InternalError, Revisions::ALL),
-        (-32002, ErrorKind::ResourceNotFound, until(V2025_11_25)),
-        (-32042, ErrorKind::UrlElicitationRequired, only(V2025_11_25)),
-        (-32020, ErrorKind::HeaderMismatch, since(V2026_07_28)),
+        (-32700, ErrorCode::ParseError, Revisions::ALL),
+        (-32600, ErrorCode::InvalidRequest, Revisions::ALL),
+        (-32601, ErrorCode::MethodNotFound, Revisions::ALL),
+        (-32602, ErrorCode::InvalidParams, Revisions::ALL),
+        (-32603, ErrorCode::InternalError, Revisions::ALL),
+        (-32002, ErrorCode::ResourceNotFound, until(V2025_11_25)),
+        (-32042, ErrorCode::UrlElicitationRequired, only(V2025_11_25)),
+        (-32020, ErrorCode::HeaderMismatch, since(V2026_07_28)),
         (
             -32021,
-            ErrorKind::MissingRequiredClientCapability,
+            ErrorCode::MissingRequiredClientCapability,
             since(V2026_07_28),
         ),
         (
             -32022,
-            ErrorKind::UnsupportedProtocolVersion,
+            ErrorCode::UnsupportedProtocolVersion,
             since(V2026_07_28),
         ),
-        (-1, ErrorKind::UserRejected, until(V2025_11_25)),
+        (-1, ErrorCode::UserRejected, until(V2025_11_25)),
     ]
 };
 
-impl ErrorKind {
+impl ErrorCode {
     /// Every kind.
     pub fn all() -> impl Iterator<Item = Self> {
         CODES.into_iter().map(|(_, kind, _)| kind)
@@ -209,7 +209,7 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for ErrorKind {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -218,7 +218,7 @@ impl fmt::Display for ErrorKind {
 /// Whether `revision` lets an implementation send `code`: those that it defines, and
 /// those outside the range that JSON-RPC and MCP keep to themselves.
 pub fn may_send(code: i64, revision: Revision) -> bool {
-    let is_defined = ErrorKind::all().any(|kind| kind.code(revision) == Some(code));
+    let is_defined = ErrorCode::all().any(|kind| kind.code(revision) == Some(code));
     let is_reserved = if revision >= Revision::V2026_07_28 {
         // 2026-07-28, basic: -32000 to -32019 are for old implementations, -32020 to
         // -32099 for the specification.
@@ -230,7 +230,7 @@ pub fn may_send(code: i64, revision: Revision) -> bool {
 }
 
 wire_struct! {
-    /// `data` of [`ErrorKind::UnsupportedProtocolVersion`].
+    /// `data` of [`ErrorCode::UnsupportedProtocolVersion`].
     pub struct UnsupportedVersionData {
         /// The revisions that the server speaks.
         req supported: Vec<String> = "supported";
@@ -240,7 +240,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `data` of [`ErrorKind::MissingRequiredClientCapability`].
+    /// `data` of [`ErrorCode::MissingRequiredClientCapability`].
     pub struct MissingCapabilityData {
         /// What the request needs.
         req required_capabilities: ClientCapabilities = "requiredCapabilities";
@@ -248,7 +248,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `data` of [`ErrorKind::UrlElicitationRequired`].
+    /// `data` of [`ErrorCode::UrlElicitationRequired`].
     pub struct UrlElicitationData [only(V2025_11_25)] {
         /// The pages.
         req elicitations: Vec<ElicitUrlParams> = "elicitations";
@@ -257,7 +257,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `data` of [`ErrorKind::ResourceNotFound`].
+    /// `data` of [`ErrorCode::ResourceNotFound`].
     pub struct ResourceNotFoundData {
         /// The resource.
         req uri: String = "uri";
@@ -272,15 +272,15 @@ mod tests {
     #[test]
     fn codes_map_both_ways_in_every_revision() {
         for revision in Revision::ALL {
-            for kind in ErrorKind::all() {
+            for kind in ErrorCode::all() {
                 let Some(code) = kind.code(revision) else {
                     continue;
                 };
-                let back = ErrorKind::from_code(code, revision).unwrap();
+                let back = ErrorCode::from_code(code, revision).unwrap();
                 let folded =
-                    kind == ErrorKind::ResourceNotFound && revision.era() == crate::Era::Stateless;
+                    kind == ErrorCode::ResourceNotFound && revision.era() == crate::Era::Stateless;
                 let expected = if folded {
-                    ErrorKind::InvalidParams
+                    ErrorCode::InvalidParams
                 } else {
                     kind
                 };
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn codes_that_changed_with_the_revisions() {
-        use ErrorKind::*;
+        use ErrorCode::*;
         let (old, new) = (Revision::V2025_11_25, Revision::V2026_07_28);
         for (kind, in_old, in_new) in [
             (ResourceNotFound, Some(-32002), Some(-32602)),
@@ -306,7 +306,7 @@ mod tests {
         }
         assert_eq!(UrlElicitationRequired.revisions().to_string(), "2025-11-25");
         // Read from a stateless server, though it may not send it.
-        assert_eq!(ErrorKind::from_code(-32002, new), Some(ResourceNotFound));
+        assert_eq!(ErrorCode::from_code(-32002, new), Some(ResourceNotFound));
         for forbidden in [-32002, -32042, -32001, -32050] {
             assert!(!may_send(forbidden, new), "{forbidden}");
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::{DecodeError, Encoder, JsonRef, Kind, Problem, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, Kind, NotInRevision, Problem, RawJsonRef, Reader};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// Declares a type that is a string or an integer on the wire.
@@ -91,7 +91,7 @@ macro_rules! exact_id {
         }
 
         impl Encode for $name {
-            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
                 self.0.write(encoder);
                 Ok(())
             }
@@ -164,7 +164,7 @@ impl Repr {
     fn write(&self, encoder: &mut Encoder<'_>) {
         match self {
             Self::Integer(integer) => encoder.integer(*integer),
-            Self::LongInteger(digits) => encoder.raw(JsonRef::validated(digits)),
+            Self::LongInteger(digits) => encoder.raw(RawJsonRef::validated(digits)),
             Self::String(string) => encoder.string(string),
         }
     }

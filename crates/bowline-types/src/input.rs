@@ -31,7 +31,7 @@
 use std::borrow::Cow;
 
 use crate::elicitation::{ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
-use crate::json::{DecodeError, Encoder, JsonObject, Reader, Reason, Unsayable};
+use crate::json::{DecodeError, Encoder, JsonObject, NotInRevision, Reader, Reason};
 use crate::meta::ResultMeta;
 use crate::revision::{Revision, Revisions};
 use crate::roots::{ListRootsParams, ListRootsResult};
@@ -61,12 +61,12 @@ const ONE_OF_TWO: [Condition; 1] = [Condition {
 }];
 
 impl InputRequiredResult {
-    fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
+    fn check(&self, encoder: &Encoder<'_>) -> Result<(), NotInRevision> {
         let has_one = self.input_requests.is_some() || self.request_state.is_some();
         if has_one || encoder.revision().is_none() {
             return Ok(());
         }
-        Err(encoder.unsayable(Reason::Missing("inputRequests or requestState")))
+        Err(encoder.not_in_revision(Reason::Missing("inputRequests or requestState")))
     }
 }
 
@@ -160,7 +160,7 @@ impl InputResponse {
     }
 
     /// Answers exist in the stateless era only, so they are said in its words.
-    fn new(result: &impl Wire) -> Result<Self, Unsayable> {
+    fn new(result: &impl Wire) -> Result<Self, NotInRevision> {
         let json = result.to_json(Revision::V2026_07_28)?;
         Ok(Self(json.try_into().unwrap_or_default()))
     }
@@ -177,9 +177,9 @@ macro_rules! input_response_from {
         $(
             /// Fails for what 2026-07-28 can't say, such as a number that is not finite.
             impl TryFrom<$result> for InputResponse {
-                type Error = Unsayable;
+                type Error = NotInRevision;
 
-                fn try_from(result: $result) -> Result<Self, Unsayable> {
+                fn try_from(result: $result) -> Result<Self, NotInRevision> {
                     Self::new(&result)
                 }
             }
@@ -196,7 +196,7 @@ impl Decode for InputResponse {
 }
 
 impl Encode for InputResponse {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         self.0.encode(encoder)
     }
 }

@@ -18,10 +18,12 @@ mod report;
 
 use std::collections::VecDeque;
 
-use crate::envelope::{Batch, Envelope, EnvelopeError, Failure, Success};
-use crate::error::{ErrorKind, ErrorObject, may_send};
+use crate::envelope::{
+    Batch, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcResultResponse,
+};
+use crate::error::{ErrorCode, ErrorObject, may_send};
 use crate::id::RequestId;
-use crate::json::{JsonRef, shortened};
+use crate::json::{RawJsonRef, shortened};
 use crate::method::Method;
 use crate::result::AnyResult;
 use crate::revision::Revision;
@@ -111,7 +113,7 @@ impl Inspector {
         inspection
     }
 
-    fn success(&mut self, success: Success<'_>) -> Inspection {
+    fn success(&mut self, success: JsonRpcResultResponse<'_>) -> Inspection {
         let result = success.result;
         let method = self.recall(&success.id, |method| {
             let mut verdicts = Revision::ALL.into_iter();
@@ -134,7 +136,7 @@ impl Inspector {
         })
     }
 
-    fn failure(&mut self, failure: Failure<'_>) -> Inspection {
+    fn failure(&mut self, failure: JsonRpcErrorResponse<'_>) -> Inspection {
         let method = failure.id.as_ref().and_then(|id| self.recall(id, |_| true));
         let error = ErrorObject::from_json(failure.error.as_str()).ok();
         let has_id = failure.id.is_some();
@@ -207,7 +209,7 @@ fn part_finding(part: &Inspection, number: usize, revision: Revision) -> Option<
 fn method_findings(
     name: &str,
     is_request: bool,
-    params: Option<JsonRef<'_>>,
+    params: Option<RawJsonRef<'_>>,
     revision: Revision,
 ) -> Vec<Finding> {
     let method: Method = match name.parse() {
@@ -245,7 +247,7 @@ fn presence(method: Method, revision: Revision) -> Result<Vec<Finding>, Finding>
 }
 
 /// What the result of `method` is worth.
-fn result_findings(method: Method, result: JsonRef<'_>, revision: Revision) -> Vec<Finding> {
+fn result_findings(method: Method, result: RawJsonRef<'_>, revision: Revision) -> Vec<Finding> {
     let mut findings = match presence(method, revision) {
         Ok(notes) => notes,
         Err(absent) => return vec![absent],
@@ -260,7 +262,7 @@ fn result_findings(method: Method, result: JsonRef<'_>, revision: Revision) -> V
 fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding> {
     let code = error_object.code;
     let mut findings = Vec::new();
-    let kind = ErrorKind::from_code(code, revision);
+    let kind = ErrorCode::from_code(code, revision);
     if let Some(kind) = kind {
         findings.push(note(&format!("code {code} means {kind}")));
     }

@@ -81,9 +81,11 @@ pub mod tools;
 mod id;
 mod revision;
 
-pub use error::{ErrorKind, ErrorObject};
+pub use error::{ErrorCode, ErrorObject};
 pub use id::{ProgressToken, RequestId};
-pub use json::{DecodeError, Encoder, Json, JsonObject, JsonRef, Number, Reader, Unsayable};
+pub use json::{
+    DecodeError, Encoder, JsonObject, NotInRevision, Number, RawJson, RawJsonRef, Reader,
+};
 pub use method::Method;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};
 pub use tools::{InputSchema, OutputSchema};

@@ -5,18 +5,18 @@
 //! ([`keys::LOG_LEVEL`](crate::meta::keys::LOG_LEVEL)) or gets no messages.
 //!
 //! ```
-//! use bowline_types::Json;
+//! use bowline_types::RawJson;
 //! use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
 //!
 //! let message = LoggingMessageParams::new(
 //!     LoggingLevel::Warning,
-//!     Json::from_serialize("disk is nearly full")?,
+//!     RawJson::from_serialize("disk is nearly full")?,
 //! );
 //! assert!(message.level.is_at_least(&LoggingLevel::Notice));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::json::Json;
+use crate::json::RawJson;
 use crate::meta::{NotificationMeta, RequestMeta};
 
 wire_choice! {
@@ -79,7 +79,7 @@ wire_struct! {
         /// How serious it is.
         req level: LoggingLevel = "level";
         /// The message: a text or any other value.
-        req data: Json = "data";
+        req data: RawJson = "data";
         /// The part of the server that speaks.
         opt logger: String = "logger";
         /// Additional data.

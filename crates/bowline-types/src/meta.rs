@@ -30,8 +30,8 @@ use crate::capabilities::ClientCapabilities;
 use crate::common::Implementation;
 use crate::id::{ProgressToken, RequestId};
 use crate::json::{
-    DecodeError, Encoder, Json, JsonObject, JsonRef, Kind, Members as Entries, Reader, Reason,
-    Unsayable,
+    DecodeError, Encoder, JsonObject, Kind, Members as Entries, NotInRevision, RawJson, RawJsonRef,
+    Reader, Reason,
 };
 use crate::logging::LoggingLevel;
 use crate::revision::{Revision, Revisions};
@@ -147,7 +147,7 @@ macro_rules! meta_type {
             pub fn set<T: Wire>(&mut self, key: MetaKey<T>, value: impl Into<T>) {
                 // Every value that a key can have is sayable when nothing is left out,
                 // but for a number that is not finite: that reads back as nothing.
-                let value = value.into().to_lossless_json().unwrap_or_else(|_| Json::null());
+                let value = value.into().to_lossless_json().unwrap_or_else(|_| RawJson::null());
                 self.0.insert(key.name, value);
             }
 
@@ -159,17 +159,17 @@ macro_rules! meta_type {
             }
 
             /// Removes a key.
-            pub fn remove(&mut self, key: &str) -> Option<Json> {
+            pub fn remove(&mut self, key: &str) -> Option<RawJson> {
                 self.0.remove(key)
             }
 
             /// The value of any key as JSON.
-            pub fn get(&self, key: &str) -> Option<JsonRef<'_>> {
+            pub fn get(&self, key: &str) -> Option<RawJsonRef<'_>> {
                 self.0.get(key)
             }
 
             /// Sets any key to any value.
-            pub fn insert(&mut self, key: &str, value: impl Into<Json>) {
+            pub fn insert(&mut self, key: &str, value: impl Into<RawJson>) {
                 self.0.insert(key, value);
             }
 
@@ -207,14 +207,14 @@ macro_rules! meta_type {
         }
 
         impl Encode for $name {
-            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
                 for member in Self::SHAPE.as_struct().members {
                     let is_required = encoder
                         .revision()
                         .is_some_and(|revision| member.required.contains(revision));
                     let is_required = is_required && !encoder.leaves_meta();
                     if is_required && !self.0.contains_key(member.name) {
-                        return Err(encoder.unsayable(Reason::Missing(member.name)));
+                        return Err(encoder.not_in_revision(Reason::Missing(member.name)));
                     }
                 }
                 encoder.begin_object();
@@ -273,8 +273,8 @@ fn reserved<T: Wire>(
     encoder: &mut Encoder<'_>,
     name: &'static str,
     revisions: Revisions,
-    value: JsonRef<'_>,
-) -> Result<(), Unsayable> {
+    value: RawJsonRef<'_>,
+) -> Result<(), NotInRevision> {
     if encoder.revision().is_none() {
         return encoder.member(name, &value);
     }
@@ -283,7 +283,7 @@ fn reserved<T: Wire>(
     }
     match T::decode(&mut value.reader()) {
         Ok(value) => encoder.member(name, &value),
-        Err(_) => Err(encoder.unsayable(Reason::Invalid(name))),
+        Err(_) => Err(encoder.not_in_revision(Reason::Invalid(name))),
     }
 }
 
@@ -345,7 +345,7 @@ mod tests {
         let mut meta = RequestMeta::from_json(text).unwrap();
         assert_eq!(meta.to_json(Revision::V2024_11_05).unwrap().as_str(), text);
         assert_eq!(
-            meta.get("x/y").map(JsonRef::as_str),
+            meta.get("x/y").map(RawJsonRef::as_str),
             Some(r#"{"deep":[1.0]}"#)
         );
         assert_eq!(meta.remove("x/y").unwrap().as_str(), r#"{"deep":[1.0]}"#);
@@ -404,7 +404,7 @@ mod tests {
         let new: RequestMeta = Wire::from_json(new.as_str()).unwrap();
         let said = capabilities.to_json(Revision::V2026_07_28).unwrap();
         let name = keys::CLIENT_CAPABILITIES.name();
-        assert_eq!(new.get(name).map(JsonRef::as_str), Some(said.as_str()));
+        assert_eq!(new.get(name).map(RawJsonRef::as_str), Some(said.as_str()));
         assert_eq!(new.get(keys::RELATED_TASK.name()), None);
         let old = meta.to_json(Revision::V2025_11_25).unwrap();
         assert_eq!(

@@ -6,10 +6,10 @@
 //! code needs no table of its own:
 //!
 //! ```
-//! use bowline_types::method::{Request, requests};
+//! use bowline_types::method::{RequestMethod, requests};
 //! use bowline_types::{Method, Revision};
 //!
-//! fn wire_name<R: Request>() -> &'static str {
+//! fn wire_name<R: RequestMethod>() -> &'static str {
 //!     R::METHOD.as_str()
 //! }
 //! assert_eq!(wire_name::<requests::CallTool>(), "tools/call");
@@ -27,7 +27,7 @@ use crate::revision::{Revision, Revisions};
 use crate::wire::{Shape, Wire};
 
 /// A request: its method, and the types of its parameters and its result.
-pub trait Request {
+pub trait RequestMethod {
     /// The method.
     const METHOD: Method;
     /// What is sent with it.
@@ -37,7 +37,7 @@ pub trait Request {
 }
 
 /// A notification: its method and the type of its parameters.
-pub trait Notification {
+pub trait NotificationMethod {
     /// The method.
     const METHOD: Method;
     /// What is sent with it.
@@ -131,16 +131,16 @@ macro_rules! methods {
             }
         }
 
-        /// A type for each request. See [`Request`].
+        /// A type for each request. See [`RequestMethod`].
         pub mod requests {
-            use super::{Method, Request};
+            use super::{Method, RequestMethod};
             $(
                 $(#[$request_doc])*
                 #[derive(Clone, Copy, Debug)]
                 #[non_exhaustive]
                 pub struct $request;
 
-                impl Request for $request {
+                impl RequestMethod for $request {
                     const METHOD: Method = Method::$request;
                     type Params = $request_params;
                     type Result = $result;
@@ -148,16 +148,16 @@ macro_rules! methods {
             )+
         }
 
-        /// A type for each notification. See [`Notification`].
+        /// A type for each notification. See [`NotificationMethod`].
         pub mod notifications {
-            use super::{Method, Notification};
+            use super::{Method, NotificationMethod};
             $(
                 $(#[$notification_doc])*
                 #[derive(Clone, Copy, Debug)]
                 #[non_exhaustive]
                 pub struct $notification;
 
-                impl Notification for $notification {
+                impl NotificationMethod for $notification {
                     const METHOD: Method = Method::$notification;
                     type Params = $notification_params;
                 }

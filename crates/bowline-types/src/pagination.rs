@@ -16,7 +16,7 @@
 //! assert!(next_page(&ListToolsResult::new([])).is_none());
 //! ```
 
-use crate::json::{DecodeError, JsonRef, shortened};
+use crate::json::{DecodeError, RawJsonRef, shortened};
 use crate::meta::RequestMeta;
 
 /// Declares the result of a `list` method: a page of something that may be cached.
@@ -44,7 +44,7 @@ macro_rules! list_result {
                     in since(V2026_07_28), must since(V2026_07_28), default "\"private\"";
                 /// Additional data.
                 meta meta: crate::meta::ResultMeta = "_meta";
-                !left_out;
+                !skipped_items;
             }
         }
     };
@@ -70,29 +70,29 @@ wire_struct! {
 /// let page = r#"{"tools":[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}}]}"#;
 /// let page = ListToolsResult::from_json(page)?;
 /// assert_eq!(page.tools[0].name, "b");
-/// assert_eq!(page.left_out.first[0].name.as_deref(), Some("a"));
+/// assert_eq!(page.skipped_items.first[0].name.as_deref(), Some("a"));
 /// # Ok::<(), bowline_types::DecodeError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct SkippedItems {
     /// How many there are.
     pub count: usize,
     /// The first of them, ten at most: a page may be nothing else.
-    pub first: Vec<OddItem>,
+    pub first: Vec<InvalidItem>,
 }
 
 /// An item of a list that makes no sense.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct OddItem {
+pub struct InvalidItem {
     /// Its name, shortened, if it has one.
     pub name: Option<String>,
     /// What is wrong with it, and where in the page.
     pub error: DecodeError,
 }
 
-impl LeftOut {
+impl SkippedItems {
     /// Whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -105,11 +105,11 @@ impl LeftOut {
         self.first.extend(other.first.into_iter().take(room));
     }
 
-    pub(crate) fn note(&mut self, item: JsonRef<'_>, error: impl FnOnce() -> DecodeError) {
+    pub(crate) fn note(&mut self, item: RawJsonRef<'_>, error: impl FnOnce() -> DecodeError) {
         self.count += 1;
         if self.first.len() < KEPT {
             let name = item.reader().peek_tag("name").ok().flatten();
-            self.first.push(OddItem {
+            self.first.push(InvalidItem {
                 name: name.map(|name| shortened(&name).into()),
                 error: error(),
             });

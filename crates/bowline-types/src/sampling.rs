@@ -20,7 +20,7 @@ mod turns;
 
 use crate::common::{Role, is_fraction};
 use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};
-use crate::json::{Json, JsonObject, Number};
+use crate::json::{JsonObject, Number, RawJson};
 use crate::meta::{Meta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
 use crate::tools::{STRUCTURED, Tool, is_known_structure};
@@ -130,7 +130,7 @@ wire_struct! {
         /// The result for the model.
         def content: Vec<ContentBlock> = "content";
         /// The result for programs. An object before 2026-07-28.
-        any structured_content: Json = "structuredContent", when is_known_structure,
+        any structured_content: RawJson = "structuredContent", when is_known_structure,
             shaped &STRUCTURED;
         /// Whether the tool failed. Default false.
         opt is_error: bool = "isError";

@@ -17,7 +17,7 @@
 //! ```
 
 use crate::caching::CacheScope;
-use crate::json::{DecodeError, Encoder, JsonObject, Kind, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, JsonObject, Kind, NotInRevision, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
 use crate::resources::Resource;
 use crate::wire::{Decode, Encode, Shape, Union, Variant, Wire, expect_literal};
@@ -83,7 +83,7 @@ impl Decode for SkillFiles {
 }
 
 impl Encode for SkillFiles {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         match self {
             Self::Listed(files) => files.encode(encoder),
             Self::Dynamic => DYNAMIC.encode(encoder),

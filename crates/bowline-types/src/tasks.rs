@@ -19,14 +19,14 @@
 //! assert!(old.starts_with(r#"{"task":{"taskId":"t1""#) && old.contains(r#""ttl":60000"#));
 //! let new = handle.to_json(Revision::V2026_07_28)?.to_string();
 //! assert!(new.starts_with(r#"{"resultType":"task","taskId":"t1""#) && new.contains(r#""ttlMs":60000"#));
-//! # Ok::<(), bowline_types::Unsayable>(())
+//! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
 
 mod results;
 
 use crate::error::ErrorObject;
 use crate::input::{InputRequest, InputResponse};
-use crate::json::{Encoder, JsonObject, Reason, Unsayable};
+use crate::json::{Encoder, JsonObject, NotInRevision, Reason};
 use crate::meta::RequestMeta;
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Condition, Map};
@@ -129,7 +129,7 @@ impl DetailedTask {
         }
     }
 
-    fn check(&self, encoder: &Encoder<'_>) -> Result<(), Unsayable> {
+    fn check(&self, encoder: &Encoder<'_>) -> Result<(), NotInRevision> {
         let has = |member: &str| match member {
             "inputRequests" => self.input_requests.is_some(),
             "result" => self.result.is_some(),
@@ -143,7 +143,7 @@ impl DetailedTask {
             applies && self.status.as_str() == condition.is && !is_met
         });
         match missing.and_then(|condition| condition.requires.first()) {
-            Some(member) => Err(encoder.unsayable(Reason::Missing(member))),
+            Some(member) => Err(encoder.not_in_revision(Reason::Missing(member))),
             None => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use crate::common::Icon;
 use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
-use crate::json::{DecodeError, Json, JsonObject, Kind, Reader};
+use crate::json::{DecodeError, JsonObject, Kind, RawJson, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
 use crate::result::{TASK, is_plainly_complete, result_type};
 use crate::revision::{Revision, Revisions};
@@ -171,7 +171,7 @@ wire_struct! {
         /// The result for programs, as `outputSchema` describes it. An object before
         /// 2026-07-28, any value since; another value is left out for older peers, so say
         /// it in `content` too.
-        any structured_content: Json = "structuredContent", in since(V2025_06_18),
+        any structured_content: RawJson = "structuredContent", in since(V2025_06_18),
             when is_known_structure, shaped &STRUCTURED;
         /// Whether the tool failed. Default false.
         opt is_error: bool = "isError";
@@ -192,7 +192,7 @@ impl CallToolResult {
     }
 
     /// A value for programs, and its JSON as text for those that only read text.
-    pub fn structured(value: impl Into<Json>) -> Self {
+    pub fn structured(value: impl Into<RawJson>) -> Self {
         let value = value.into();
         Self::text(value.as_str()).structured_content(value)
     }
@@ -236,7 +236,7 @@ pub(crate) const STRUCTURED: Shape = Shape::In(
     &Shape::Object,
 );
 
-pub(crate) fn is_known_structure(value: &Json, revision: Revision) -> bool {
+pub(crate) fn is_known_structure(value: &RawJson, revision: Revision) -> bool {
     revision >= Revision::V2026_07_28 || value.kind() == Kind::Object
 }
 
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn structured_content_may_be_anything_since_2026() {
-        let null = CallToolResult::structured(Json::null());
+        let null = CallToolResult::structured(RawJson::null());
         assert_eq!(
             null.to_json(Revision::V2026_07_28).unwrap().as_str(),
             r#"{"resultType":"complete","content":[{"type":"text","text":"null"}],"structuredContent":null}"#
@@ -257,7 +257,7 @@ mod tests {
             r#"{"content":[{"type":"text","text":"null"}]}"#
         );
         let read = CallToolResult::from_json(r#"{"structuredContent":null}"#).unwrap();
-        assert_eq!(read.structured_content, Some(Json::null()));
+        assert_eq!(read.structured_content, Some(RawJson::null()));
     }
 
     // proves: F-JR-19

@@ -10,7 +10,7 @@ use allocation_counter::{AllocationInfo, measure};
 use bowline_types::content::ContentBlock;
 use bowline_types::envelope::{self, Envelope};
 use bowline_types::tools::{CallToolParams, CallToolResult};
-use bowline_types::{Json, RequestId, Revision, Wire};
+use bowline_types::{RawJson, RequestId, Revision, Wire};
 
 #[test]
 fn the_envelope_pass_takes_memory_for_a_string_id_only() {
@@ -97,7 +97,7 @@ fn encoding_into_a_warm_buffer_takes_no_memory() {
             ContentBlock::text("line\n".repeat(1000)),
             ContentBlock::image("aGVsbG8=", "image/png"),
         ])
-        .structured_content(Json::parse(r#"{"a":[1,2.5,"x"]}"#).unwrap())
+        .structured_content(RawJson::parse(r#"{"a":[1,2.5,"x"]}"#).unwrap())
         .is_error(false);
     let id = RequestId::from(7);
     let mut out = Vec::with_capacity(16 * 1024);

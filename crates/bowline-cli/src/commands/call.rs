@@ -4,7 +4,7 @@ use std::io::{Read as _, stdin};
 
 use anyhow::{Context as _, anyhow};
 use bowline::Error;
-use bowline_types::Json;
+use bowline_types::RawJson;
 use bowline_types::tools::{CallToolResult, Tool};
 
 use crate::arguments::Arguments;
@@ -157,7 +157,7 @@ fn tell(
 /// Tells the parts, and what is meant for programs where there is no text.
 fn tell_person(
     mut parts: Vec<Part<'_>>,
-    structured: Option<&Json>,
+    structured: Option<&RawJson>,
     telling: &mut Telling<'_>,
 ) -> anyhow::Result<()> {
     let Some(json) = structured else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline::ClientConfig;
 use bowline::client::ServerNotification;
 use bowline_types::logging::{LoggingLevel, LoggingMessageParams};
-use bowline_types::{Json, Method};
+use bowline_types::{Method, RawJson};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver};
@@ -62,7 +62,7 @@ fn line(message: &LoggingMessageParams) -> String {
 /// A message for a program.
 #[derive(Serialize)]
 struct Logged<'a> {
-    log: &'a Json,
+    log: &'a RawJson,
     level: &'a LoggingLevel,
     #[serde(skip_serializing_if = "Option::is_none")]
     logger: Option<&'a str>,
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn messages_are_told_with_their_level_and_logger() {
-        let data = |text: &str| Json::parse(text).unwrap();
+        let data = |text: &str| RawJson::parse(text).unwrap();
         let text = LoggingMessageParams::new(LoggingLevel::Error, data("\"no\\nluck\""));
         assert_eq!(line(&text), "server: error: no\nluck");
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1}"));

@@ -1,6 +1,6 @@
 //! Errors, warnings and notes: in words for people, as objects for programs.
 
-use bowline_types::{ErrorObject, Json};
+use bowline_types::{ErrorObject, RawJson};
 use serde::Serialize;
 
 use super::harmless;
@@ -17,7 +17,7 @@ pub(super) struct Remark<'a> {
     pub(super) code: Option<i64>,
     /// What else the server says about its error.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) data: Option<&'a Json>,
+    pub(super) data: Option<&'a RawJson>,
     /// Its bytes, where they are too many to be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data_left_out: Option<usize>,
@@ -36,7 +36,7 @@ impl<'a> Remark<'a> {
     /// What a server said, if it is its error. The rest is to be filled in.
     pub(super) fn of_server(error: Option<&'a ErrorObject>) -> Self {
         let data = error.and_then(|error| error.data.as_ref());
-        let fits = |data: &&Json| data.as_str().len() <= MAX_DATA;
+        let fits = |data: &&RawJson| data.as_str().len() <= MAX_DATA;
         Self {
             code: error.map(|error| error.code),
             data: data.filter(fits),
@@ -101,7 +101,7 @@ const MAX_SHOWN: usize = 200;
 mod tests {
     use super::*;
 
-    fn said(data: impl Into<Json>) -> (String, String) {
+    fn said(data: impl Into<RawJson>) -> (String, String) {
         let mut error = ErrorObject::new(-7, "no");
         error.data = Some(data.into());
         let remark = Remark {
@@ -127,7 +127,7 @@ mod tests {
             ),
             ("null", "error: no (code -7)\n", r#""data":null"#),
         ] {
-            let (told, object) = said(Json::parse(data).unwrap());
+            let (told, object) = said(RawJson::parse(data).unwrap());
             assert_eq!(told, words);
             let expected = format!("{{\"error\":\"no (code -7)\",\"code\":-7,{json}}}\n");
             assert_eq!(object, expected);
@@ -144,7 +144,7 @@ mod tests {
         assert!(object.contains("xx\""));
         let (told, object) = said("x".repeat(MAX_DATA - 1));
         assert_eq!(told, "error: no (code -7); with 65537 bytes of data\n");
-        let left_out = "{\"error\":\"no (code -7)\",\"code\":-7,\"data_left_out\":65537}\n";
-        assert_eq!(object, left_out);
+        let skipped_items = "{\"error\":\"no (code -7)\",\"code\":-7,\"data_left_out\":65537}\n";
+        assert_eq!(object, skipped_items);
     }
 }

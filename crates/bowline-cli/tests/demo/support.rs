@@ -5,7 +5,7 @@ use std::time::Duration;
 use bowline::transport::{ChildProcess, StderrTo};
 use bowline::{Client, ClientConfig, Error, Payload};
 use bowline_types::common::Implementation;
-use bowline_types::{Json, Revision, Revisions};
+use bowline_types::{RawJson, Revision, Revisions};
 use serde_json::Value;
 
 /// One revision of each era.
@@ -37,7 +37,7 @@ pub(crate) async fn connected_with(
 
 /// The parameters of a call.
 pub(crate) fn params(name: &str, arguments: &str) -> String {
-    let name = Json::from(name);
+    let name = RawJson::from(name);
     format!(r#"{{"name":{},"arguments":{arguments}}}"#, name.as_str())
 }
 

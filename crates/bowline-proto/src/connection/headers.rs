@@ -1,6 +1,6 @@
 //! The headers that go with a message over HTTP.
 
-use bowline_types::envelope::{Envelope, Request};
+use bowline_types::envelope::{Envelope, JsonRpcRequest};
 use bowline_types::meta::keys;
 use bowline_types::{Method, Revision};
 
@@ -66,14 +66,14 @@ impl MessageHeaders {
 }
 
 /// The revision that a request of the stateless era names.
-fn stateless_version(request: &Request<'_>) -> Option<String> {
+fn stateless_version(request: &JsonRpcRequest<'_>) -> Option<String> {
     let meta = request.params?.reader().peek_member("_meta").ok()??;
     let version = meta.reader().peek_tag(keys::PROTOCOL_VERSION.name()).ok()?;
     version.map(|version| version.into_owned())
 }
 
 /// What the request is about.
-fn name_of(request: &Request<'_>) -> Option<String> {
+fn name_of(request: &JsonRpcRequest<'_>) -> Option<String> {
     let member = named_by(&request.method)?;
     let name = request.params?.reader().peek_tag(member).ok()??;
     Some(name.into_owned())

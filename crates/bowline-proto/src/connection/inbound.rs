@@ -1,11 +1,12 @@
 //! What the server says.
 
 use bowline_types::envelope::{
-    About, Envelope, EnvelopeError, Failure, Fault, Notification, Request, Success,
+    About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
+    JsonRpcRequest, JsonRpcResultResponse,
 };
-use bowline_types::error::ErrorKind;
+use bowline_types::error::ErrorCode;
 use bowline_types::progress::CancelledParams;
-use bowline_types::{Era, ErrorObject, JsonRef, Method, RequestId, Revision, Wire};
+use bowline_types::{Era, ErrorObject, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
 use super::{Connection, Event, Phase};
@@ -94,7 +95,7 @@ impl Connection {
         }
     }
 
-    fn handle_success(&mut self, now: Instant, frame: &Bytes, success: &Success<'_>) {
+    fn handle_success(&mut self, now: Instant, frame: &Bytes, success: &JsonRpcResultResponse<'_>) {
         let Some(call) = self.answered(now, &success.id) else {
             return;
         };
@@ -113,7 +114,12 @@ impl Connection {
         self.handle_handshake_answer(now, waiting.tag.purpose, Ok(success.result));
     }
 
-    fn handle_failure(&mut self, now: Instant, stream: Option<CallId>, failure: &Failure<'_>) {
+    fn handle_failure(
+        &mut self,
+        now: Instant,
+        stream: Option<CallId>,
+        failure: &JsonRpcErrorResponse<'_>,
+    ) {
         let call = match (&failure.id, stream) {
             (Some(id), _) => self.answered(now, id),
             // A server that could not read the id, or does not repeat it in a refusal.
@@ -157,8 +163,8 @@ impl Connection {
         }
     }
 
-    fn handle_request(&mut self, now: Instant, frame: &Bytes, request: &Request<'_>) {
-        let Request {
+    fn handle_request(&mut self, now: Instant, frame: &Bytes, request: &JsonRpcRequest<'_>) {
+        let JsonRpcRequest {
             id, method, params, ..
         } = request;
         if !self.may_answer() {
@@ -194,7 +200,7 @@ impl Connection {
         });
     }
 
-    fn handle_notification(&mut self, now: Instant, frame: &Bytes, note: &Notification<'_>) {
+    fn handle_notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
         trace::notification(Side::Client, &note.method);
         match note.method.parse() {
             Ok(Method::Cancelled) => return self.handle_cancelled(now, note.params),
@@ -212,7 +218,7 @@ impl Connection {
     }
 
     /// A cancellation refers to a request of its sender.
-    fn handle_cancelled(&mut self, now: Instant, params: Option<JsonRef<'_>>) {
+    fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.map(|params| CancelledParams::from_json(params.as_str()));
         let Some(Ok(params)) = params else {
             return self
@@ -240,7 +246,7 @@ impl Connection {
         }
     }
 
-    fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<JsonRef<'_>>) {
+    fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
         let call = params.and_then(|params| {
             let call = self.end.progressing(now, params);
             call.or_else(|| self.reporting_task(params))
@@ -280,7 +286,7 @@ impl Connection {
         self.spend_nonsense(now);
     }
 
-    fn refuse(&mut self, id: &RequestId, kind: ErrorKind, message: &str) {
+    fn refuse(&mut self, id: &RequestId, kind: ErrorCode, message: &str) {
         let words = (kind, or_newest(self.revision()));
         self.end.refuse(Some(id), None, words, message);
     }

@@ -3,7 +3,7 @@
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::wire::Members as _;
-use bowline_types::{Encoder, Era, ErrorObject, JsonRef, Method, Revision, Wire, tasks};
+use bowline_types::{Encoder, Era, ErrorObject, Method, RawJsonRef, Revision, Wire, tasks};
 use bytes::Bytes;
 
 use super::{Connection, Event, Phase, StreamEnd};
@@ -143,7 +143,7 @@ impl Connection {
         &mut self,
         now: Instant,
         purpose: Purpose,
-        answer: Result<JsonRef<'_>, Option<ErrorObject>>,
+        answer: Result<RawJsonRef<'_>, Option<ErrorObject>>,
     ) {
         // Looked for among all calls, so for the probe alone.
         let has_initialized = purpose == Purpose::Discover && self.initialize_has_left();

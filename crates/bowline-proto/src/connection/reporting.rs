@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_types::{JsonRef, RequestId, Revision, Wire};
+use bowline_types::{RawJsonRef, RequestId, Revision, Wire};
 
 use super::Connection;
 use crate::calls::{Call, CallId};
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// A call has its result: if it has become a task, its progress goes on.
-    pub(super) fn note_task(&mut self, call: CallId, waiting: &Call<Tag>, result: JsonRef<'_>) {
+    pub(super) fn note_task(&mut self, call: CallId, waiting: &Call<Tag>, result: RawJsonRef<'_>) {
         let is_asked = waiting.tag.wants_progress && waiting.tag.purpose == Purpose::User;
         if is_asked
             && self.revision() == Some(Revision::V2025_11_25)
@@ -57,7 +57,7 @@ impl Connection {
     }
 
     /// The call of a progress token that has become a task.
-    pub(super) fn reporting_task(&self, params: JsonRef<'_>) -> Option<CallId> {
+    pub(super) fn reporting_task(&self, params: RawJsonRef<'_>) -> Option<CallId> {
         if self.reporting.calls.is_empty() {
             return None;
         }

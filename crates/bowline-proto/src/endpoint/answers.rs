@@ -1,7 +1,7 @@
 //! Requests of the peer: admitted, answered, refused, given up.
 
 use bowline_types::envelope::About;
-use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, JsonRef, RequestId, Revision};
+use bowline_types::{ErrorCode, ErrorObject, JsonObject, RawJson, RawJsonRef, RequestId, Revision};
 use bytes::Bytes;
 
 use super::Endpoint;
@@ -26,7 +26,7 @@ impl<E: Tell> Endpoint<E> {
     /// The parameters of a request, for its handler: a slice of what was read. When many
     /// are being handled small ones are copied, since a slice keeps a whole chunk, and a
     /// peer could let one of each chunk hang.
-    pub(crate) fn taken(&self, frame: &Bytes, params: JsonRef<'_>) -> Payload {
+    pub(crate) fn taken(&self, frame: &Bytes, params: RawJsonRef<'_>) -> Payload {
         match self.requests.len() < FEW {
             true => Payload::part(frame, params),
             false => Payload::kept_part(frame, params),
@@ -190,7 +190,7 @@ impl<E: Tell> Endpoint<E> {
         &mut self,
         id: Option<&RequestId>,
         stream: Option<StreamId>,
-        (kind, revision): (ErrorKind, Revision),
+        (kind, revision): (ErrorCode, Revision),
         message: &str,
     ) {
         if let Some(error) = ErrorObject::of(kind, revision, message) {
@@ -242,5 +242,5 @@ fn busy() -> ErrorObject {
 
 /// Data that say why, for a program.
 fn reason(word: &str) -> JsonObject {
-    [("reason", Json::from(word))].into_iter().collect()
+    [("reason", RawJson::from(word))].into_iter().collect()
 }

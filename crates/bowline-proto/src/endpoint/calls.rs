@@ -2,7 +2,7 @@
 
 use bowline_types::progress::CancelledParams;
 use bowline_types::wire::Members as _;
-use bowline_types::{Encoder, JsonRef, Method, RequestId, Revision, Wire};
+use bowline_types::{Encoder, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
 use super::{Endpoint, Purpose, Tag, reset, said};
@@ -251,7 +251,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// The call of a progress token, when it waits and asked for progress.
-    pub(crate) fn progressing(&mut self, now: Instant, params: JsonRef<'_>) -> Option<CallId> {
+    pub(crate) fn progressing(&mut self, now: Instant, params: RawJsonRef<'_>) -> Option<CallId> {
         let token = params.reader().peek_member("progressToken").ok()??;
         let token = RequestId::from_json(token.as_str()).ok()?;
         let Found::Pending(call) = self.calls.find(now, &token, &self.counter) else {

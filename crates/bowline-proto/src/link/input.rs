@@ -1,6 +1,6 @@
 //! Rounds of input: the server asks for something before it goes on with a call.
 
-use bowline_types::JsonRef;
+use bowline_types::RawJsonRef;
 use bytes::Bytes;
 
 use super::Link;
@@ -70,9 +70,9 @@ impl Link {
 
 /// Whether there are more questions than that. No more than that are looked at.
 fn asks_more_than(most: usize, result: &Payload) -> bool {
-    let asked = JsonRef::parse(result.as_str()).ok();
+    let asked = RawJsonRef::parse(result.as_str()).ok();
     let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
-    let members = asked.and_then(JsonRef::members);
+    let members = asked.and_then(RawJsonRef::members);
     members.is_some_and(|mut members| members.nth(most).is_some())
 }
 

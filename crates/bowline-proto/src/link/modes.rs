@@ -145,7 +145,7 @@ impl Known {
     }
 
     fn learn(&mut self, page: &ListToolsResult, limit: usize) {
-        if !page.left_out.is_empty() {
+        if !page.skipped_items.is_empty() {
             // One of them may be a task's.
             self.others = Others::Unknown;
         }

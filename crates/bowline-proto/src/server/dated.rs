@@ -8,7 +8,7 @@
 //! 2025-11-25; a session may have settled on 2024-11-05 all the same.
 
 use bowline_types::envelope::Envelope;
-use bowline_types::{Era, ErrorKind, Method, RequestId, Revision, Revisions};
+use bowline_types::{Era, ErrorCode, Method, RequestId, Revision, Revisions};
 
 use super::headers::{Headers, RepeatedHeader};
 use super::route::{Refusal, shown};
@@ -227,7 +227,7 @@ impl Visitor<'_, '_> {
 
     fn missing_version(&self) -> Refusal {
         let mut refusal = self.refuse("MCP-Protocol-Version is missing");
-        let code = ErrorKind::HeaderMismatch.code(Revision::LATEST);
+        let code = ErrorCode::HeaderMismatch.code(Revision::LATEST);
         refusal.error.code = code.unwrap_or(refusal.error.code);
         refusal
     }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bowline_types::json::Kind;
-use bowline_types::{ErrorKind, JsonRef, RequestId};
+use bowline_types::{ErrorCode, RawJsonRef, RequestId};
 
 use super::headers::{encode_value, meaning};
 use super::route::{Refusal, refusal};
@@ -25,14 +25,14 @@ pub use annotations::{AnnotationFault, BadAnnotation};
 ///
 /// ```
 /// use bowline_proto::server::ParamHeaders;
-/// use bowline_types::JsonRef;
+/// use bowline_types::RawJsonRef;
 ///
 /// let schema = r#"{"type":"object","properties":{
 ///     "region":{"type":"string","x-mcp-header":"Region"},
 ///     "query":{"type":"string"}}}"#;
-/// let headers = ParamHeaders::from_schema(JsonRef::parse(schema)?)?;
+/// let headers = ParamHeaders::from_schema(RawJsonRef::parse(schema)?)?;
 ///
-/// let arguments = JsonRef::parse(r#"{"region":"us-west1","query":"x"}"#)?;
+/// let arguments = RawJsonRef::parse(r#"{"region":"us-west1","query":"x"}"#)?;
 /// let sent: Vec<_> = headers.values(arguments).collect();
 /// assert_eq!(sent, [("Mcp-Param-Region", "us-west1".into())]);
 ///
@@ -67,7 +67,7 @@ impl ParamHeaders {
     ///
     /// An annotation that the specification forbids. A client must not offer a tool that has
     /// one; the error says which and why.
-    pub fn from_schema(input_schema: JsonRef<'_>) -> Result<Self, BadAnnotation> {
+    pub fn from_schema(input_schema: RawJsonRef<'_>) -> Result<Self, BadAnnotation> {
         let params = annotations::find(input_schema.as_str())?;
         Ok(Self { params })
     }
@@ -89,7 +89,7 @@ impl ParamHeaders {
     /// integer of 53 bits. The arguments are wrong then, and the server says so.
     pub fn values<'a>(
         &'a self,
-        arguments: JsonRef<'a>,
+        arguments: RawJsonRef<'a>,
     ) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
         self.params.iter().filter_map(move |param| {
             let value = match argument(arguments, &param.path) {
@@ -98,7 +98,7 @@ impl ParamHeaders {
                     Cow::Owned(encoded) => encoded.into(),
                 },
                 Argument::Integer(integer) => integer.to_string().into(),
-                Argument::Absent | Argument::Unsayable | Argument::Twice => return None,
+                Argument::Absent | Argument::NotInRevision | Argument::Twice => return None,
             };
             Some((param.header.as_str(), value))
         })
@@ -114,7 +114,7 @@ impl ParamHeaders {
     /// header without its argument, since whoever routed by it was misled.
     pub fn check<'h>(
         &self,
-        arguments: JsonRef<'_>,
+        arguments: RawJsonRef<'_>,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     ) -> Result<(), ParamMismatch> {
         if self.is_empty() {
@@ -168,7 +168,7 @@ impl ParamMismatch {
 
     /// The refusal of the request with that id: 400 and −32020.
     pub fn refusal(&self, id: &RequestId) -> Refusal {
-        refusal(id, ErrorKind::HeaderMismatch, self.to_string().into())
+        refusal(id, ErrorCode::HeaderMismatch, self.to_string().into())
     }
 }
 
@@ -220,7 +220,7 @@ enum Argument<'a> {
     Text(Cow<'a, str>),
     Integer(i64),
     /// Something that no header says.
-    Unsayable,
+    NotInRevision,
     /// It is there more than once, and nobody knows which one a handler takes.
     Twice,
 }
@@ -228,7 +228,7 @@ enum Argument<'a> {
 /// The integers that a header carries: those that a double can tell from their neighbours.
 const SAYABLE: RangeInclusive<i64> = 1 - (1 << 53)..=(1 << 53) - 1;
 
-fn argument<'a>(arguments: JsonRef<'a>, path: &[String]) -> Argument<'a> {
+fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
     let mut value = arguments;
     for name in path {
         let mut members = members(value, name).into_iter().flatten();
@@ -243,20 +243,20 @@ fn argument<'a>(arguments: JsonRef<'a>, path: &[String]) -> Argument<'a> {
         Kind::String => match value.reader().string() {
             Ok(text) => Argument::Text(text),
             // Half of a surrogate pair is no text.
-            Err(_) => Argument::Unsayable,
+            Err(_) => Argument::NotInRevision,
         },
         Kind::Boolean => Argument::Text(value.as_str().into()),
         // 42.0 is an integer to JSON Schema, and so it is to a header.
         Kind::Number => match value.reader().integer() {
             Ok(integer) if SAYABLE.contains(&integer) => Argument::Integer(integer),
-            Ok(_) | Err(_) => Argument::Unsayable,
+            Ok(_) | Err(_) => Argument::NotInRevision,
         },
-        Kind::Object | Kind::Array => Argument::Unsayable,
+        Kind::Object | Kind::Array => Argument::NotInRevision,
     }
 }
 
 /// The first two members of that name; none when `object` isn't one.
-fn members<'a>(object: JsonRef<'a>, name: &str) -> [Option<JsonRef<'a>>; 2] {
+fn members<'a>(object: RawJsonRef<'a>, name: &str) -> [Option<RawJsonRef<'a>>; 2] {
     let mut found = [None; 2];
     // What was read before an error is of no use: the text is JSON, so there is none but
     // that of a value which is no object.
@@ -277,18 +277,18 @@ fn compare(argument: Argument<'_>, header: Option<&str>) -> Result<(), ParamProb
         return match argument {
             // 2026-07-28, basic/transports/streamable-http: a server must not expect the
             // header of an argument that is null or absent.
-            Argument::Absent | Argument::Unsayable => Ok(()),
+            Argument::Absent | Argument::NotInRevision => Ok(()),
             Argument::Text(_) | Argument::Integer(_) => Err(ParamProblem::Missing),
             Argument::Twice => Err(ParamProblem::Ambiguous),
         };
     };
     let header = meaning(header).ok_or(ParamProblem::Unreadable)?;
     let is_equal = match argument {
-        Argument::Absent | Argument::Unsayable => return Err(ParamProblem::Unexpected),
+        Argument::Absent | Argument::NotInRevision => return Err(ParamProblem::Unexpected),
         Argument::Twice => return Err(ParamProblem::Ambiguous),
         Argument::Text(text) => header == text,
         Argument::Integer(integer) => {
-            let number = JsonRef::parse(&header).ok();
+            let number = RawJsonRef::parse(&header).ok();
             number.and_then(|number| number.reader().integer().ok()) == Some(integer)
         }
     };

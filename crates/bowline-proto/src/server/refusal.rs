@@ -3,7 +3,7 @@
 
 use bowline_types::capabilities::{ClientCapabilities, ElicitationCapability, SamplingCapability};
 use bowline_types::error::MissingCapabilityData;
-use bowline_types::{ErrorKind, ErrorObject, JsonObject, RequestId, Revision, Wire};
+use bowline_types::{ErrorCode, ErrorObject, JsonObject, RequestId, Revision, Wire};
 
 use super::route::{Refusal, StatelessRequest, refusal};
 
@@ -11,7 +11,7 @@ impl Refusal {
     /// The client lacks something that the request needs: 400 and −32021. `required` is all
     /// that it needs.
     pub fn missing_capability(id: &RequestId, required: ClientCapabilities) -> Self {
-        let kind = ErrorKind::MissingRequiredClientCapability;
+        let kind = ErrorCode::MissingRequiredClientCapability;
         let message = "the client lacks a capability that the request needs";
         let mut refusal = refusal(id, kind, message.into());
         // In the words of the revision, so that it can be repeated in a request of it.
@@ -29,7 +29,7 @@ impl Refusal {
     /// A refusal in the handshake era, which has no code for it but that of JSON-RPC. A code
     /// of the stateless era would tell a client of both that this era is spoken.
     pub(super) fn dated(status: u16, id: Option<RequestId>, message: impl Into<String>) -> Self {
-        let code = ErrorKind::InvalidRequest.code(Revision::LATEST_HANDSHAKE);
+        let code = ErrorCode::InvalidRequest.code(Revision::LATEST_HANDSHAKE);
         Self {
             status,
             id,
@@ -62,8 +62,8 @@ impl StatelessRequest<'_> {
 /// is refused before a handler sees it has its status in [`Refusal::status`].
 pub fn error_status(error: &ErrorObject) -> u16 {
     match error.kind(Revision::LATEST) {
-        Some(ErrorKind::MissingRequiredClientCapability) => 400,
-        Some(ErrorKind::MethodNotFound) => 404,
+        Some(ErrorCode::MissingRequiredClientCapability) => 400,
+        Some(ErrorCode::MethodNotFound) => 404,
         _ => 200,
     }
 }

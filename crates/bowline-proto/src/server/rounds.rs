@@ -36,7 +36,8 @@ use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 use bowline_types::json::Reader;
 use bowline_types::wire::Map;
 use bowline_types::{
-    DecodeError, Encoder, ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Method, Revision, Wire,
+    DecodeError, Encoder, ErrorCode, ErrorObject, JsonObject, Method, RawJson, RawJsonRef,
+    Revision, Wire,
 };
 use memchr::memchr2_iter;
 
@@ -140,7 +141,7 @@ pub enum RoundsError {
 impl RoundsError {
     /// The error that the client gets.
     pub fn to_error(&self) -> ErrorObject {
-        let code = ErrorKind::InvalidParams.code(Revision::LATEST);
+        let code = ErrorCode::InvalidParams.code(Revision::LATEST);
         ErrorObject::new(code.unwrap_or(-32602), self.to_string())
     }
 }
@@ -320,7 +321,7 @@ impl Kept {
     fn write(rounds: &Rounds, mark: &StateMark) -> String {
         let asked = rounds.questions.iter();
         let asked: JsonObject = asked
-            .map(|(key, question)| (key, Json::from(method(question))))
+            .map(|(key, question)| (key, RawJson::from(method(question))))
             .collect();
         let done = rounds.done.iter();
         let done: JsonObject = done.map(|key| (key.as_str(), true)).collect();
@@ -377,7 +378,7 @@ impl Kept {
     }
 
     /// Takes the answers to what was asked. Others nobody wanted.
-    fn take(&mut self, given: JsonRef<'_>) -> Result<(), RoundsError> {
+    fn take(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
         let (asked, answers) = (&self.asked, &mut self.known.answers);
         let mut wrong = None;
         let read = given.reader().object(|reader, key| {
@@ -408,7 +409,7 @@ fn method(question: &InputRequest) -> &'static str {
 }
 
 /// Whether an answer is one to a question of this method.
-fn check(answer: JsonRef<'_>, method: &str) -> Result<(), DecodeError> {
+fn check(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
     let answer = InputResponse::from_json(answer.as_str())?;
     match method.parse() {
         Ok(Method::Elicit) => answer.elicitation().map(drop),

@@ -10,13 +10,13 @@ use std::borrow::Cow;
 
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
-use bowline_types::envelope::{About, Envelope, EnvelopeError, Request};
+use bowline_types::envelope::{About, Envelope, EnvelopeError, JsonRpcRequest};
 use bowline_types::error::UnsupportedVersionData;
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::keys;
 use bowline_types::{
-    DecodeError, Era, ErrorKind, ErrorObject, JsonRef, Method, ProgressToken, RequestId, Revision,
-    Revisions, Wire,
+    DecodeError, Era, ErrorCode, ErrorObject, Method, ProgressToken, RawJsonRef, RequestId,
+    Revision, Revisions, Wire,
 };
 
 use meta::{MetaEntries, decoded};
@@ -74,7 +74,7 @@ pub struct StatelessRequest<'a> {
     /// Its method, which a client of this revision may send.
     pub method: Method,
     /// Its parameters.
-    pub params: JsonRef<'a>,
+    pub params: RawJsonRef<'a>,
     /// What it says of its client and of itself.
     pub context: Box<RequestContext>,
 }
@@ -88,7 +88,7 @@ pub struct UnknownRequest<'a> {
     /// Its method.
     pub method: Cow<'a, str>,
     /// Its parameters.
-    pub params: JsonRef<'a>,
+    pub params: RawJsonRef<'a>,
     /// What it says of its client and of itself.
     pub context: Box<RequestContext>,
 }
@@ -168,10 +168,10 @@ struct Router<'c, 'h> {
 }
 
 impl Router<'_, '_> {
-    fn request<'a>(&self, request: Request<'a>) -> Result<Routed<'a>, Refusal> {
+    fn request<'a>(&self, request: JsonRpcRequest<'a>) -> Result<Routed<'a>, Refusal> {
         let refuse = |kind, message: Cow<'static, str>| refusal(&request.id, kind, message);
         let meta = MetaEntries::of(&request)
-            .map_err(|error| refuse(ErrorKind::InvalidParams, in_meta(error).into()))?;
+            .map_err(|error| refuse(ErrorCode::InvalidParams, in_meta(error).into()))?;
         if !self.is_stateless(&request, meta.version.is_some()) {
             return match self.config.has_handshake() {
                 true => Ok(Routed::Session(Envelope::Request(request))),
@@ -185,13 +185,13 @@ impl Router<'_, '_> {
             return Err(missing_version(&request.id));
         };
         self.version_header(&version)
-            .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
+            .map_err(|message| refuse(ErrorCode::HeaderMismatch, message))?;
         let capabilities = required(&meta, &request.id)?;
         let revision = self
             .revision(&version)
             .ok_or_else(|| self.unsupported(&request.id, &version))?;
         self.other_headers(&request)
-            .map_err(|message| refuse(ErrorKind::HeaderMismatch, message))?;
+            .map_err(|message| refuse(ErrorCode::HeaderMismatch, message))?;
         let method = match request.method.parse::<Method>() {
             Ok(method) if method.is_request() && method.from_client().contains(revision) => {
                 Some(method)
@@ -199,10 +199,10 @@ impl Router<'_, '_> {
             Err(_) if self.config.hands_on_unknown => None,
             Ok(_) | Err(_) => {
                 let message = format!("no method {:?} in {revision}", shown(&request.method));
-                return Err(refuse(ErrorKind::MethodNotFound, message.into()));
+                return Err(refuse(ErrorCode::MethodNotFound, message.into()));
             }
         };
-        let optional = |error: DecodeError| refuse(ErrorKind::InvalidParams, in_meta(error).into());
+        let optional = |error: DecodeError| refuse(ErrorCode::InvalidParams, in_meta(error).into());
         let context = RequestContext {
             client_info: meta.client_info.map(|info| info.as_str().into()),
             log_level: log_level(&meta, &request.id)?,
@@ -211,7 +211,7 @@ impl Router<'_, '_> {
             capabilities,
         };
         let (id, context) = (request.id, Box::new(context));
-        let params = request.params.unwrap_or(JsonRef::EMPTY_OBJECT);
+        let params = request.params.unwrap_or(RawJsonRef::EMPTY_OBJECT);
         Ok(match method {
             Some(method) => Routed::Stateless(StatelessRequest {
                 id,
@@ -230,7 +230,7 @@ impl Router<'_, '_> {
 
     /// Whether the message shows the stateless era: its `_meta`, a header that names such a
     /// revision, or the method that only this era has.
-    fn is_stateless(&self, request: &Request<'_>, has_version: bool) -> bool {
+    fn is_stateless(&self, request: &JsonRpcRequest<'_>, has_version: bool) -> bool {
         let header = self.headers.and_then(|headers| headers.protocol_version);
         let named = header.and_then(|name| name.parse::<Revision>().ok());
         has_version
@@ -259,7 +259,7 @@ impl Router<'_, '_> {
     }
 
     /// The other headers must repeat the method and what it is about.
-    fn other_headers(&self, request: &Request<'_>) -> Result<(), Cow<'static, str>> {
+    fn other_headers(&self, request: &JsonRpcRequest<'_>) -> Result<(), Cow<'static, str>> {
         let Some(headers) = self.headers else {
             return Ok(());
         };
@@ -298,7 +298,7 @@ impl Router<'_, '_> {
     }
 
     /// The refusal of a request that shows no era, where the handshake is not served.
-    fn out_of_era(&self, request: &Request<'_>) -> Refusal {
+    fn out_of_era(&self, request: &JsonRpcRequest<'_>) -> Refusal {
         let is_initialize = request.method == Method::Initialize.as_str();
         if self.headers.is_none() && !is_initialize {
             return missing_version(&request.id);
@@ -311,7 +311,7 @@ impl Router<'_, '_> {
         if self.headers.is_some() {
             // Basic/transports: over HTTP it lacks headers that this era demands.
             let message = format!("headers are missing that {} demands", Revision::LATEST);
-            let mismatch = refusal(&request.id, ErrorKind::HeaderMismatch, message.into());
+            let mismatch = refusal(&request.id, ErrorCode::HeaderMismatch, message.into());
             refused.error.code = mismatch.error.code;
             refused.error.message = mismatch.error.message;
         }
@@ -328,7 +328,7 @@ impl Router<'_, '_> {
         let data = UnsupportedVersionData::new(supported, shown(version));
         let mut refusal = refusal(
             id,
-            ErrorKind::UnsupportedProtocolVersion,
+            ErrorCode::UnsupportedProtocolVersion,
             format!("unsupported protocol version {:?}", shown(version)).into(),
         );
         refusal.error.data = data.to_json(Revision::LATEST).ok();
@@ -340,7 +340,7 @@ impl Router<'_, '_> {
 fn missing_version(id: &RequestId) -> Refusal {
     let name = keys::PROTOCOL_VERSION.name();
     let message = format!("params._meta must have a string {name}");
-    refusal(id, ErrorKind::InvalidParams, message.into())
+    refusal(id, ErrorCode::InvalidParams, message.into())
 }
 
 /// The capabilities, which every stateless request must have.
@@ -350,11 +350,11 @@ fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities
         Ok(Some(capabilities)) => Ok(capabilities),
         Ok(None) => {
             let message = format!("params._meta must have {name}");
-            Err(refusal(id, ErrorKind::InvalidParams, message.into()))
+            Err(refusal(id, ErrorCode::InvalidParams, message.into()))
         }
         Err(error) => {
             let message = in_meta(error);
-            Err(refusal(id, ErrorKind::InvalidParams, message.into()))
+            Err(refusal(id, ErrorCode::InvalidParams, message.into()))
         }
     }
 }
@@ -362,7 +362,7 @@ fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities
 /// The log level that a request asks for: one that nobody knows is an invalid parameter, as it
 /// is for `logging/setLevel` (LG-3).
 fn log_level(meta: &MetaEntries<'_>, id: &RequestId) -> Result<Option<LoggingLevel>, Refusal> {
-    let refuse = |message: String| refusal(id, ErrorKind::InvalidParams, message.into());
+    let refuse = |message: String| refusal(id, ErrorCode::InvalidParams, message.into());
     let level = decoded(keys::LOG_LEVEL, meta.log_level);
     match level.map_err(|error| refuse(in_meta(error)))? {
         Some(LoggingLevel::Other(level)) => {
@@ -405,9 +405,9 @@ fn malformed(error: &EnvelopeError) -> Refusal {
 }
 
 /// The status and the code of a refusal, by its kind.
-pub(super) fn refusal(id: &RequestId, kind: ErrorKind, message: Cow<'static, str>) -> Refusal {
+pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str>) -> Refusal {
     let status = match kind {
-        ErrorKind::MethodNotFound => 404,
+        ErrorCode::MethodNotFound => 404,
         _ => 400,
     };
     let code = kind.code(Revision::LATEST).unwrap_or(-32600);

@@ -74,9 +74,9 @@ impl FormSchema {
             }
         }
         let mut filled: HashSet<_> = content.iter().map(|(name, _)| name).collect();
-        let left_out = self.properties.iter();
-        let left_out = left_out.filter(|(name, _)| !filled.contains(name));
-        let defaults: Vec<_> = left_out
+        let skipped_items = self.properties.iter();
+        let skipped_items = skipped_items.filter(|(name, _)| !filled.contains(name));
+        let defaults: Vec<_> = skipped_items
             .filter_map(|(name, field)| Some((name, field.default_value()?)))
             .collect();
         filled.extend(defaults.iter().map(|(name, _)| *name));

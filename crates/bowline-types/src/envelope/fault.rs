@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::ErrorKind;
+use crate::error::ErrorCode;
 use crate::id::RequestId;
 use crate::json::{MAX_DEPTH, SyntaxErrorKind};
 
@@ -51,10 +51,10 @@ impl EnvelopeError {
     }
 
     /// The error with which a request like this is answered.
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ErrorCode {
         match self.0.fault {
-            Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorKind::ParseError,
-            Fault::ParamsNotAnObject => ErrorKind::InvalidParams,
+            Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorCode::ParseError,
+            Fault::ParamsNotAnObject => ErrorCode::InvalidParams,
             Fault::TooDeep
             | Fault::NotAMessage
             | Fault::Duplicate(_)
@@ -69,7 +69,7 @@ impl EnvelopeError {
             | Fault::NothingSaid
             | Fault::MethodAndAnswer
             | Fault::EmptyBatch
-            | Fault::NestedBatch => ErrorKind::InvalidRequest,
+            | Fault::NestedBatch => ErrorCode::InvalidRequest,
         }
     }
 }

@@ -27,7 +27,7 @@ mod write;
 use std::borrow::Cow;
 
 use crate::id::RequestId;
-use crate::json::JsonRef;
+use crate::json::RawJsonRef;
 
 pub use batch::{Batch, Parts};
 pub use fault::{About, EnvelopeError, Fault};
@@ -44,13 +44,13 @@ pub use write::{
 )]
 pub enum Envelope<'a> {
     /// Wants an answer.
-    Request(Request<'a>),
+    Request(JsonRpcRequest<'a>),
     /// Wants none.
-    Notification(Notification<'a>),
+    Notification(JsonRpcNotification<'a>),
     /// An answer with a result.
-    Success(Success<'a>),
+    Success(JsonRpcResultResponse<'a>),
     /// An answer with an error.
-    Failure(Failure<'a>),
+    Failure(JsonRpcErrorResponse<'a>),
     /// Several messages. Only 2025-03-26 has batches.
     Batch(Batch<'a>),
 }
@@ -73,42 +73,42 @@ impl<'a> Envelope<'a> {
 /// A message that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Request<'a> {
+pub struct JsonRpcRequest<'a> {
     /// The id that the answer repeats.
     pub id: RequestId,
     /// The method.
     pub method: Cow<'a, str>,
     /// The parameters, an object.
-    pub params: Option<JsonRef<'a>>,
+    pub params: Option<RawJsonRef<'a>>,
 }
 
 /// A message that wants no answer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Notification<'a> {
+pub struct JsonRpcNotification<'a> {
     /// The method.
     pub method: Cow<'a, str>,
     /// The parameters, an object.
-    pub params: Option<JsonRef<'a>>,
+    pub params: Option<RawJsonRef<'a>>,
 }
 
 /// An answer with a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Success<'a> {
+pub struct JsonRpcResultResponse<'a> {
     /// The id of the request.
     pub id: RequestId,
     /// The result, an object.
-    pub result: JsonRef<'a>,
+    pub result: RawJsonRef<'a>,
 }
 
 /// An answer with an error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Failure<'a> {
+pub struct JsonRpcErrorResponse<'a> {
     /// The id of the request. `None` when the peer could not read it; every revision's
     /// peers leave it out or say `null`, whatever its schema has.
     pub id: Option<RequestId>,
     /// The error, an object; decode it as an [`ErrorObject`](crate::ErrorObject).
-    pub error: JsonRef<'a>,
+    pub error: RawJsonRef<'a>,
 }

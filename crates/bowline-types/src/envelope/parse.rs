@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use super::batch::Batch;
-use super::{About, Envelope, EnvelopeError, Failure, Fault, Notification, Request, Success};
+use super::{
+    About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
+    JsonRpcRequest, JsonRpcResultResponse,
+};
 use crate::id::RequestId;
 use crate::json::{
-    JsonRef, Kind, MAX_DEPTH, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
+    Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
 };
 use crate::wire::Decode;
 
@@ -49,9 +52,9 @@ struct Seen<'a> {
     has_version: bool,
     id: Id,
     method: Member<Cow<'a, str>>,
-    params: Member<JsonRef<'a>>,
-    result: Member<JsonRef<'a>>,
-    error: Member<JsonRef<'a>>,
+    params: Member<RawJsonRef<'a>>,
+    result: Member<RawJsonRef<'a>>,
+    error: Member<RawJsonRef<'a>>,
     /// The first fault that didn't keep us from reading on.
     fault: Option<(Fault, usize)>,
 }
@@ -227,7 +230,7 @@ impl<'a> Seen<'a> {
         &mut self,
         scanner: &mut Scanner<'a>,
         otherwise: Fault,
-    ) -> Result<Member<JsonRef<'a>>, SyntaxError> {
+    ) -> Result<Member<RawJsonRef<'a>>, SyntaxError> {
         let is_object = scanner.peek() == Some(b'{');
         let at = scanner.position();
         let value = self.skip(scanner, 1)?;
@@ -249,9 +252,9 @@ impl<'a> Seen<'a> {
         &mut self,
         scanner: &mut Scanner<'a>,
         outer: usize,
-    ) -> Result<Option<JsonRef<'a>>, SyntaxError> {
+    ) -> Result<Option<RawJsonRef<'a>>, SyntaxError> {
         match scanner.value(outer) {
-            Ok(value) => Ok(Some(JsonRef::validated(value))),
+            Ok(value) => Ok(Some(RawJsonRef::validated(value))),
             Err(error) if error.kind == SyntaxErrorKind::TooDeep => {
                 self.blame(Fault::TooDeep, error.offset);
                 scanner.leave(MAX_DEPTH - outer)?;
@@ -280,7 +283,7 @@ impl<'a> Seen<'a> {
             return Err(self.refuse(Fault::WrongVersion, end));
         }
         // A `null` says nothing beside something that does; alone it is no answer.
-        let is_said = |member: &Member<JsonRef<'_>>| matches!(member, Member::Valid(_));
+        let is_said = |member: &Member<RawJsonRef<'_>>| matches!(member, Member::Valid(_));
         if !self.method.is_present() && !is_said(&self.result) && !is_said(&self.error) {
             if self.result.is_present() {
                 return Err(self.refuse(Fault::ResultNotAnObject, end));
@@ -298,15 +301,18 @@ impl<'a> Seen<'a> {
                     Member::Absent | Member::Null | Member::Invalid => None,
                 };
                 match id {
-                    Id::Valid(id) => Ok(Envelope::Request(Request { id, method, params })),
-                    Id::Absent => Ok(Envelope::Notification(Notification { method, params })),
+                    Id::Valid(id) => Ok(Envelope::Request(JsonRpcRequest { id, method, params })),
+                    Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {
+                        method,
+                        params,
+                    })),
                     Id::Null | Id::Varied | Id::Invalid => {
                         Err(refuse(Fault::InvalidId, end, About::Request))
                     }
                 }
             }
             (Member::Absent, Id::Valid(id), Member::Valid(result), Member::Absent) => {
-                Ok(Envelope::Success(Success { id, result }))
+                Ok(Envelope::Success(JsonRpcResultResponse { id, result }))
             }
             (Member::Absent, _, Member::Valid(_), Member::Absent) => {
                 Err(refuse(Fault::MissingId, end, About::Answer))
@@ -316,7 +322,7 @@ impl<'a> Seen<'a> {
                     Id::Valid(id) => Some(id),
                     Id::Absent | Id::Null | Id::Varied | Id::Invalid => None,
                 };
-                Ok(Envelope::Failure(Failure { id, error }))
+                Ok(Envelope::Failure(JsonRpcErrorResponse { id, error }))
             }
             (method, id, result, error) => {
                 let fault = match (&method, &result, &error) {

@@ -2,8 +2,8 @@
 
 use crate::error::ErrorObject;
 use crate::id::RequestId;
-use crate::json::{Encoder, JsonRef, Reason, Unsayable};
-use crate::method::{Method, Notification, Request};
+use crate::json::{Encoder, NotInRevision, RawJsonRef, Reason};
+use crate::method::{Method, NotificationMethod, RequestMethod};
 use crate::revision::Revision;
 use crate::wire::{Encode, Wire};
 
@@ -23,14 +23,14 @@ use crate::wire::{Encode, Wire};
 /// let params = CallToolParams::new("now");
 /// envelope::write_request::<CallTool>(&mut out, &1.into(), &params, Revision::V2025_06_18)?;
 /// assert_eq!(out, br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"now"}}"#);
-/// # Ok::<(), bowline_types::Unsayable>(())
+/// # Ok::<(), bowline_types::NotInRevision>(())
 /// ```
-pub fn write_request<R: Request>(
+pub fn write_request<R: RequestMethod>(
     out: &mut Vec<u8>,
     id: &RequestId,
     params: &R::Params,
     revision: Revision,
-) -> Result<(), Unsayable> {
+) -> Result<(), NotInRevision> {
     undoing(out, |out| {
         write_method(out, Some(id), R::METHOD, params, revision)
     })
@@ -41,11 +41,11 @@ pub fn write_request<R: Request>(
 /// # Errors
 ///
 /// As [`write_request`].
-pub fn write_notification<N: Notification>(
+pub fn write_notification<N: NotificationMethod>(
     out: &mut Vec<u8>,
     params: &N::Params,
     revision: Revision,
-) -> Result<(), Unsayable> {
+) -> Result<(), NotInRevision> {
     undoing(out, |out| {
         write_method(out, None, N::METHOD, params, revision)
     })
@@ -61,7 +61,7 @@ pub fn write_result<T: Wire>(
     id: &RequestId,
     result: &T,
     revision: Revision,
-) -> Result<(), Unsayable> {
+) -> Result<(), NotInRevision> {
     undoing(out, |out| {
         begin(out, Some(id));
         let mut encoder = Encoder::new(out, revision);
@@ -89,18 +89,18 @@ pub fn write_raw_request(
     out: &mut Vec<u8>,
     id: &RequestId,
     method: &str,
-    params: Option<JsonRef<'_>>,
+    params: Option<RawJsonRef<'_>>,
 ) {
     write_raw(out, Some(id), method, params);
 }
 
 /// Appends a notification of any method with any parameters.
-pub fn write_raw_notification(out: &mut Vec<u8>, method: &str, params: Option<JsonRef<'_>>) {
+pub fn write_raw_notification(out: &mut Vec<u8>, method: &str, params: Option<RawJsonRef<'_>>) {
     write_raw(out, None, method, params);
 }
 
 /// Appends an answer with any result.
-pub fn write_raw_result(out: &mut Vec<u8>, id: &RequestId, result: JsonRef<'_>) {
+pub fn write_raw_result(out: &mut Vec<u8>, id: &RequestId, result: RawJsonRef<'_>) {
     begin(out, Some(id));
     let mut encoder = Encoder::lossless(out);
     encoder.quoted_key("\"result\":");
@@ -114,12 +114,12 @@ fn write_method(
     method: Method,
     params: &impl Encode,
     revision: Revision,
-) -> Result<(), Unsayable> {
+) -> Result<(), NotInRevision> {
     begin(out, id);
     let before_params = {
         let mut encoder = Encoder::new(out, revision);
         if !method.revisions().contains(revision) {
-            return Err(encoder.unsayable(Reason::NotInRevision {
+            return Err(encoder.not_in_revision(Reason::NotInRevision {
                 what: method.as_str(),
                 known_in: method.revisions(),
             }));
@@ -139,7 +139,12 @@ fn write_method(
     Ok(())
 }
 
-fn write_raw(out: &mut Vec<u8>, id: Option<&RequestId>, method: &str, params: Option<JsonRef<'_>>) {
+fn write_raw(
+    out: &mut Vec<u8>,
+    id: Option<&RequestId>,
+    method: &str,
+    params: Option<RawJsonRef<'_>>,
+) {
     begin(out, id);
     let mut encoder = Encoder::lossless(out);
     encoder.quoted_key("\"method\":");
@@ -163,8 +168,8 @@ fn begin(out: &mut Vec<u8>, id: Option<&RequestId>) {
 
 fn undoing(
     out: &mut Vec<u8>,
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unsayable>,
-) -> Result<(), Unsayable> {
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), NotInRevision>,
+) -> Result<(), NotInRevision> {
     let start = out.len();
     let outcome = write(out);
     if outcome.is_err() {
@@ -243,7 +248,7 @@ mod tests {
             written(|out| write_error(out, None, &ErrorObject::new(-32700, "bad"))),
             r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"bad"}}"#
         );
-        let params = JsonRef::parse("{\"a\":1}").unwrap();
+        let params = RawJsonRef::parse("{\"a\":1}").unwrap();
         assert_eq!(
             written(|out| write_raw_request(out, &id, "x/y", Some(params))),
             r#"{"jsonrpc":"2.0","id":7,"method":"x/y","params":{"a":1}}"#

@@ -245,7 +245,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{Json, JsonObject};
+    use crate::{JsonObject, RawJson};
 
     #[derive(Serialize)]
     enum Shape {
@@ -266,7 +266,7 @@ mod tests {
         map: BTreeMap<u8, Option<f64>>,
         nothing: (),
         text: &'static str,
-        json: Json,
+        json: RawJson,
         #[serde(skip_serializing_if = "Option::is_none")]
         skipped: Option<u8>,
         #[serde(flatten)]
@@ -286,7 +286,7 @@ mod tests {
             map: [(1, None), (2, Some(3.25))].into(),
             nothing: (),
             text: "words",
-            json: Json::parse(r#"{"a":1.50}"#).expect("JSON"),
+            json: RawJson::parse(r#"{"a":1.50}"#).expect("JSON"),
             skipped: None,
             flat: [("flat", 4.0)].into(),
         }
@@ -296,7 +296,7 @@ mod tests {
     fn what_is_finite_is_written_as_ever() {
         let value = everything(1.0);
         let expected = serde_json::to_string(&value).expect("it can be written");
-        let written = Json::from_serialize(&value).expect("it can be written");
+        let written = RawJson::from_serialize(&value).expect("it can be written");
         assert_eq!(written.as_str(), expected);
         let written = JsonObject::from_serialize(&value).expect("it can be written");
         assert_eq!(written.as_str(), expected);
@@ -306,18 +306,18 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused_wherever_it_is() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let error = Json::from_serialize(&everything(number)).expect_err("no number");
+            let error = RawJson::from_serialize(&everything(number)).expect_err("no number");
             assert!(error.to_string().contains("no number of JSON"), "{error}");
             assert!(JsonObject::from_serialize(&everything(number)).is_err());
         }
         let refused = [
-            Json::from_serialize(&f32::NAN),
-            Json::from_serialize(&Some(f32::INFINITY)),
-            Json::from_serialize(&(1, f64::NAN)),
-            Json::from_serialize(&Pair(1, f32::NAN)),
-            Json::from_serialize(&Shape::Tuple(f64::NAN, true)),
-            Json::from_serialize(&Shape::Struct { radius: f64::NAN }),
-            Json::from_serialize(&BTreeMap::from([("key", f64::NAN)])),
+            RawJson::from_serialize(&f32::NAN),
+            RawJson::from_serialize(&Some(f32::INFINITY)),
+            RawJson::from_serialize(&(1, f64::NAN)),
+            RawJson::from_serialize(&Pair(1, f32::NAN)),
+            RawJson::from_serialize(&Shape::Tuple(f64::NAN, true)),
+            RawJson::from_serialize(&Shape::Struct { radius: f64::NAN }),
+            RawJson::from_serialize(&BTreeMap::from([("key", f64::NAN)])),
         ];
         assert!(refused.iter().all(Result::is_err), "{refused:?}");
     }

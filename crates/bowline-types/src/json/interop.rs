@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 
 use super::read::{Kind, Reader};
 use super::write::Encoder;
-use super::{Json, JsonRef, Number};
+use super::{Number, RawJson, RawJsonRef};
 
-impl Serialize for JsonRef<'_> {
+impl Serialize for RawJsonRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut reader = self.reader();
         match self.kind() {
@@ -76,10 +76,10 @@ fn number<S: Serializer>(reader: &mut Reader<'_>, serializer: S) -> Result<S::Ok
 }
 
 /// Reads whatever comes, as JSON text.
-pub(super) fn transcode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+pub(super) fn transcode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     let mut text = Vec::new();
     deserializer.deserialize_any(Transcoder(&mut Encoder::lossless(&mut text)))?;
-    Ok(Json::written(text))
+    Ok(RawJson::written(text))
 }
 
 struct Transcoder<'e, 'b>(&'e mut Encoder<'b>);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn long_numbers_are_written_exactly() {
         for text in ["18446744073709551616", "-0", "1e400", "0.5", "[1.0]"] {
-            let json = crate::Json::parse(text).unwrap();
+            let json = crate::RawJson::parse(text).unwrap();
             let written = serde_json::to_string(&json).unwrap();
             assert_eq!(written.replace("-0", "0"), text.replace("-0", "0"));
         }

@@ -1,12 +1,12 @@
 //! JSON values that are kept as text.
 //!
 //! A protocol library hands most values on without looking into them: arguments,
-//! schemas, structured results, `_meta`. [`Json`] and [`JsonObject`] hold such a value
+//! schemas, structured results, `_meta`. [`RawJson`] and [`JsonObject`] hold such a value
 //! as the text that came over the wire, checked once and never rebuilt, so numbers
 //! keep their digits and schemas their keywords. Convert them when you need to:
 //!
 //! ```
-//! use bowline_types::{Json, JsonObject};
+//! use bowline_types::{RawJson, JsonObject};
 //!
 //! let arguments = JsonObject::parse(r#"{"city":"Delft","days":3}"#)?;
 //! assert_eq!(arguments.get("days").map(|days| days.as_str()), Some("3"));
@@ -16,7 +16,7 @@
 //! let typed: Forecast = arguments.to()?;
 //! assert_eq!((typed.city.as_str(), typed.days), ("Delft", 3));
 //!
-//! let back = Json::from_serialize(&[typed.days])?;
+//! let back = RawJson::from_serialize(&[typed.days])?;
 //! assert_eq!(back.as_str(), "[3]");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -46,7 +46,7 @@ pub use number::Number;
 pub use object::{JsonObject, Key, Members};
 pub use read::{DecodeError, Kind, Problem, Reader};
 pub use syntax::{SyntaxError, SyntaxErrorKind};
-pub use write::{Encoder, Reason, Unsayable};
+pub use write::{Encoder, NotInRevision, Reason};
 
 pub(crate) use read::{index_path, key_path, shortened};
 pub(crate) use scan::Scanner;
@@ -56,12 +56,12 @@ pub(crate) use string::RawStr;
 ///
 /// Two are equal when their texts are.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Box<str>);
+pub struct RawJson(Box<str>);
 
-impl Json {
+impl RawJson {
     /// Checks that `text` is one JSON value and keeps it, without the space around it.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        Ok(JsonRef::parse(text)?.to_owned())
+        Ok(RawJsonRef::parse(text)?.to_owned())
     }
 
     /// The JSON form of a value of your own.
@@ -98,8 +98,8 @@ impl Json {
     }
 
     /// The value without owning it.
-    pub fn as_ref(&self) -> JsonRef<'_> {
-        JsonRef(&self.0)
+    pub fn as_ref(&self) -> RawJsonRef<'_> {
+        RawJsonRef(&self.0)
     }
 
     /// What kind of value it is.
@@ -113,26 +113,26 @@ impl Json {
     }
 }
 
-impl fmt::Debug for Json {
+impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Display for Json {
+impl fmt::Display for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<serde_json::Value> for Json {
+impl From<serde_json::Value> for RawJson {
     fn from(value: serde_json::Value) -> Self {
         Self(value.to_string().into())
     }
 }
 
-/// A JSON string. For text that is JSON already there is [`Json::parse`].
-impl From<&str> for Json {
+/// A JSON string. For text that is JSON already there is [`RawJson::parse`].
+impl From<&str> for RawJson {
     fn from(text: &str) -> Self {
         let mut out = Vec::with_capacity(text.len() + 2);
         Encoder::lossless(&mut out).string(text);
@@ -140,44 +140,44 @@ impl From<&str> for Json {
     }
 }
 
-/// A JSON string. For text that is JSON already there is [`Json::parse`].
-impl From<String> for Json {
+/// A JSON string. For text that is JSON already there is [`RawJson::parse`].
+impl From<String> for RawJson {
     fn from(text: String) -> Self {
         text.as_str().into()
     }
 }
 
-impl From<bool> for Json {
+impl From<bool> for RawJson {
     fn from(value: bool) -> Self {
         Self(if value { "true" } else { "false" }.into())
     }
 }
 
-impl From<i64> for Json {
+impl From<i64> for RawJson {
     fn from(integer: i64) -> Self {
         Self(integer.to_string().into())
     }
 }
 
-impl From<JsonObject> for Json {
+impl From<JsonObject> for RawJson {
     fn from(object: JsonObject) -> Self {
         object.as_ref().to_owned()
     }
 }
 
-impl From<JsonRef<'_>> for Json {
-    fn from(json: JsonRef<'_>) -> Self {
+impl From<RawJsonRef<'_>> for RawJson {
+    fn from(json: RawJsonRef<'_>) -> Self {
         json.to_owned()
     }
 }
 
-impl Serialize for Json {
+impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.as_ref().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         interop::transcode(deserializer)
     }
@@ -185,9 +185,9 @@ impl<'de> Deserialize<'de> for Json {
 
 /// A JSON value inside a text that somebody else owns, such as a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct JsonRef<'a>(&'a str);
+pub struct RawJsonRef<'a>(&'a str);
 
-impl<'a> JsonRef<'a> {
+impl<'a> RawJsonRef<'a> {
     /// `{}`
     pub const EMPTY_OBJECT: Self = Self("{}");
 
@@ -243,12 +243,12 @@ impl<'a> JsonRef<'a> {
     /// The members, when it is an object. They are found without checking them again.
     ///
     /// ```
-    /// use bowline_types::JsonRef;
+    /// use bowline_types::RawJsonRef;
     ///
-    /// let object = JsonRef::parse(r#"{"a":[1],"b":2}"#)?;
+    /// let object = RawJsonRef::parse(r#"{"a":[1],"b":2}"#)?;
     /// let (key, value) = object.members().unwrap().last().unwrap();
     /// assert!(key.is("b") && value.as_str() == "2");
-    /// assert!(JsonRef::parse("[]")?.members().is_none());
+    /// assert!(RawJsonRef::parse("[]")?.members().is_none());
     /// # Ok::<(), bowline_types::json::SyntaxError>(())
     /// ```
     pub fn members(self) -> Option<Members<'a>> {
@@ -266,18 +266,18 @@ impl<'a> JsonRef<'a> {
     }
 
     /// A copy that stands on its own.
-    pub fn to_owned(self) -> Json {
-        Json(self.0.into())
+    pub fn to_owned(self) -> RawJson {
+        RawJson(self.0.into())
     }
 }
 
-impl fmt::Debug for JsonRef<'_> {
+impl fmt::Debug for RawJsonRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl fmt::Display for JsonRef<'_> {
+impl fmt::Display for RawJsonRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -296,24 +296,24 @@ mod tests {
             "{\"b\":1, \"a\":[2]}",
             "123456789012345678901",
         ] {
-            let json = Json::parse(&format!(" {text}\n")).unwrap();
+            let json = RawJson::parse(&format!(" {text}\n")).unwrap();
             assert_eq!(json.as_str(), text);
         }
-        assert!(Json::parse("{} x").is_err());
-        assert!(Json::parse("").is_err());
+        assert!(RawJson::parse("{} x").is_err());
+        assert!(RawJson::parse("").is_err());
     }
 
     #[test]
     fn values_of_serde_json_convert_both_ways() {
         let value = serde_json::json!({"a": [1, null, "x"]});
-        let json = Json::from(value.clone());
+        let json = RawJson::from(value.clone());
         assert_eq!(json.to::<serde_json::Value>().unwrap(), value);
         assert_eq!(serde_json::to_value(&json).unwrap(), value);
-        assert_eq!(serde_json::from_value::<Json>(value).unwrap(), json);
-        assert_eq!(Json::null().kind(), Kind::Null);
-        assert_eq!(Json::from("a\"").as_str(), r#""a\"""#);
+        assert_eq!(serde_json::from_value::<RawJson>(value).unwrap(), json);
+        assert_eq!(RawJson::null().kind(), Kind::Null);
+        assert_eq!(RawJson::from("a\"").as_str(), r#""a\"""#);
         assert_eq!(
-            (Json::from(true).as_str(), Json::from(-3).as_str()),
+            (RawJson::from(true).as_str(), RawJson::from(-3).as_str()),
             ("true", "-3")
         );
     }

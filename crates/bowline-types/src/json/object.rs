@@ -12,7 +12,7 @@ use super::known::{skip_space, string_end, value_end};
 use super::read::{DecodeError, Kind, Reader};
 use super::string::RawStr;
 use super::write::Encoder;
-use super::{Json, JsonRef, Scanner};
+use super::{RawJson, RawJsonRef, Scanner};
 
 /// A JSON object, as text.
 ///
@@ -47,7 +47,7 @@ impl JsonObject {
     ///
     /// # Errors
     ///
-    /// When it is none, or JSON can't say it: see [`Json::from_serialize`].
+    /// When it is none, or JSON can't say it: see [`RawJson::from_serialize`].
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         let text = serde_json::to_string(&Finite(value))?;
         Self::parse(&text).map_err(serde_json::Error::custom)
@@ -60,7 +60,7 @@ impl JsonObject {
         Ok(Self::validated(reader.raw()?))
     }
 
-    fn validated(object: JsonRef<'_>) -> Self {
+    fn validated(object: RawJsonRef<'_>) -> Self {
         let mut scanner = Scanner::new(object.as_str());
         let is_empty = scanner.take(b'{') && scanner.take(b'}');
         let text = if is_empty { "" } else { object.as_str() };
@@ -68,13 +68,13 @@ impl JsonObject {
     }
 
     /// Puts a member in. One of the same name makes room.
-    pub fn insert(&mut self, key: &str, value: impl Into<Json>) {
+    pub fn insert(&mut self, key: &str, value: impl Into<RawJson>) {
         self.remove(key);
         self.append(key, value.into().as_ref());
     }
 
     /// Takes a member out.
-    pub fn remove(&mut self, key: &str) -> Option<Json> {
+    pub fn remove(&mut self, key: &str) -> Option<RawJson> {
         let removed = self.get(key)?.to_owned();
         let mut rest = Self::new();
         for (name, value) in self.iter().filter(|(name, _)| !name.is(key)) {
@@ -97,12 +97,12 @@ impl JsonObject {
     }
 
     /// The object without owning it.
-    pub fn as_ref(&self) -> JsonRef<'_> {
-        JsonRef::validated(self.as_str())
+    pub fn as_ref(&self) -> RawJsonRef<'_> {
+        RawJsonRef::validated(self.as_str())
     }
 
     /// A member. The last of several of one name counts, as with most parsers.
-    pub fn get(&self, key: &str) -> Option<JsonRef<'_>> {
+    pub fn get(&self, key: &str) -> Option<RawJsonRef<'_>> {
         let matching = self.iter().filter(|(name, _)| name.is(key));
         matching.last().map(|(_, value)| value)
     }
@@ -128,7 +128,7 @@ impl JsonObject {
     }
 
     /// Puts a member at the end without looking for one of the same name.
-    pub(crate) fn append(&mut self, key: &str, value: JsonRef<'_>) {
+    pub(crate) fn append(&mut self, key: &str, value: RawJsonRef<'_>) {
         let mut text = std::mem::take(&mut self.text).into_bytes();
         text.reserve(key.len() + value.as_str().len() + 5);
         text.pop();
@@ -140,7 +140,7 @@ impl JsonObject {
         self.text = String::from_utf8(text).unwrap_or_default();
     }
 
-    fn append_quoted(&mut self, key: &str, value: JsonRef<'_>) {
+    fn append_quoted(&mut self, key: &str, value: RawJsonRef<'_>) {
         if self.text.pop().is_some() {
             self.text.push(',');
         } else {
@@ -168,15 +168,15 @@ impl fmt::Display for JsonObject {
 impl From<serde_json::Map<String, serde_json::Value>> for JsonObject {
     fn from(map: serde_json::Map<String, serde_json::Value>) -> Self {
         let text = serde_json::Value::Object(map).to_string();
-        Self::validated(JsonRef::validated(&text))
+        Self::validated(RawJsonRef::validated(&text))
     }
 }
 
 /// Fails with the value itself when it is no object.
-impl TryFrom<Json> for JsonObject {
-    type Error = Json;
+impl TryFrom<RawJson> for JsonObject {
+    type Error = RawJson;
 
-    fn try_from(json: Json) -> Result<Self, Json> {
+    fn try_from(json: RawJson) -> Result<Self, RawJson> {
         match json.kind() {
             Kind::Object => Ok(Self::validated(json.as_ref())),
             _ => Err(json),
@@ -197,7 +197,7 @@ impl TryFrom<serde_json::Value> for JsonObject {
 }
 
 /// Of several members of one name the last one counts.
-impl<K: AsRef<str>, V: Into<Json>> FromIterator<(K, V)> for JsonObject {
+impl<K: AsRef<str>, V: Into<RawJson>> FromIterator<(K, V)> for JsonObject {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let mut members = members.into_iter();
         let mut object = Self::new();
@@ -208,7 +208,7 @@ impl<K: AsRef<str>, V: Into<Json>> FromIterator<(K, V)> for JsonObject {
             object.append(first.as_ref(), value.into().as_ref());
             return object;
         };
-        let members: Vec<(K, Json)> = [(first, value), second]
+        let members: Vec<(K, RawJson)> = [(first, value), second]
             .into_iter()
             .chain(members)
             .map(|(key, value)| (key, value.into()))
@@ -234,7 +234,7 @@ impl Serialize for JsonObject {
 
 impl<'de> Deserialize<'de> for JsonObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = Json::deserialize(deserializer)?;
+        let json = RawJson::deserialize(deserializer)?;
         Self::parse(json.as_str()).map_err(D::Error::custom)
     }
 }
@@ -258,7 +258,7 @@ impl<'a> Members<'a> {
 }
 
 impl<'a> Iterator for Members<'a> {
-    type Item = (Key<'a>, JsonRef<'a>);
+    type Item = (Key<'a>, RawJsonRef<'a>);
 
     // The text was checked when the object was made.
     fn next(&mut self) -> Option<Self::Item> {
@@ -277,7 +277,7 @@ impl<'a> Iterator for Members<'a> {
         at = skip_space(bytes, skip_space(bytes, name.end) + 1);
         self.next = value_end(bytes, at)?;
         let value = self.text.get(at..self.next)?;
-        Some((Key(key), JsonRef::validated(value)))
+        Some((Key(key), RawJsonRef::validated(value)))
     }
 }
 
@@ -310,11 +310,11 @@ mod tests {
     fn members_are_found_replaced_and_removed() {
         let mut object = JsonObject::new();
         assert!(object.is_empty() && object.as_str() == "{}");
-        object.insert("a", Json::null());
-        object.insert("b\"", Json::parse("[1]").unwrap());
-        object.insert("a", Json::parse("2").unwrap());
+        object.insert("a", RawJson::null());
+        object.insert("b\"", RawJson::parse("[1]").unwrap());
+        object.insert("a", RawJson::parse("2").unwrap());
         assert_eq!(object.as_str(), r#"{"b\"":[1],"a":2}"#);
-        assert_eq!(object.get("a").map(JsonRef::as_str), Some("2"));
+        assert_eq!(object.get("a").map(RawJsonRef::as_str), Some("2"));
         assert_eq!(object.remove("b\"").unwrap().as_str(), "[1]");
         assert_eq!(object.remove("b\""), None);
         object.remove("a");
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn odd_names_survive_their_neighbours() {
         let mut object = JsonObject::parse(r#"{"\ud800":1,"x":2,"x":3}"#).unwrap();
-        assert_eq!(object.get("x").map(JsonRef::as_str), Some("3"));
+        assert_eq!(object.get("x").map(RawJsonRef::as_str), Some("3"));
         object.remove("x");
         assert_eq!(object.as_str(), r#"{"\ud800":1}"#);
     }
@@ -335,7 +335,7 @@ mod tests {
             assert!(JsonObject::parse(text).is_err(), "{text}");
         }
         assert!(JsonObject::from_serialize(&1).is_err());
-        assert!(JsonObject::try_from(Json::null()).is_err());
+        assert!(JsonObject::try_from(RawJson::null()).is_err());
         assert!(serde_json::from_str::<JsonObject>("[]").is_err());
         let value = serde_json::json!({"a": 1});
         let object = JsonObject::try_from(value.clone()).unwrap();

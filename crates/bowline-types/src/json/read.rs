@@ -11,7 +11,7 @@ use std::fmt;
 use super::scan::Scanner;
 use super::string::RawStr;
 use super::syntax::{SyntaxError, SyntaxErrorKind};
-use super::{JsonRef, Number};
+use super::{Number, RawJsonRef};
 
 /// A place in a JSON text from which typed values are read.
 #[derive(Clone, Debug)]
@@ -117,8 +117,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads any value without looking into it.
-    pub fn raw(&mut self) -> Result<JsonRef<'a>, DecodeError> {
-        Ok(JsonRef::validated(self.scanner.value(self.depth)?))
+    pub fn raw(&mut self) -> Result<RawJsonRef<'a>, DecodeError> {
+        Ok(RawJsonRef::validated(self.scanner.value(self.depth)?))
     }
 
     /// What comes next. An error at the end of the text and where no value can begin.
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     /// Looks for a member of the object that comes next, and stays before that object.
     /// The first of several of one name is found; nothing behind it is read. One that is
     /// `null` is as good as absent.
-    pub fn peek_member(&self, name: &str) -> Result<Option<JsonRef<'a>>, DecodeError> {
+    pub fn peek_member(&self, name: &str) -> Result<Option<RawJsonRef<'a>>, DecodeError> {
         let mut ahead = self.clone();
         ahead.expect_kind(Kind::Object)?;
         ahead.enter()?;

@@ -1,7 +1,7 @@
 //! Writing typed values as JSON text of one revision.
 //!
 //! [`Encoder`] appends to a byte buffer. It knows the revision, so that a type can
-//! leave out what that revision doesn't have, or report with [`Unsayable`] that it
+//! leave out what that revision doesn't have, or report with [`NotInRevision`] that it
 //! can't be said at all. Nothing that it writes contains a line break, whatever a
 //! raw value that is passed on may contain: one message is one line.
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::finite::Finite;
 use super::read::{index_path, key_path};
 use super::string::plain_prefix;
-use super::{JsonRef, Key, Number};
+use super::{Key, Number, RawJsonRef};
 use crate::revision::{Revision, Revisions};
 use crate::wire::Encode;
 
@@ -109,7 +109,11 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a member of an object.
-    pub fn member<T: Encode + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Unsayable> {
+    pub fn member<T: Encode + ?Sized>(
+        &mut self,
+        key: &str,
+        value: &T,
+    ) -> Result<(), NotInRevision> {
         self.key(key);
         value.encode(self).map_err(|error| error.under_key(key))
     }
@@ -118,7 +122,7 @@ impl<'b> Encoder<'b> {
     pub fn array<'v, T: Encode + 'v>(
         &mut self,
         elements: impl IntoIterator<Item = &'v T>,
-    ) -> Result<(), Unsayable> {
+    ) -> Result<(), NotInRevision> {
         self.begin_array();
         for (index, element) in elements.into_iter().enumerate() {
             self.separate();
@@ -167,10 +171,10 @@ impl<'b> Encoder<'b> {
             .extend_from_slice(digits.get(start..).unwrap_or_default());
     }
 
-    /// Writes a number. JSON has no NaN and no infinities: they are [`Unsayable`].
-    pub fn number(&mut self, number: Number) -> Result<(), Unsayable> {
+    /// Writes a number. JSON has no NaN and no infinities: they are [`NotInRevision`].
+    pub fn number(&mut self, number: Number) -> Result<(), NotInRevision> {
         if !number.is_finite() {
-            return Err(self.unsayable(Reason::NotFinite));
+            return Err(self.not_in_revision(Reason::NotFinite));
         }
         self.display(number);
         Ok(())
@@ -188,7 +192,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a value that is JSON text already.
-    pub fn raw(&mut self, json: JsonRef<'_>) {
+    pub fn raw(&mut self, json: RawJsonRef<'_>) {
         let start = self.out.len();
         self.out.extend_from_slice(json.as_str().as_bytes());
         self.join_lines(start);
@@ -225,8 +229,8 @@ impl<'b> Encoder<'b> {
     }
 
     /// An error in the words of this encoder's revision.
-    pub fn unsayable(&self, reason: Reason) -> Unsayable {
-        Unsayable(Box::new(Inner {
+    pub fn not_in_revision(&self, reason: Reason) -> NotInRevision {
+        NotInRevision(Box::new(Inner {
             path: String::new(),
             revision: self.revision,
             reason,
@@ -251,7 +255,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a member as it stands in another object.
-    pub(crate) fn raw_member(&mut self, key: Key<'_>, value: JsonRef<'_>) {
+    pub(crate) fn raw_member(&mut self, key: Key<'_>, value: RawJsonRef<'_>) {
         self.separate();
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_written().as_bytes());
@@ -290,7 +294,7 @@ impl<'b> Encoder<'b> {
 /// Why a value has no form in a revision: what, where in the value, and which
 /// revision was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsayable(Box<Inner>);
+pub struct NotInRevision(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
@@ -299,7 +303,7 @@ struct Inner {
     reason: Reason,
 }
 
-impl Unsayable {
+impl NotInRevision {
     /// What can't be said.
     pub fn reason(&self) -> &Reason {
         &self.0.reason
@@ -330,7 +334,7 @@ impl Unsayable {
     }
 }
 
-impl fmt::Display for Unsayable {
+impl fmt::Display for NotInRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner {
             path,
@@ -347,7 +351,7 @@ impl fmt::Display for Unsayable {
     }
 }
 
-impl std::error::Error for Unsayable {}
+impl std::error::Error for NotInRevision {}
 
 /// What can stand in the way of saying a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -452,7 +456,7 @@ mod tests {
     #[test]
     fn raw_values_never_break_the_line() {
         let json = written(|encoder| {
-            encoder.raw(JsonRef::parse("{\r\n\"a\\n\":\n1}").unwrap());
+            encoder.raw(RawJsonRef::parse("{\r\n\"a\\n\":\n1}").unwrap());
         });
         assert_eq!(json, "{  \"a\\n\": 1}");
     }

@@ -1,7 +1,7 @@
 //! A value or an array of such values.
 
 use super::SamplingContent;
-use crate::json::{DecodeError, Encoder, Kind, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, Kind, NotInRevision, Reader};
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
@@ -69,7 +69,7 @@ impl<T: Decode> Decode for OneOrMany<T> {
 }
 
 impl<T: Encode> Encode for OneOrMany<T> {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         match self {
             Self::One(one) => one.encode(encoder),
             Self::Many(many) => match many.as_slice() {

@@ -1,7 +1,7 @@
 //! Results and notifications that are a task with something around it.
 
 use super::{DetailedTask, Task};
-use crate::json::{DecodeError, Encoder, Problem, Reader, Reason, Unsayable, shortened};
+use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader, Reason, shortened};
 use crate::meta::{NotificationMeta, ResultMeta};
 use crate::result::{EmptyResult, TASK, result_type};
 use crate::revision::{Revision, Revisions};
@@ -65,7 +65,7 @@ macro_rules! task_with_meta {
                 &self,
                 encoder: &mut Encoder<'_>,
                 with_meta: bool,
-            ) -> Result<(), Unsayable> {
+            ) -> Result<(), NotInRevision> {
                 encoder.require_revision(stringify!($name), Self::REVISIONS)?;
                 $(
                     encoder.write_literal(
@@ -83,7 +83,7 @@ macro_rules! task_with_meta {
         }
 
         impl Encode for $name {
-            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
                 encoder.begin_object();
                 self.encode_members(encoder, true)?;
                 encoder.end_object();
@@ -163,14 +163,14 @@ impl Decode for CancelTaskResult {
 }
 
 impl Encode for CancelTaskResult {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.require_revision("CancelTaskResult", BOTH)?;
         encoder.begin_object();
         match (&self.task, encoder.revision()) {
             (_, Some(Revision::V2026_07_28)) => encoder.member("resultType", "complete")?,
             (Some(task), _) => task.encode_members(encoder, true)?,
             (None, None) => {}
-            (None, Some(_)) => return Err(encoder.unsayable(Reason::Missing("taskId"))),
+            (None, Some(_)) => return Err(encoder.not_in_revision(Reason::Missing("taskId"))),
         }
         if let Some(meta) = &self.meta {
             encoder.member("_meta", meta)?;
@@ -231,7 +231,7 @@ impl Decode for CreateTaskResult {
 }
 
 impl Encode for CreateTaskResult {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.begin_object();
         if encoder.speaks(Revisions::since(Revision::V2026_07_28)) {
             encoder.member("resultType", TASK)?;

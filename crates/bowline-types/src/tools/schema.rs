@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::{DecodeError, Encoder, JsonObject, JsonRef, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, JsonObject, NotInRevision, RawJsonRef, Reader};
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
 
@@ -133,7 +133,7 @@ macro_rules! schema_text {
         }
 
         impl Encode for $name {
-            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
                 self.0.encode(encoder)
             }
         }
@@ -175,7 +175,7 @@ schema_text!(InputSchema, type required in Revisions::ALL);
 schema_text!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
 
 fn is_object_schema(schema: &JsonObject) -> bool {
-    schema.get("type").map(JsonRef::as_str) == Some("\"object\"")
+    schema.get("type").map(RawJsonRef::as_str) == Some("\"object\"")
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The plain kinds of values, and the steps that generated code consists of.
 
 use crate::json::{
-    DecodeError, Encoder, Json, JsonObject, JsonRef, Number, Problem, Reader, Unsayable, shortened,
+    DecodeError, Encoder, JsonObject, NotInRevision, Number, Problem, RawJson, RawJsonRef, Reader,
+    shortened,
 };
-use crate::pagination::LeftOut;
+use crate::pagination::SkippedItems;
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// Reads a member into `slot`, which must be empty.
@@ -48,7 +49,7 @@ pub(crate) fn items<T: Decode>(
     slot: &mut Option<Vec<T>>,
     reader: &mut Reader<'_>,
     name: &str,
-    left_out: &mut LeftOut,
+    skipped_items: &mut SkippedItems,
 ) -> Result<(), DecodeError> {
     if slot.is_some() {
         return Err(reader.problem(Problem::Duplicate));
@@ -59,7 +60,7 @@ pub(crate) fn items<T: Decode>(
         match attempt(reader)? {
             Ok(item) => items.push(item),
             Err((json, error)) => {
-                left_out.note(json, || error.under_index(index).under_key(name));
+                skipped_items.note(json, || error.under_index(index).under_key(name));
             }
         }
         index += 1;
@@ -72,7 +73,7 @@ pub(crate) fn items<T: Decode>(
 /// Reads a value, or goes past one that is no `T`.
 fn attempt<'a, T: Decode>(
     reader: &mut Reader<'a>,
-) -> Result<Result<T, (JsonRef<'a>, DecodeError)>, DecodeError> {
+) -> Result<Result<T, (RawJsonRef<'a>, DecodeError)>, DecodeError> {
     let mut ahead = reader.clone();
     match T::decode(&mut ahead) {
         Ok(value) => {
@@ -115,7 +116,8 @@ macro_rules! serde_through_json {
             fn deserialize<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> Result<Self, D::Error> {
-                let json = <$crate::json::Json as ::serde::Deserialize>::deserialize(deserializer)?;
+                let json =
+                    <$crate::json::RawJson as ::serde::Deserialize>::deserialize(deserializer)?;
                 $crate::wire::Wire::from_json(json.as_str()).map_err(::serde::de::Error::custom)
             }
         }
@@ -130,7 +132,7 @@ impl Decode for String {
 }
 
 impl Encode for String {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.string(self);
         Ok(())
     }
@@ -141,7 +143,7 @@ impl Wire for String {
 }
 
 impl Encode for str {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.string(self);
         Ok(())
     }
@@ -154,7 +156,7 @@ impl Decode for bool {
 }
 
 impl Encode for bool {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.boolean(*self);
         Ok(())
     }
@@ -171,7 +173,7 @@ impl Decode for i64 {
 }
 
 impl Encode for i64 {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.integer(*self);
         Ok(())
     }
@@ -188,7 +190,7 @@ impl Decode for Number {
 }
 
 impl Encode for Number {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.number(*self)
     }
 }
@@ -197,25 +199,25 @@ impl Wire for Number {
     const SHAPE: &'static Shape = &Shape::Number;
 }
 
-impl Decode for Json {
+impl Decode for RawJson {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(reader.raw()?.to_owned())
     }
 }
 
-impl Encode for Json {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+impl Encode for RawJson {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.raw(self.as_ref());
         Ok(())
     }
 }
 
-impl Wire for Json {
+impl Wire for RawJson {
     const SHAPE: &'static Shape = &Shape::Any;
 }
 
-impl Encode for JsonRef<'_> {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+impl Encode for RawJsonRef<'_> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.raw(*self);
         Ok(())
     }
@@ -228,7 +230,7 @@ impl Decode for JsonObject {
 }
 
 impl Encode for JsonObject {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.raw(self.as_ref());
         Ok(())
     }
@@ -250,7 +252,7 @@ impl<T: Decode> Decode for Vec<T> {
 }
 
 impl<T: Encode> Encode for Vec<T> {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.array(self)
     }
 }

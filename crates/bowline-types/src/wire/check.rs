@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use crate::json::{JsonObject, JsonRef, Kind, index_path, key_path, shortened};
+use crate::json::{JsonObject, Kind, RawJsonRef, index_path, key_path, shortened};
 use crate::revision::Revision;
 use crate::wire::{Condition, Member, Shape, Struct, Union};
 
 /// Checks `json` against `shape` as `revision` has it.
 ///
 /// At most [`MAX_FINDINGS`] are reported.
-pub fn check(json: JsonRef<'_>, shape: &Shape, revision: Revision) -> Vec<Finding> {
+pub fn check(json: RawJsonRef<'_>, shape: &Shape, revision: Revision) -> Vec<Finding> {
     let mut checker = Checker {
         revision,
         findings: Vec::new(),
@@ -87,7 +87,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn value(&mut self, place: &Place<'_>, json: JsonRef<'_>, shape: &Shape) {
+    fn value(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Shape) {
         match shape {
             Shape::Any => {}
             Shape::String => self.kind(place, json, Kind::String),
@@ -143,7 +143,7 @@ impl Checker {
         }
     }
 
-    fn object(&mut self, place: &Place<'_>, json: JsonRef<'_>, shape: &Struct) {
+    fn object(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Struct) {
         if !shape.revisions.contains(self.revision) {
             let Struct {
                 name, revisions, ..
@@ -182,7 +182,7 @@ impl Checker {
         }
     }
 
-    fn member(&mut self, place: &Place<'_>, json: JsonRef<'_>, shape: &Struct, key: &str) {
+    fn member(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Struct, key: &str) {
         let mut members = shape.members_in(self.revision);
         if let Some(member) = members.find(|member| member.name == key) {
             return self.value(place, json, member.shape);
@@ -195,7 +195,7 @@ impl Checker {
         }
     }
 
-    fn union(&mut self, place: &Place<'_>, json: JsonRef<'_>, shape: &Union) {
+    fn union(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Union) {
         let selected = (shape.select)(json).and_then(|index| shape.variants.get(index));
         match selected {
             Some(variant) if variant.revisions.contains(self.revision) => {
@@ -219,7 +219,7 @@ impl Checker {
         }
     }
 
-    fn array(&mut self, place: &Place<'_>, json: JsonRef<'_>, element: &Shape) -> usize {
+    fn array(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, element: &Shape) -> usize {
         self.kind(place, json, Kind::Array);
         let mut index = 0;
         // What isn't an array has been reported; the text itself is valid JSON.
@@ -235,8 +235,8 @@ impl Checker {
     fn members(
         &mut self,
         place: &Place<'_>,
-        json: JsonRef<'_>,
-        mut member: impl FnMut(&mut Self, &Place<'_>, JsonRef<'_>),
+        json: RawJsonRef<'_>,
+        mut member: impl FnMut(&mut Self, &Place<'_>, RawJsonRef<'_>),
     ) {
         self.kind(place, json, Kind::Object);
         let Ok(object) = JsonObject::parse(json.as_str()) else {
@@ -250,7 +250,7 @@ impl Checker {
         }
     }
 
-    fn one_of(&mut self, place: &Place<'_>, json: JsonRef<'_>, known: &[&str]) {
+    fn one_of(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, known: &[&str]) {
         self.kind(place, json, Kind::String);
         let Ok(found) = json.reader().string() else {
             return;
@@ -264,7 +264,7 @@ impl Checker {
         }
     }
 
-    fn integer(&mut self, place: &Place<'_>, json: JsonRef<'_>, expected: &str) {
+    fn integer(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, expected: &str) {
         let found = json.kind();
         // An integer may be longer than 64 bits; only a fraction is none.
         let is_integer = found == Kind::Number
@@ -279,7 +279,7 @@ impl Checker {
         }
     }
 
-    fn kind(&mut self, place: &Place<'_>, json: JsonRef<'_>, expected: Kind) {
+    fn kind(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, expected: Kind) {
         let found = json.kind();
         if found != expected {
             self.error(place, format!("expected {expected}, found {found}"));
@@ -321,7 +321,7 @@ mod tests {
     use crate::wire::Wire;
 
     fn findings(shape: &Shape, text: &str, revision: Revision) -> Vec<String> {
-        let findings = check(JsonRef::parse(text).unwrap(), shape, revision);
+        let findings = check(RawJsonRef::parse(text).unwrap(), shape, revision);
         findings
             .iter()
             .map(|finding| format!("{:?} {finding}", finding.severity))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::json::{DecodeError, Encoder, Problem, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// As many entries as are gone over faster than they are looked up.
@@ -156,7 +156,7 @@ impl<T: Decode> Decode for Map<T> {
 }
 
 impl<T: Encode> Encode for Map<T> {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable> {
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.begin_object();
         for (key, value) in self.iter() {
             encoder.member(key, value)?;

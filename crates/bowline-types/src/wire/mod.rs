@@ -10,7 +10,7 @@
 //! Reading is lenient, since a peer may be newer than we are: unknown members are kept
 //! or ignored, `null` counts as absent where a member is optional. Writing is strict:
 //! what the revision doesn't have is left out, and a value that would mean something
-//! else without it is [`Unsayable`].
+//! else without it is [`NotInRevision`].
 //!
 //! ```
 //! use bowline_types::tools::Tool;
@@ -34,7 +34,7 @@ mod map;
 mod rule;
 mod shape;
 
-use crate::json::{DecodeError, Encoder, Json, JsonRef, Reader, Unsayable};
+use crate::json::{DecodeError, Encoder, NotInRevision, RawJson, RawJsonRef, Reader};
 use crate::revision::Revision;
 
 pub use check::{Finding, MAX_FINDINGS, Severity, check};
@@ -53,7 +53,7 @@ pub trait Decode: Sized {
 /// A type that can be written in the words of a revision.
 pub trait Encode {
     /// Writes the value. On an error the buffer holds a part of it.
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), Unsayable>;
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision>;
 }
 
 /// A type of the protocol: readable, writable, and described by a shape.
@@ -70,20 +70,20 @@ pub trait Wire: Decode + Encode {
     }
 
     /// Reads a value from a text that was checked before, as far as it is JSON.
-    fn from_json_ref(json: JsonRef<'_>) -> Result<Self, DecodeError> {
+    fn from_json_ref(json: RawJsonRef<'_>) -> Result<Self, DecodeError> {
         Self::decode(&mut json.reader())
     }
 
     /// Writes the value in the words of `revision`.
-    fn to_json(&self, revision: Revision) -> Result<Json, Unsayable> {
+    fn to_json(&self, revision: Revision) -> Result<RawJson, NotInRevision> {
         let mut text = Vec::new();
         self.encode(&mut Encoder::new(&mut text, revision))?;
-        Ok(Json::written(text))
+        Ok(RawJson::written(text))
     }
 
     /// Appends the value to `out` in the words of `revision`. On an error `out` is as
     /// it was.
-    fn encode_into(&self, revision: Revision, out: &mut Vec<u8>) -> Result<(), Unsayable> {
+    fn encode_into(&self, revision: Revision, out: &mut Vec<u8>) -> Result<(), NotInRevision> {
         let start = out.len();
         let outcome = self.encode(&mut Encoder::new(out, revision));
         if outcome.is_err() {
@@ -94,10 +94,10 @@ pub trait Wire: Decode + Encode {
 
     /// Writes everything that is set, in its newest spelling, for showing and storing.
     /// This is also what `serde` serializes.
-    fn to_lossless_json(&self) -> Result<Json, Unsayable> {
+    fn to_lossless_json(&self) -> Result<RawJson, NotInRevision> {
         let mut text = Vec::new();
         self.encode(&mut Encoder::lossless(&mut text))?;
-        Ok(Json::written(text))
+        Ok(RawJson::written(text))
     }
 }
 
@@ -107,5 +107,9 @@ pub trait Wire: Decode + Encode {
 /// its body does not. This writes the body alone, to be shared by all attempts.
 pub trait Members: Wire {
     /// Writes the members, with `_meta` among them or not.
-    fn encode_members(&self, encoder: &mut Encoder<'_>, with_meta: bool) -> Result<(), Unsayable>;
+    fn encode_members(
+        &self,
+        encoder: &mut Encoder<'_>,
+        with_meta: bool,
+    ) -> Result<(), NotInRevision>;
 }

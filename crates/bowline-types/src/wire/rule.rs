@@ -1,6 +1,6 @@
 //! How generated code writes a member: what it knows of it, and what follows.
 
-use crate::json::{Encoder, JsonObject, Reason, Unsayable};
+use crate::json::{Encoder, JsonObject, NotInRevision, Reason};
 use crate::revision::Revisions;
 use crate::wire::Encode;
 
@@ -24,7 +24,7 @@ impl Encoder<'_> {
         &mut self,
         rule: &Rule,
         value: &T,
-    ) -> Result<(), Unsayable> {
+    ) -> Result<(), NotInRevision> {
         if !self.speaks(rule.revisions) {
             return self.leave_out(rule);
         }
@@ -39,7 +39,7 @@ impl Encoder<'_> {
         &mut self,
         rule: &Rule,
         value: Option<&T>,
-    ) -> Result<(), Unsayable> {
+    ) -> Result<(), NotInRevision> {
         match value {
             Some(value) => self.write_required(rule, value),
             None => self.write_unset(rule),
@@ -51,7 +51,7 @@ impl Encoder<'_> {
         &mut self,
         rule: &Rule,
         value: Option<&T>,
-    ) -> Result<(), Unsayable> {
+    ) -> Result<(), NotInRevision> {
         match value {
             Some(value) => self.write_required(rule, value),
             None if self.speaks(rule.revisions) => {
@@ -94,24 +94,24 @@ impl Encoder<'_> {
         &self,
         what: &'static str,
         known_in: Revisions,
-    ) -> Result<(), Unsayable> {
+    ) -> Result<(), NotInRevision> {
         if self.speaks(known_in) {
             return Ok(());
         }
-        Err(self.unsayable(Reason::NotInRevision { what, known_in }))
+        Err(self.not_in_revision(Reason::NotInRevision { what, known_in }))
     }
 
-    fn leave_out(&self, rule: &Rule) -> Result<(), Unsayable> {
+    fn leave_out(&self, rule: &Rule) -> Result<(), NotInRevision> {
         if !rule.refuse {
             return Ok(());
         }
-        Err(self.unsayable(Reason::NotInRevision {
+        Err(self.not_in_revision(Reason::NotInRevision {
             what: rule.name,
             known_in: rule.revisions,
         }))
     }
 
-    fn write_unset(&mut self, rule: &Rule) -> Result<(), Unsayable> {
+    fn write_unset(&mut self, rule: &Rule) -> Result<(), NotInRevision> {
         let required = self
             .revision()
             .is_some_and(|revision| rule.required.contains(revision));
@@ -123,7 +123,7 @@ impl Encoder<'_> {
                 self.verbatim(default);
                 Ok(())
             }
-            None => Err(self.unsayable(Reason::Missing(rule.name))),
+            None => Err(self.not_in_revision(Reason::Missing(rule.name))),
         }
     }
 }

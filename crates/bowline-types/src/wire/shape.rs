@@ -1,6 +1,6 @@
 //! Types as data: what a value looks like on the wire, and in which revisions.
 
-use crate::json::JsonRef;
+use crate::json::RawJsonRef;
 use crate::revision::{Revision, Revisions};
 
 /// What a value looks like on the wire.
@@ -114,7 +114,7 @@ pub struct Union {
     /// The alternatives.
     pub variants: &'static [Variant],
     /// Finds the alternative that a value is, by its index. `None` when it is unknown.
-    pub select: fn(JsonRef<'_>) -> Option<usize>,
+    pub select: fn(RawJsonRef<'_>) -> Option<usize>,
 }
 
 /// An alternative of a union.

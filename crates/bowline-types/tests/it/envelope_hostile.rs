@@ -4,7 +4,7 @@ use crate::support::outcome;
 
 use bowline_types::envelope::{self, Envelope};
 use bowline_types::json::MAX_DEPTH;
-use bowline_types::{JsonRef, RequestId};
+use bowline_types::{RawJsonRef, RequestId};
 
 use outcome::check;
 
@@ -210,7 +210,7 @@ fn numbers_are_passed_on_as_they_are_written() {
             &format!("success 1 {result}"),
         );
         let mut out = Vec::new();
-        let json = JsonRef::parse(&result).unwrap();
+        let json = RawJsonRef::parse(&result).unwrap();
         envelope::write_raw_result(&mut out, &RequestId::from(1), json);
         check(&out, &format!("success 1 {result}"));
     }
@@ -228,7 +228,7 @@ fn lone_surrogates_are_passed_on_or_refused() {
     let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params},"{lone}":1}}"#);
     check(&frame, &format!("request 1 m {params}"));
     let mut out = Vec::new();
-    let json = JsonRef::parse(&params).unwrap();
+    let json = RawJsonRef::parse(&params).unwrap();
     envelope::write_raw_notification(&mut out, "m", Some(json));
     check(&out, &format!("notification m {params}"));
 

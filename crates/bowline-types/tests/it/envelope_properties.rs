@@ -6,9 +6,12 @@ use crate::support::oracle;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bowline_types::envelope::{self, Envelope, Failure, Notification, Request, Success};
+use bowline_types::envelope::{
+    self, Envelope, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResultResponse,
+};
 use bowline_types::tools::CallToolResult;
-use bowline_types::{ErrorObject, Json, JsonRef, RequestId, Revision, Wire};
+use bowline_types::{ErrorObject, RawJson, RawJsonRef, RequestId, Revision, Wire};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -58,7 +61,7 @@ proptest! {
         payload in json_object(),
         has_params: bool,
     ) {
-        let payload = JsonRef::parse(&payload).unwrap();
+        let payload = RawJsonRef::parse(&payload).unwrap();
         let params = has_params.then_some(payload);
         let mut out = Vec::new();
 
@@ -66,7 +69,7 @@ proptest! {
         let request = parsed(&out);
         let Envelope::Request(request) = request else { panic!("{request:?}") };
         prop_assert_eq!((&request.id, &*request.method), (&id, method.as_str()));
-        prop_assert_eq!(request.params.map(JsonRef::to_owned), params.map(on_one_line));
+        prop_assert_eq!(request.params.map(RawJsonRef::to_owned), params.map(on_one_line));
 
         out.clear();
         envelope::write_raw_notification(&mut out, &method, params);
@@ -75,7 +78,7 @@ proptest! {
             panic!("{notification:?}")
         };
         prop_assert_eq!(&*notification.method, method.as_str());
-        prop_assert_eq!(notification.params.map(JsonRef::to_owned), params.map(on_one_line));
+        prop_assert_eq!(notification.params.map(RawJsonRef::to_owned), params.map(on_one_line));
 
         out.clear();
         envelope::write_raw_result(&mut out, &id, payload);
@@ -93,7 +96,7 @@ proptest! {
         has_id: bool,
     ) {
         let mut out = Vec::new();
-        let data = on_one_line(JsonRef::parse(&data).unwrap());
+        let data = on_one_line(RawJsonRef::parse(&data).unwrap());
         let error = ErrorObject::new(code, text.clone()).data(data.clone());
         let failed = has_id.then_some(&id);
         envelope::write_error(&mut out, failed, &error);
@@ -122,15 +125,15 @@ fn parsed(frame: &[u8]) -> Envelope<'_> {
 }
 
 /// What the encoder makes of a value that it passes on.
-fn on_one_line(json: JsonRef<'_>) -> Json {
-    Json::parse(&json.as_str().replace(['\n', '\r'], " ")).expect("white space is white space")
+fn on_one_line(json: RawJsonRef<'_>) -> RawJson {
+    RawJson::parse(&json.as_str().replace(['\n', '\r'], " ")).expect("white space is white space")
 }
 
 /// The message, put together again.
 fn as_value(envelope: &Envelope<'_>) -> Value {
-    let value = |payload: JsonRef<'_>| payload.to::<Value>().expect("from a value");
+    let value = |payload: RawJsonRef<'_>| payload.to::<Value>().expect("from a value");
     match envelope {
-        Envelope::Request(Request {
+        Envelope::Request(JsonRpcRequest {
             id, method, params, ..
         }) => match params {
             Some(params) => {
@@ -138,21 +141,21 @@ fn as_value(envelope: &Envelope<'_>) -> Value {
             }
             None => json!({"jsonrpc": "2.0", "id": id, "method": method}),
         },
-        Envelope::Notification(Notification { method, params, .. }) => match params {
+        Envelope::Notification(JsonRpcNotification { method, params, .. }) => match params {
             Some(params) => json!({"jsonrpc": "2.0", "method": method, "params": value(*params)}),
             None => json!({"jsonrpc": "2.0", "method": method}),
         },
-        Envelope::Success(Success { id, result, .. }) => {
+        Envelope::Success(JsonRpcResultResponse { id, result, .. }) => {
             json!({"jsonrpc": "2.0", "id": id, "result": value(*result)})
         }
-        Envelope::Failure(Failure {
+        Envelope::Failure(JsonRpcErrorResponse {
             id: Some(id),
             error,
             ..
         }) => {
             json!({"jsonrpc": "2.0", "id": id, "error": value(*error)})
         }
-        Envelope::Failure(Failure {
+        Envelope::Failure(JsonRpcErrorResponse {
             id: None, error, ..
         }) => {
             json!({"jsonrpc": "2.0", "error": value(*error)})

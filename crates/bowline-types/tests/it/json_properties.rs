@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bowline_types::json::{Kind, MAX_DEPTH, Problem, SyntaxErrorKind};
-use bowline_types::{DecodeError, Json, JsonObject, JsonRef, Reader};
+use bowline_types::{DecodeError, JsonObject, RawJson, RawJsonRef, Reader};
 use proptest::prelude::*;
 use serde::de::{
     Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -27,7 +27,7 @@ proptest! {
     fn the_grammar_is_the_same(Bytes(bytes) in damaged_frame(), text: String) {
         for text in [&*String::from_utf8_lossy(&bytes), &text] {
             let expected = serde_json::from_str::<&RawValue>(text).map(RawValue::get);
-            match (JsonRef::parse(text), expected) {
+            match (RawJsonRef::parse(text), expected) {
                 (Ok(json), Ok(expected)) => prop_assert_eq!(json.as_str(), expected),
                 (Err(_), Err(_)) => {}
                 (Err(error), Ok(_)) => {
@@ -87,7 +87,7 @@ proptest! {
     #[test]
     fn members_are_found(text in json_object()) {
         let object = JsonObject::parse(&text).unwrap();
-        prop_assert_eq!(JsonObject::try_from(Json::parse(&text).unwrap()), Ok(object.clone()));
+        prop_assert_eq!(JsonObject::try_from(RawJson::parse(&text).unwrap()), Ok(object.clone()));
         let Some(value) = parsed::<Value>(&text) else { return Ok(()) };
         let members = value.as_object().unwrap();
         prop_assert_eq!(object.is_empty(), members.is_empty());
@@ -110,7 +110,7 @@ proptest! {
         let mut object = JsonObject::parse(&text).unwrap();
         let keys: Vec<_> = map.keys().cloned().collect();
         map.insert(key.clone(), value);
-        object.insert(&key, Json::parse(&inner).unwrap());
+        object.insert(&key, RawJson::parse(&inner).unwrap());
         prop_assert_eq!(object.to::<Value>().unwrap(), Value::Object(map.clone()));
         for key in keys {
             prop_assert_eq!(object.remove(&key).is_some(), map.remove(&key).is_some());

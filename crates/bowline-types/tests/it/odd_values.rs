@@ -50,8 +50,8 @@ fn a_tool_that_is_none_is_left_out_and_told() {
         let list = ListToolsResult::from_json(&text).unwrap();
         assert_eq!(list.tools.len(), 1, "{odd}");
         assert_eq!(list.next_cursor.as_deref(), Some("x"));
-        assert_eq!(list.left_out.count, 1);
-        let first = &list.left_out.first[0];
+        assert_eq!(list.skipped_items.count, 1);
+        let first = &list.skipped_items.first[0];
         assert_eq!(first.name.as_deref(), name);
         assert_eq!(first.error.path(), words);
         // Nothing of it is written.
@@ -67,10 +67,16 @@ fn a_tool_that_is_none_is_left_out_and_told() {
 fn only_the_first_that_were_left_out_are_kept() {
     for (count, kept) in [(10, 10), (11, 10)] {
         let text = format!(r#"{{"tools":[{}]}}"#, vec!["0"; count].join(","));
-        let mut left_out = ListToolsResult::from_json(&text).unwrap().left_out;
-        assert_eq!((left_out.count, left_out.first.len()), (count, kept));
-        left_out.append(left_out.clone());
-        assert_eq!((left_out.count, left_out.first.len()), (2 * count, kept));
+        let mut skipped_items = ListToolsResult::from_json(&text).unwrap().skipped_items;
+        assert_eq!(
+            (skipped_items.count, skipped_items.first.len()),
+            (count, kept)
+        );
+        skipped_items.append(skipped_items.clone());
+        assert_eq!(
+            (skipped_items.count, skipped_items.first.len()),
+            (2 * count, kept)
+        );
     }
 }
 

@@ -5,11 +5,13 @@
 
 use bowline_types::envelope::{self, Envelope};
 use bowline_types::input::InputRequiredResult;
-use bowline_types::method::{Notification, Request, notifications as note, requests as call};
+use bowline_types::method::{
+    NotificationMethod, RequestMethod, notifications as note, requests as call,
+};
 use bowline_types::subscriptions::ListenResult;
 use bowline_types::tasks::CreateTaskResult;
 use bowline_types::tools::{CallToolParams, CallToolResponse};
-use bowline_types::{JsonRef, Revision, Wire};
+use bowline_types::{RawJsonRef, Revision, Wire};
 use serde_json::Value;
 
 const R4: Revision = Revision::V2025_11_25;
@@ -79,7 +81,7 @@ fn a_task_handle_of_either_generation() {
     assert_eq!(value(from_old.to_json(R5).unwrap().as_ref()), parsed(new));
 }
 
-fn request<R: Request>(text: &str) {
+fn request<R: RequestMethod>(text: &str) {
     let Ok(Envelope::Request(request)) = Envelope::parse(text.as_bytes()) else {
         panic!("{text}");
     };
@@ -90,7 +92,7 @@ fn request<R: Request>(text: &str) {
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), parsed(text));
 }
 
-fn notification<N: Notification>(text: &str) {
+fn notification<N: NotificationMethod>(text: &str) {
     let Ok(Envelope::Notification(notification)) = Envelope::parse(text.as_bytes()) else {
         panic!("{text}");
     };
@@ -115,6 +117,6 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn value(json: JsonRef<'_>) -> Value {
+fn value(json: RawJsonRef<'_>) -> Value {
     json.to().unwrap()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bowline_proto::{Instant, Payload};
 use bowline_types::resources::ResourceUpdatedParams;
-use bowline_types::{JsonRef, Method, Revision};
+use bowline_types::{Method, RawJsonRef, Revision};
 
 use super::watchers::is_part;
 
@@ -341,7 +341,7 @@ impl Kept {
 /// How long a result may be kept, as its server says. A time that makes no sense is none
 /// (CH-3).
 fn hint(result: &str) -> Option<Duration> {
-    let json = JsonRef::parse(result).ok()?;
+    let json = RawJsonRef::parse(result).ok()?;
     let millis = json.reader().peek_member("ttlMs").ok()??;
     let millis: i64 = millis.to().ok().unwrap_or(0);
     Some(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))

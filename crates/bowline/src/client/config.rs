@@ -7,7 +7,7 @@ use bowline_proto::Config;
 use bowline_proto::link::{Backoff, LinkConfig};
 use bowline_types::ErrorObject;
 use bowline_types::common::Implementation;
-use bowline_types::method::Request;
+use bowline_types::method::RequestMethod;
 
 use super::asked::Elicitations;
 use super::cache::CachePolicy;
@@ -129,7 +129,7 @@ impl ClientConfig {
     /// [`elicitation`](Self::elicitation) and [`roots`](Self::roots), which do both.
     pub fn answer<R, F, Fut>(&mut self, handler: F) -> &mut Self
     where
-        R: Request,
+        R: RequestMethod,
         R::Params: Send,
         R::Result: Send,
         F: Fn(R::Params) -> Fut + Send + Sync + 'static,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bowline_proto::Payload;
 use bowline_proto::link::CallKey;
-use bowline_types::{Json, JsonObject, JsonRef, Revision};
+use bowline_types::{JsonObject, RawJson, RawJsonRef, Revision};
 
 use super::requests::ServerRequest;
 use super::shared::Shared;
@@ -57,9 +57,9 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
 
 /// The questions, with their keys.
 pub(super) fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
-    let asked = JsonRef::parse(result.as_str()).ok();
+    let asked = RawJsonRef::parse(result.as_str()).ok();
     let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
-    let members = asked.and_then(JsonRef::members).into_iter().flatten();
+    let members = asked.and_then(RawJsonRef::members).into_iter().flatten();
     let questions = members.filter_map(|(key, question)| {
         let reader = question.reader();
         let method = reader.peek_tag("method").ok()??;
@@ -71,6 +71,6 @@ pub(super) fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Paylo
     questions.collect()
 }
 
-fn json_of(reply: &Payload) -> Json {
-    Json::parse(reply.as_str()).unwrap_or_else(|_| Json::null())
+fn json_of(reply: &Payload) -> RawJson {
+    RawJson::parse(reply.as_str()).unwrap_or_else(|_| RawJson::null())
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bowline_proto::Payload;
 use bowline_types::meta::RequestMeta;
-use bowline_types::{JsonObject, JsonRef, Revision, Wire};
+use bowline_types::{JsonObject, RawJsonRef, Revision, Wire};
 use bytes::Bytes;
 use memchr::memmem::Finder;
 
@@ -38,7 +38,7 @@ enum Unfit {
     /// They are none.
     Wrong(String),
     /// The revision lacks something in them.
-    Unsayable(String),
+    NotInRevision(String),
 }
 
 /// Parameters that can be sent.
@@ -64,7 +64,7 @@ impl Params {
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Self {
         match Payload::encode_params(value, revision) {
             Ok(payload) => Self::of_text(payload.into_bytes()),
-            Err(error) => Self(Err(Unfit::Unsayable(error.to_string()))),
+            Err(error) => Self(Err(Unfit::NotInRevision(error.to_string()))),
         }
     }
 
@@ -72,7 +72,7 @@ impl Params {
     pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
         match Self::encode(value, revision).0 {
             Ok(checked) => Ok(checked.members),
-            Err(Unfit::Wrong(words) | Unfit::Unsayable(words)) => {
+            Err(Unfit::Wrong(words) | Unfit::NotInRevision(words)) => {
                 Err(format!("the parameters: {words}"))
             }
         }
@@ -83,7 +83,7 @@ impl Params {
         self.0.map_err(|unfit| {
             let (kind, words) = match unfit {
                 Unfit::Wrong(words) => (ErrorKind::Config, words),
-                Unfit::Unsayable(words) => (ErrorKind::CapabilityNotSupported, words),
+                Unfit::NotInRevision(words) => (ErrorKind::CapabilityNotSupported, words),
             };
             Error::new(kind, format!("the parameters: {words}"))
         })
@@ -149,7 +149,7 @@ impl From<()> for Params {
 
 impl From<&str> for Params {
     fn from(text: &str) -> Self {
-        match JsonRef::parse(text) {
+        match RawJsonRef::parse(text) {
             Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
             Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),
         }
@@ -158,7 +158,7 @@ impl From<&str> for Params {
 
 impl From<String> for Params {
     fn from(text: String) -> Self {
-        match JsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
+        match RawJsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
             Ok(true) => Self::of_text(Bytes::from(text)),
             Ok(false) => Self::from(text.as_str()),
             Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::link::CallKey;
 use bowline_proto::{Payload, RequestKey};
-use bowline_types::method::{Request, requests};
+use bowline_types::method::{RequestMethod, requests};
 use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
 
@@ -86,7 +86,7 @@ impl Handlers {
 
     pub(super) fn add_typed<R, F, Fut>(&mut self, handler: F)
     where
-        R: Request,
+        R: RequestMethod,
         R::Params: Send,
         R::Result: Send,
         F: Fn(R::Params) -> Fut + Send + Sync + 'static,

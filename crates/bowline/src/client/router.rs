@@ -145,7 +145,7 @@ impl Router {
     /// is logged, and not handed out.
     pub fn on_typed<N, F, Fut>(&self, handler: F) -> HandlerId
     where
-        N: method::Notification,
+        N: method::NotificationMethod,
         N::Params: Send,
         F: Fn(N::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,

@@ -13,7 +13,7 @@ use bowline_types::meta::{NotificationMeta, RequestMeta, TraceParent, keys};
 use bowline_types::progress::ProgressParams;
 use bowline_types::tasks::RelatedTask;
 use bowline_types::{
-    Era, Json, JsonObject, Method, Number, ProgressToken, RequestId, Revision, Wire,
+    Era, JsonObject, Method, Number, ProgressToken, RawJson, RequestId, Revision, Wire,
 };
 use tokio::sync::Notify;
 
@@ -334,7 +334,7 @@ impl Context {
     /// Logs to the client, where it wants messages of this level: all in the handshake era
     /// until it says otherwise, and only what the request asks for in the stateless era.
     /// Whether it was sent.
-    pub fn log(&self, level: LoggingLevel, data: impl Into<Json>) -> bool {
+    pub fn log(&self, level: LoggingLevel, data: impl Into<RawJson>) -> bool {
         if !self.wants_log(&level) {
             return false;
         }

@@ -15,7 +15,7 @@ use bowline_types::resources::{
 };
 use bowline_types::tasks::EXTENSION;
 use bowline_types::tools::ListToolsResult;
-use bowline_types::{Era, ErrorObject, Json, JsonObject, Method, Revisions};
+use bowline_types::{Era, ErrorObject, JsonObject, Method, RawJson, Revisions};
 use tokio::time::timeout;
 
 use super::caching::{Cacheable, Caching};
@@ -372,11 +372,11 @@ fn completer(
     let known: JsonObject = known
         .unwrap_or_default()
         .iter()
-        .map(|(name, value)| (name, Json::from(value.as_str())))
+        .map(|(name, value)| (name, RawJson::from(value.as_str())))
         .collect();
     let partial: JsonObject = [
-        ("value", Json::from(argument.value.as_str())),
-        ("arguments", Json::from(known)),
+        ("value", RawJson::from(argument.value.as_str())),
+        ("arguments", RawJson::from(known)),
     ]
     .into_iter()
     .collect();

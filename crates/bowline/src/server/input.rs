@@ -19,7 +19,7 @@ use bowline_types::capabilities::{
 };
 use bowline_types::elicitation::{ElicitParams, ElicitResult};
 use bowline_types::input::{InputRequest, InputResponse};
-use bowline_types::method::{Request, requests};
+use bowline_types::method::{RequestMethod, requests};
 use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use bowline_types::{Era, ErrorObject, JsonObject, RequestId, Revision};
@@ -238,7 +238,7 @@ impl Context {
         is_first && asking.done.insert(key.to_owned())
     }
 
-    async fn ask<R: Request>(
+    async fn ask<R: RequestMethod>(
         &self,
         key: &str,
         params: &R::Params,
@@ -258,7 +258,7 @@ impl Context {
     }
 
     /// Asks, and waits for the answer.
-    async fn ask_now<R: Request>(
+    async fn ask_now<R: RequestMethod>(
         &self,
         params: &R::Params,
         question: InputRequest,

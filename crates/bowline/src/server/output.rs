@@ -9,7 +9,7 @@ use bowline_types::content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
 };
 use bowline_types::tools::CallToolResult;
-use bowline_types::{ErrorObject, Json as JsonText};
+use bowline_types::{ErrorObject, RawJson};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -93,7 +93,7 @@ fn structured<T: Serialize>(
     value: &T,
     request: Option<u64>,
 ) -> Result<CallToolResult, ErrorObject> {
-    let value = JsonText::from_serialize(value).map_err(|error| {
+    let value = RawJson::from_serialize(value).map_err(|error| {
         tracing::error!(%error, request, "a result can't be serialized");
         ErrorObject::new(INTERNAL_ERROR, "the result can't be serialized")
     })?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bowline_types::{ErrorObject, Json, JsonObject, JsonRef};
+use bowline_types::{ErrorObject, JsonObject, RawJson, RawJsonRef};
 
 use super::context::Context;
 use super::extract::{Extract, Input, Needs, Rejection};
@@ -51,7 +51,7 @@ impl Principal {
 
     /// The same, with something else that is known of it.
     #[must_use]
-    pub fn claim(mut self, name: &str, value: impl Into<Json>) -> Self {
+    pub fn claim(mut self, name: &str, value: impl Into<RawJson>) -> Self {
         Arc::make_mut(&mut self.0).claims.insert(name, value);
         self
     }
@@ -62,7 +62,7 @@ impl Principal {
     }
 
     /// What else is known of it, by name.
-    pub fn get(&self, claim: &str) -> Option<JsonRef<'_>> {
+    pub fn get(&self, claim: &str) -> Option<RawJsonRef<'_>> {
         self.0.claims.get(claim)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_proto::Payload;
 use bowline_types::subscriptions::ListenParams;
-use bowline_types::{ErrorObject, JsonObject, JsonRef, Method, Wire};
+use bowline_types::{ErrorObject, JsonObject, Method, RawJsonRef, Wire};
 
 use super::context::Context;
 use super::following::settle;
@@ -72,9 +72,9 @@ impl Request {
     }
 
     /// The same, as the JSON that they are.
-    pub(super) fn params_json(&self) -> JsonRef<'_> {
+    pub(super) fn params_json(&self) -> RawJsonRef<'_> {
         let params = self.params.as_ref();
-        params.map_or(JsonRef::EMPTY_OBJECT, Payload::as_json)
+        params.map_or(RawJsonRef::EMPTY_OBJECT, Payload::as_json)
     }
 
     /// Gives it other parameters, before it is served. What its [context](Self::context)

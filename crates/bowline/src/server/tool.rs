@@ -13,7 +13,7 @@ use bowline_types::json::Kind;
 use bowline_types::meta::Meta;
 use bowline_types::tools::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 use bowline_types::{
-    DecodeError, ErrorObject, InputSchema, JsonObject, JsonRef, OutputSchema, Revision,
+    DecodeError, ErrorObject, InputSchema, JsonObject, OutputSchema, RawJsonRef, Revision,
 };
 
 use tokio::runtime::Handle;
@@ -383,7 +383,7 @@ pub(super) struct CallText<'p> {
 }
 
 impl<'p> CallText<'p> {
-    pub(super) fn read(params: JsonRef<'p>) -> Result<Self, ErrorObject> {
+    pub(super) fn read(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
         let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
         for (key, value) in params.members().into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! What a scripted peer says beside a method: parameters and results.
 
 use bowline_proto::Payload;
-use bowline_types::{Json, JsonObject, JsonRef};
+use bowline_types::{JsonObject, RawJson, RawJsonRef};
 
 /// Parameters or a result: any JSON text, or nothing.
 ///
@@ -26,11 +26,11 @@ impl Body {
     /// # Errors
     ///
     /// What is wrong with it, when it is no JSON.
-    pub(super) fn check(&self) -> Result<Option<JsonRef<'_>>, String> {
+    pub(super) fn check(&self) -> Result<Option<RawJsonRef<'_>>, String> {
         let Some(text) = &self.0 else {
             return Ok(None);
         };
-        match JsonRef::parse(text) {
+        match RawJsonRef::parse(text) {
             Ok(json) => Ok(Some(json)),
             Err(error) => Err(format!("{error} in {text}")),
         }
@@ -41,10 +41,10 @@ impl Body {
     /// # Errors
     ///
     /// What is wrong with it, when it is no JSON.
-    pub(super) fn value(&self) -> Result<JsonRef<'_>, String> {
+    pub(super) fn value(&self) -> Result<RawJsonRef<'_>, String> {
         match self.check()? {
             Some(json) => Ok(json),
-            None => JsonRef::parse("{}").map_err(|error| error.to_string()),
+            None => RawJsonRef::parse("{}").map_err(|error| error.to_string()),
         }
     }
 }
@@ -79,8 +79,8 @@ impl From<JsonObject> for Body {
     }
 }
 
-impl From<Json> for Body {
-    fn from(json: Json) -> Self {
+impl From<RawJson> for Body {
+    fn from(json: RawJson) -> Self {
         Self(Some(json.into_string()))
     }
 }

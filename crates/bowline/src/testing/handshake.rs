@@ -5,7 +5,7 @@ use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::lifecycle::{DiscoverResult, InitializeResult};
 use bowline_types::meta::{ResultMeta, keys};
-use bowline_types::{Era, ErrorObject, Revision, Unsayable};
+use bowline_types::{Era, ErrorObject, NotInRevision, Revision};
 
 use super::conversation::Conversation;
 use super::message::{Message, Request};
@@ -129,7 +129,7 @@ impl Handshake {
 async fn reply(
     server: &mut Conversation,
     request: &Request,
-    said: Result<Payload, Unsayable>,
+    said: Result<Payload, NotInRevision>,
 ) -> Result<(), Unexpected> {
     match said {
         Ok(result) => server.reply(request, result).await,

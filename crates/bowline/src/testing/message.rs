@@ -4,7 +4,7 @@ use bowline_proto::Payload;
 use bowline_types::envelope::Envelope;
 use bowline_types::meta::{RequestMeta, keys};
 use bowline_types::{
-    DecodeError, ErrorObject, JsonObject, JsonRef, ProgressToken, Reader, RequestId, Wire,
+    DecodeError, ErrorObject, JsonObject, ProgressToken, RawJsonRef, Reader, RequestId, Wire,
 };
 
 use crate::client::Reply;
@@ -142,7 +142,7 @@ impl Notification {
     }
 }
 
-fn payload(json: Option<JsonRef<'_>>) -> Result<Payload, String> {
+fn payload(json: Option<RawJsonRef<'_>>) -> Result<Payload, String> {
     let Some(json) = json else {
         return Ok(Payload::EMPTY);
     };

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline::Transition;
 use bowline::client::Change;
-use bowline_types::Json;
+use bowline_types::RawJson;
 use bowline_types::logging::LoggingMessageParams;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub(super) enum What {
         level: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         logger: Option<String>,
-        data: Json,
+        data: RawJson,
     },
     /// So much happened that this was left out.
     Missed { count: u64 },
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_happens_is_said_in_words_and_as_an_object() {
-        let data = |text: &str| Json::parse(text).unwrap();
+        let data = |text: &str| RawJson::parse(text).unwrap();
         let message = LoggingMessageParams::new(LoggingLevel::Error, data("\"no luck\""));
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));
         for (what, words, json) in [

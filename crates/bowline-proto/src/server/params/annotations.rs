@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use bowline_types::JsonRef;
+use bowline_types::RawJsonRef;
 use bowline_types::json::MAX_DEPTH;
 
 use super::tokens::{Token, Tokens};
@@ -310,7 +310,7 @@ const fn is_token(byte: u8) -> bool {
 
 /// The string that `json` is. `None` when it is none, or half of a surrogate pair.
 fn string(json: &str) -> Option<Cow<'_, str>> {
-    JsonRef::parse(json).ok()?.reader().string().ok()
+    RawJsonRef::parse(json).ok()?.reader().string().ok()
 }
 
 #[cfg(test)]

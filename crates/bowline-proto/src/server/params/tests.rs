@@ -7,7 +7,7 @@ fn schema(properties: &str) -> String {
 }
 
 fn found(schema: &str) -> Result<ParamHeaders, BadAnnotation> {
-    ParamHeaders::from_schema(JsonRef::parse(schema).unwrap())
+    ParamHeaders::from_schema(RawJsonRef::parse(schema).unwrap())
 }
 
 /// One annotated property of each type, one without annotation, and one inside an object.
@@ -25,7 +25,7 @@ fn tool() -> ParamHeaders {
 /// What a client sends, as `name: value` lines.
 fn sent(arguments: &str) -> Vec<String> {
     let headers = tool();
-    let values = headers.values(JsonRef::parse(arguments).unwrap());
+    let values = headers.values(RawJsonRef::parse(arguments).unwrap());
     values
         .map(|(name, value)| format!("{name}: {value}"))
         .collect()
@@ -99,7 +99,7 @@ fn a_client_sends_what_is_present() {
 /// Checks `arguments` against headers as `name: value` lines.
 fn checked(arguments: &str, lines: &[&str]) -> Result<(), ParamProblem> {
     let headers = lines.iter().map(|line| line.split_once(':').unwrap());
-    let outcome = tool().check(JsonRef::parse(arguments).unwrap(), headers);
+    let outcome = tool().check(RawJsonRef::parse(arguments).unwrap(), headers);
     outcome.map_err(|mismatch| mismatch.problem())
 }
 
@@ -260,7 +260,7 @@ fn what_a_client_sends_a_server_accepts() {
         r#"{"region":"~ ~","count":1e3,"where":{"zone":"=?base64?YQ==?="}}"#,
         r#"{"region":[],"count":0.5,"dry":null,"where":{"zone":"\ud83d\ude00"}}"#,
     ] {
-        let arguments = JsonRef::parse(arguments).unwrap();
+        let arguments = RawJsonRef::parse(arguments).unwrap();
         let sent: Vec<_> = headers.values(arguments).collect();
         let pairs = sent.iter().map(|(name, value)| (*name, &**value));
         assert_eq!(headers.check(arguments, pairs), Ok(()), "{arguments}");
@@ -269,7 +269,7 @@ fn what_a_client_sends_a_server_accepts() {
 
 #[test]
 fn a_mismatch_becomes_a_refusal() {
-    let arguments = JsonRef::parse(r#"{"region":"a"}"#).unwrap();
+    let arguments = RawJsonRef::parse(r#"{"region":"a"}"#).unwrap();
     let mismatch = tool().check(arguments, []).unwrap_err();
     assert_eq!(mismatch.header(), "Mcp-Param-Region");
     let refusal = mismatch.refusal(&7.into());
@@ -282,7 +282,7 @@ fn a_mismatch_becomes_a_refusal() {
 fn a_parameter_called_like_a_standard_header_is_another_header() {
     let headers = found(&schema(r#""m":{"type":"string","x-mcp-header":"Method"}"#)).unwrap();
     let pairs = [("Mcp-Method", "tools/call"), ("Mcp-Param-Method", "GET")];
-    let arguments = JsonRef::parse(r#"{"m":"GET"}"#).unwrap();
+    let arguments = RawJsonRef::parse(r#"{"m":"GET"}"#).unwrap();
     assert_eq!(headers.check(arguments, pairs), Ok(()));
     assert_eq!(Headers::collect(pairs).method, Some("tools/call"));
 }

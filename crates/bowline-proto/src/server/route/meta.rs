@@ -1,30 +1,30 @@
 //! What a server looks at in the `_meta` of a request.
 
-use bowline_types::envelope::Request;
+use bowline_types::envelope::JsonRpcRequest;
 use bowline_types::json::{Key, Kind};
 use bowline_types::meta::{MetaKey, keys};
 use bowline_types::wire::Decode;
-use bowline_types::{DecodeError, JsonRef};
+use bowline_types::{DecodeError, RawJsonRef};
 use memchr::memchr2_iter;
 
 /// The entries of a request's `_meta` that a server looks at, found in one pass. Of two of
 /// one name the last one counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MetaEntries<'a> {
-    pub(super) version: Option<JsonRef<'a>>,
-    pub(super) capabilities: Option<JsonRef<'a>>,
-    pub(super) client_info: Option<JsonRef<'a>>,
-    pub(super) log_level: Option<JsonRef<'a>>,
-    pub(super) progress_token: Option<JsonRef<'a>>,
+    pub(super) version: Option<RawJsonRef<'a>>,
+    pub(super) capabilities: Option<RawJsonRef<'a>>,
+    pub(super) client_info: Option<RawJsonRef<'a>>,
+    pub(super) log_level: Option<RawJsonRef<'a>>,
+    pub(super) progress_token: Option<RawJsonRef<'a>>,
 }
 
 impl<'a> MetaEntries<'a> {
-    pub(super) fn of(request: &Request<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn of(request: &JsonRpcRequest<'a>) -> Result<Self, DecodeError> {
         let mut found = Self::default();
         let params = request
             .params
             .filter(|params| may_have_meta(params.as_str()));
-        let mut params = params.and_then(JsonRef::members);
+        let mut params = params.and_then(RawJsonRef::members);
         let meta = params
             .as_mut()
             .and_then(|it| it.find(|(key, _)| key.is("_meta")));
@@ -42,7 +42,7 @@ impl<'a> MetaEntries<'a> {
         Ok(found)
     }
 
-    fn entry(&mut self, key: Key<'_>) -> Option<&mut Option<JsonRef<'a>>> {
+    fn entry(&mut self, key: Key<'_>) -> Option<&mut Option<RawJsonRef<'a>>> {
         [
             (keys::PROTOCOL_VERSION.name(), &mut self.version),
             (keys::CLIENT_CAPABILITIES.name(), &mut self.capabilities),
@@ -68,7 +68,7 @@ fn may_have_meta(text: &str) -> bool {
 /// Decodes an entry, where `null` is none. An error says which one it is in.
 pub(super) fn decoded<T: Decode>(
     key: MetaKey<T>,
-    value: Option<JsonRef<'_>>,
+    value: Option<RawJsonRef<'_>>,
 ) -> Result<Option<T>, DecodeError> {
     let value = value.filter(|value| value.kind() != Kind::Null);
     let value = value.map(|value| T::decode(&mut value.reader()));

@@ -1,10 +1,11 @@
 //! What the client says.
 
 use bowline_types::envelope::{
-    About, Envelope, EnvelopeError, Failure, Notification, Request, Success,
+    About, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResultResponse,
 };
 use bowline_types::progress::CancelledParams;
-use bowline_types::{ErrorKind, ErrorObject, JsonRef, Method, RequestId, Revision, Wire};
+use bowline_types::{ErrorCode, ErrorObject, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
@@ -115,7 +116,7 @@ impl Session {
         let is_allowed = self.revision.is_some_and(Revision::has_batches);
         if !is_allowed || batch.len() > self.end.limits.max_batch {
             let words = "no batch is taken here";
-            self.refuse(None, stream, ErrorKind::InvalidRequest, words);
+            self.refuse(None, stream, ErrorCode::InvalidRequest, words);
             return self.violation(now, "a batch that is not taken");
         }
         for part in batch.parts() {
@@ -151,7 +152,7 @@ impl Session {
         now: Instant,
         stream: Option<StreamId>,
         frame: &Bytes,
-        request: &Request<'_>,
+        request: &JsonRpcRequest<'_>,
         in_batch: bool,
     ) {
         let method: Option<Method> = request.method.parse().ok();
@@ -174,7 +175,7 @@ impl Session {
         }
     }
 
-    fn notification(&mut self, now: Instant, frame: &Bytes, note: &Notification<'_>) {
+    fn notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
         trace::notification(Side::Server, &note.method);
         let method: Option<Method> = note.method.parse().ok();
         match (method, self.phase) {
@@ -217,7 +218,7 @@ impl Session {
         is_served && self.config.hands_on_unknown
     }
 
-    fn cancelled(&mut self, now: Instant, params: Option<JsonRef<'_>>) {
+    fn cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.and_then(|params| CancelledParams::from_json(params.as_str()).ok());
         let id = params.and_then(|params| params.request_id);
         match id.and_then(|id| self.end.cancelled_by_peer(now, &id)) {
@@ -227,7 +228,7 @@ impl Session {
         }
     }
 
-    fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<JsonRef<'_>>) {
+    fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
         let call = params.and_then(|params| self.end.progressing(now, params));
         match (call, params) {
             (Some(call), Some(params)) => {
@@ -240,7 +241,7 @@ impl Session {
         }
     }
 
-    fn success(&mut self, now: Instant, frame: &Bytes, success: &Success<'_>) {
+    fn success(&mut self, now: Instant, frame: &Bytes, success: &JsonRpcResultResponse<'_>) {
         if let Some(call) = self.answered(now, &success.id)
             && let Some(waiting) = self.end.calls.answer(call)
         {
@@ -250,7 +251,7 @@ impl Session {
         }
     }
 
-    fn failure(&mut self, now: Instant, failure: &Failure<'_>) {
+    fn failure(&mut self, now: Instant, failure: &JsonRpcErrorResponse<'_>) {
         let Some(id) = &failure.id else {
             self.end.count_pointless("an error without an id");
             return self.spend_nonsense(now);
@@ -313,7 +314,7 @@ impl Session {
         &mut self,
         id: Option<&RequestId>,
         stream: Option<StreamId>,
-        kind: ErrorKind,
+        kind: ErrorCode,
         message: &str,
     ) {
         let words = (kind, or_newest(self.revision));

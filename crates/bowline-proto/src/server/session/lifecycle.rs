@@ -1,7 +1,7 @@
 //! The life of a session: the handshake, time, shutting down, closing.
 
 use bowline_types::lifecycle::{InitializeParams, InitializeResult};
-use bowline_types::{ErrorKind, JsonRef, RequestId, Revision, Wire};
+use bowline_types::{ErrorCode, RawJsonRef, RequestId, Revision, Wire};
 
 use super::{ClientInfo, Session, SessionEvent, SessionPhase};
 use crate::close::{CloseReason, PeerFault};
@@ -109,14 +109,14 @@ impl Session {
         &mut self,
         id: &RequestId,
         stream: Option<StreamId>,
-        params: Option<JsonRef<'_>>,
+        params: Option<RawJsonRef<'_>>,
     ) {
-        let text = params.map_or("{}", JsonRef::as_str);
+        let text = params.map_or("{}", RawJsonRef::as_str);
         let params = match InitializeParams::from_json(text) {
             Ok(params) => params,
             Err(error) => {
                 let message = error.under_key("params").to_string();
-                return self.refuse(Some(id), stream, ErrorKind::InvalidParams, &message);
+                return self.refuse(Some(id), stream, ErrorCode::InvalidParams, &message);
             }
         };
         let ours = self.config.handshake_revisions();
@@ -125,11 +125,11 @@ impl Session {
         let asked = asked.filter(|revision| ours.contains(*revision));
         let Some(revision) = asked.or(ours.newest()) else {
             let message = "no handshake is offered here";
-            return self.refuse(Some(id), stream, ErrorKind::InvalidParams, message);
+            return self.refuse(Some(id), stream, ErrorCode::InvalidParams, message);
         };
         let Some(result) = self.introduction(revision) else {
             let message = "the capabilities can't be said";
-            return self.refuse(Some(id), stream, ErrorKind::InternalError, message);
+            return self.refuse(Some(id), stream, ErrorCode::InternalError, message);
         };
         self.end.answer_at_once(id, stream, result);
         self.revision = Some(revision);

@@ -1,10 +1,12 @@
 //! Requests of the client: those that the session answers itself, and those that a handler
 //! sees.
 
-use bowline_types::envelope::Request;
+use bowline_types::envelope::JsonRpcRequest;
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::resources::SubscribeParams;
-use bowline_types::{ErrorKind, ErrorObject, Json, JsonObject, JsonRef, Method, RequestId, Wire};
+use bowline_types::{
+    ErrorCode, ErrorObject, JsonObject, Method, RawJson, RawJsonRef, RequestId, Wire,
+};
 use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
@@ -29,7 +31,7 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &id, None);
         }
-        let params = (params != JsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
+        let params = (params != RawJsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
         let arrival = match method {
             // It lasts until somebody ends it, and its parameters are not kept.
             Method::Listen => Arrival {
@@ -65,7 +67,7 @@ impl Session {
         let asked = Unknown {
             id: &request.id,
             method: &request.method,
-            params: (request.params != JsonRef::EMPTY_OBJECT).then_some(request.params),
+            params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
         self.hand_on_unknown(now, None, frame, asked);
@@ -77,7 +79,7 @@ impl Session {
         now: Instant,
         stream: Option<StreamId>,
         frame: &Bytes,
-        request: &Request<'_>,
+        request: &JsonRpcRequest<'_>,
         method: Option<Method>,
     ) {
         let revision = or_newest(self.revision);
@@ -97,7 +99,7 @@ impl Session {
             return self.refuse(
                 Some(id),
                 stream,
-                ErrorKind::MethodNotFound,
+                ErrorCode::MethodNotFound,
                 "no such method",
             );
         };
@@ -108,11 +110,11 @@ impl Session {
         if !is_own || self.config.hands_on_all {
             return self.hand_on(now, stream, frame, request, method);
         }
-        let params = request.params.map_or("{}", JsonRef::as_str);
+        let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.settle(method, params) {
             Ok(()) => self.end.accept(id, stream),
             Err(error) => {
-                let kind = error.kind(revision).map_or("not served", ErrorKind::name);
+                let kind = error.kind(revision).map_or("not served", ErrorCode::name);
                 self.end.refuse_with(Some(id), stream, kind, &error);
             }
         }
@@ -134,7 +136,7 @@ impl Session {
             Method::Subscribe | Method::Unsubscribe if self.offers_watching() => {
                 self.watch(params, method == Method::Subscribe)
             }
-            _ => Err(self.error(ErrorKind::MethodNotFound, "not offered by this server")),
+            _ => Err(self.error(ErrorCode::MethodNotFound, "not offered by this server")),
         }
     }
 
@@ -143,7 +145,7 @@ impl Session {
         now: Instant,
         stream: Option<StreamId>,
         frame: &Bytes,
-        request: &Request<'_>,
+        request: &JsonRpcRequest<'_>,
         method: Method,
     ) {
         let params = request.params.map(|params| self.end.taken(frame, params));
@@ -220,7 +222,7 @@ impl Session {
         match SetLevelParams::from_json(params).map(|params| params.level) {
             // Spec, server/utilities/logging: an unknown level is an invalid parameter.
             Ok(LoggingLevel::Other(_)) | Err(_) => {
-                Err(self.error(ErrorKind::InvalidParams, "params.level is no known level"))
+                Err(self.error(ErrorCode::InvalidParams, "params.level is no known level"))
             }
             Ok(level) => {
                 self.log_level = Some(level);
@@ -232,7 +234,7 @@ impl Session {
     fn watch(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
         let params = SubscribeParams::from_json(params).map_err(|error| {
             let words = error.under_key("params").to_string();
-            self.error(ErrorKind::InvalidParams, words)
+            self.error(ErrorCode::InvalidParams, words)
         })?;
         let uri = params.uri;
         if !begin {
@@ -246,7 +248,7 @@ impl Session {
                 && self.watched_bytes + uri.len() <= self.config.max_watched_bytes;
             if !has_room {
                 let words = "too many resources are watched";
-                let error = self.error(ErrorKind::InternalError, words);
+                let error = self.error(ErrorCode::InternalError, words);
                 return Err(error.data(member("reason", "busy")));
             }
             self.watched_bytes += uri.len();
@@ -256,7 +258,7 @@ impl Session {
     }
 
     /// An error in the words of the revision that is spoken.
-    fn error(&self, kind: ErrorKind, message: impl Into<String>) -> ErrorObject {
+    fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
         let code = kind.code(or_newest(self.revision));
         ErrorObject::new(code.unwrap_or(-32603), message)
     }
@@ -280,13 +282,13 @@ impl Session {
 struct Unknown<'r> {
     id: &'r RequestId,
     method: &'r str,
-    params: Option<JsonRef<'r>>,
+    params: Option<RawJsonRef<'r>>,
     /// What it says of its client, in the stateless era.
     context: Option<Box<RequestContext>>,
 }
 
 /// An object with one member that is a string.
-fn member(name: &str, value: &str) -> Json {
-    let object: JsonObject = [(name, Json::from(value))].into_iter().collect();
+fn member(name: &str, value: &str) -> RawJson {
+    let object: JsonObject = [(name, RawJson::from(value))].into_iter().collect();
     object.into()
 }

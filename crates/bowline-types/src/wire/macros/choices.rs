@@ -54,7 +54,7 @@ macro_rules! wire_choice {
             fn encode(
                 &self,
                 encoder: &mut $crate::json::Encoder<'_>,
-            ) -> Result<(), $crate::json::Unsayable> {
+            ) -> Result<(), $crate::json::NotInRevision> {
                 encoder.string(self.as_str());
                 Ok(())
             }

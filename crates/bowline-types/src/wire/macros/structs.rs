@@ -20,13 +20,13 @@
 //!             must only(V2025_11_25),               revisions that demand it; none
 //!             renamed "newName" since V2026_07_28,  another wire name from there on; not
 //!                                                   together with `in` and `must`
-//!             or refuse,                            unsayable where it is unknown
+//!             or refuse,                            not_in_revision where it is unknown
 //!             when guard,                           left out unless `guard(&value, revision)`
 //!             default "0",                          written where demanded and not set
 //!             shaped &SHAPE,                        a shape other than that of the type
 //!             skipping odd;                         items that don't decode are left out
 //!         ..extras;                                 unknown members are kept here
-//!         !left_out;                                what was skipped is told here
+//!         !skipped_items;                                what was skipped is told here
 //!     }
 //! }
 //! ```
@@ -60,7 +60,7 @@ macro_rules! wire_struct {
                 ;
             )*
             $(.. $extras:ident ;)?
-            $(! $left_out:ident ;)?
+            $(! $skipped_items:ident ;)?
         }
     ) => {
         $(#[$type_attribute])*
@@ -77,11 +77,11 @@ macro_rules! wire_struct {
             )?
             $(
                 /// Items that make no sense and were left out. Nothing that is written.
-                pub $left_out: $crate::pagination::LeftOut,
+                pub $skipped_items: $crate::pagination::SkippedItems,
             )?
         }
 
-        wire_struct!(@new $name [] [$($extras)? $($left_out)?] $($kind $field: $type;)*);
+        wire_struct!(@new $name [] [$($extras)? $($skipped_items)?] $($kind $field: $type;)*);
 
         impl $name {
             const REVISIONS: $crate::revision::Revisions = revisions!($($type_revisions)?);
@@ -98,10 +98,10 @@ macro_rules! wire_struct {
                 $(let mut $field: Option<$type> = None;)*
                 $(let mut $extras = $crate::json::JsonObject::new();)?
                 #[allow(unused_mut, unused_variables, reason = "only lists leave something out")]
-                let mut left_out = $crate::pagination::LeftOut::default();
+                let mut skipped_items = $crate::pagination::SkippedItems::default();
                 reader.object(|reader, key| match key {
                     $($wire $(| $new_wire)? =>
-                        wire_struct!(@decode $kind $field reader $wire left_out [$($skipped)?]),)*
+                        wire_struct!(@decode $kind $field reader $wire skipped_items [$($skipped)?]),)*
                     $($literal => $crate::wire::expect_literal(reader, $literal_value),)*
                     _ => {
                         let _value = reader.raw()?;
@@ -112,7 +112,7 @@ macro_rules! wire_struct {
                 Ok(Self {
                     $($field: wire_struct!(@finish $kind $field reader $wire),)*
                     $($extras,)?
-                    $($left_out: left_out,)?
+                    $($skipped_items: skipped_items,)?
                 })
             }
         }
@@ -123,7 +123,7 @@ macro_rules! wire_struct {
                 &self,
                 encoder: &mut $crate::json::Encoder<'_>,
                 with_meta: bool,
-            ) -> Result<(), $crate::json::Unsayable> {
+            ) -> Result<(), $crate::json::NotInRevision> {
                 encoder.require_revision(stringify!($name), Self::REVISIONS)?;
                 $($check(self, encoder)?;)?
                 $(
@@ -150,7 +150,7 @@ macro_rules! wire_struct {
             fn encode(
                 &self,
                 encoder: &mut $crate::json::Encoder<'_>,
-            ) -> Result<(), $crate::json::Unsayable> {
+            ) -> Result<(), $crate::json::NotInRevision> {
                 encoder.begin_object();
                 $crate::wire::Members::encode_members(self, encoder, true)?;
                 encoder.end_object();
@@ -270,8 +270,8 @@ macro_rules! wire_struct {
         }
     };
 
-    (@decode req $field:ident $reader:ident $wire:literal $left_out:ident [odd]) => {
-        $crate::wire::items(&mut $field, $reader, $wire, &mut $left_out)
+    (@decode req $field:ident $reader:ident $wire:literal $skipped_items:ident [odd]) => {
+        $crate::wire::items(&mut $field, $reader, $wire, &mut $skipped_items)
     };
     (@decode req $field:ident $reader:ident $($rest:tt)*) => {
         $crate::wire::once(&mut $field, $reader)

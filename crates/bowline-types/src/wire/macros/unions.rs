@@ -20,7 +20,7 @@ macro_rules! wire_union {
         pub enum $name {
             $($(#[$attribute])* $variant($type),)+
             /// One that this crate doesn't know, as it came.
-            Other($crate::json::Json),
+            Other($crate::json::RawJson),
         }
 
         $(
@@ -55,7 +55,7 @@ macro_rules! wire_union {
             fn encode(
                 &self,
                 encoder: &mut $crate::json::Encoder<'_>,
-            ) -> Result<(), $crate::json::Unsayable> {
+            ) -> Result<(), $crate::json::NotInRevision> {
                 let (name, known_in) = match self {
                     $(Self::$variant(_) => ($wire, revisions!($($revisions)?)),)+
                     Self::Other(_) => ("", $crate::revision::Revisions::ALL),

@@ -2,7 +2,7 @@
 
 use bowline_types::wire::Shape;
 use bowline_types::{
-    ErrorKind, Json, JsonObject, Map, Method, ProgressToken, RequestId, Revision, Wire,
+    ErrorCode, JsonObject, Map, Method, ProgressToken, RawJson, RequestId, Revision, Wire,
 };
 use bowline_types::{
     capabilities::*, common::*, completion::*, content::*, elicitation::*, error::*, input::*,
@@ -22,9 +22,9 @@ pub(crate) enum Cover {
     /// It is an answer around the type of its result.
     Answer(Type),
     /// It is an answer with an error of this kind, and perhaps data of a type.
-    Failure(ErrorKind, Option<Type>),
+    Failure(ErrorCode, Option<Type>),
     /// It is the error object of this kind.
-    Error(ErrorKind),
+    Error(ErrorCode),
     /// It is a part of the envelope.
     Envelope,
     /// It lists the messages that one side may send.
@@ -52,8 +52,8 @@ pub(crate) struct Type {
 
 pub(crate) enum Recoded {
     Unreadable(String),
-    Unsayable(String),
-    Said(Json),
+    NotInRevision(String),
+    Said(RawJson),
 }
 
 pub(crate) const fn of<T: Wire>() -> Type {
@@ -62,7 +62,7 @@ pub(crate) const fn of<T: Wire>() -> Type {
         recode: |text, revision| match T::from_json(text) {
             Err(error) => Recoded::Unreadable(error.to_string()),
             Ok(value) => match value.to_json(revision) {
-                Err(error) => Recoded::Unsayable(error.to_string()),
+                Err(error) => Recoded::NotInRevision(error.to_string()),
                 Ok(json) => Recoded::Said(json),
             },
         },
@@ -244,9 +244,9 @@ fn common_type(definition: &str) -> Option<Type> {
         "Icon" => of::<Icon>(),
         "ImageContent" => of::<ImageContent>(),
         "Implementation" => of::<Implementation>(),
-        "JSONArray" => of::<Vec<Json>>(),
+        "JSONArray" => of::<Vec<RawJson>>(),
         "JSONObject" => of::<JsonObject>(),
-        "JSONValue" => of::<Json>(),
+        "JSONValue" => of::<RawJson>(),
         "LoggingLevel" => of::<LoggingLevel>(),
         "MetaObject" => of::<Meta>(),
         "ModelHint" => of::<ModelHint>(),
@@ -290,7 +290,7 @@ fn common_type(definition: &str) -> Option<Type> {
 }
 
 fn other(definition: &str) -> Option<Cover> {
-    use ErrorKind::*;
+    use ErrorCode::*;
     Some(match definition {
         "Annotated"
         | "BaseMetadata"

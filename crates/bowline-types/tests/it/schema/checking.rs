@@ -1,6 +1,6 @@
 //! `wire::check` and a JSON Schema validator agree on instances that have been damaged.
 
-use bowline_types::JsonRef;
+use bowline_types::RawJsonRef;
 use bowline_types::wire::{Severity, check};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -86,7 +86,7 @@ fn agrees(file: &File, definition: &str, of: Type) -> Result<(u32, u32), String>
         damage(&mut choices, &mut instance);
         let is_valid = validator.is_valid(&instance);
         let text = instance.to_string();
-        let findings = check(JsonRef::parse(&text).unwrap(), of.shape, file.revision);
+        let findings = check(RawJsonRef::parse(&text).unwrap(), of.shape, file.revision);
         let errors: Vec<_> = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)

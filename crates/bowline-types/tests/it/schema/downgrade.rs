@@ -1,8 +1,8 @@
 //! Which members are left out for a revision that lacks them, and which make a value
-//! unsayable.
+//! not_in_revision.
 
 use bowline_types::wire::{Member, Shape, Struct};
-use bowline_types::{Json, Revision};
+use bowline_types::{RawJson, Revision};
 use serde_json::Value;
 
 use super::catalog::{Cover, Recoded, Type, cover};
@@ -104,8 +104,8 @@ fn minimal(shape: &Shape, revision: Revision) -> Value {
 
 fn said(of: Type, value: &Value, revision: Revision) -> Result<Value, String> {
     match (of.recode)(&value.to_string(), revision) {
-        Recoded::Said(json) => Ok(Json::to(&json).unwrap()),
-        Recoded::Unsayable(error) => Err(error),
+        Recoded::Said(json) => Ok(RawJson::to(&json).unwrap()),
+        Recoded::NotInRevision(error) => Err(error),
         Recoded::Unreadable(error) => panic!("{error}: {value}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Values made from the Rust side, written by the types, validate.
 
 use bowline_types::envelope::Envelope;
-use bowline_types::{JsonRef, Method, RequestId, envelope};
+use bowline_types::{Method, RawJsonRef, RequestId, envelope};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -100,8 +100,8 @@ fn validates(
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
             // What a value of another revision's making can't say, it reports.
-            Recoded::Unsayable(_) if mixed => return Ok(()),
-            Recoded::Unsayable(error) => {
+            Recoded::NotInRevision(_) if mixed => return Ok(()),
+            Recoded::NotInRevision(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
             Recoded::Said(json) => json.to::<Value>().unwrap(),
@@ -124,7 +124,7 @@ fn validates(
 /// The request or notification around parameters, as the envelope writes it.
 fn message(method: Method, id: i64, params: Value) -> Value {
     let params = params.to_string();
-    let params = Some(JsonRef::parse(&params).unwrap());
+    let params = Some(RawJsonRef::parse(&params).unwrap());
     let mut frame = Vec::new();
     if method.is_request() {
         envelope::write_raw_request(&mut frame, &RequestId::from(id), method.as_str(), params);

@@ -114,7 +114,7 @@ fn with_meta(params: &Value) -> Value {
 fn unchanged(file: &File, of: Type, instance: &Value) -> Result<(), String> {
     match (of.recode)(&instance.to_string(), file.revision) {
         Recoded::Unreadable(error) => Err(format!("unreadable: {error}")),
-        Recoded::Unsayable(error) => Err(format!("unsayable: {error}")),
+        Recoded::NotInRevision(error) => Err(format!("not_in_revision: {error}")),
         Recoded::Said(json) => match json.to::<Value>() {
             Ok(value) if value == *instance => Ok(()),
             _ => Err(format!("it became {json}")),

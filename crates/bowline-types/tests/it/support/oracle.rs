@@ -16,7 +16,7 @@ use std::fmt;
 
 use bowline_types::envelope::{About, Envelope, EnvelopeError, Fault};
 use bowline_types::json::MAX_DEPTH;
-use bowline_types::{JsonRef, RequestId};
+use bowline_types::{RawJsonRef, RequestId};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -189,7 +189,7 @@ impl<'a> Said<'a> {
             kind,
             id: id.map(RequestId::to_string),
             method: method.map(ToString::to_string),
-            payload: payload.map(JsonRef::as_str),
+            payload: payload.map(RawJsonRef::as_str),
         }
     }
 }

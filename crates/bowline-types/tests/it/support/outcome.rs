@@ -1,7 +1,7 @@
 //! What the envelope pass says of a frame, as one line of text for table tests.
 
 use bowline_types::envelope::{Envelope, EnvelopeError};
-use bowline_types::{JsonRef, RequestId, Revision};
+use bowline_types::{RawJsonRef, RequestId, Revision};
 
 /// `frame` must come out as `expected`, in the words of [`outcome`].
 #[track_caller]
@@ -43,8 +43,8 @@ pub(crate) fn outcome(parsed: &Result<Envelope<'_>, EnvelopeError>) -> String {
     }
 }
 
-fn payload(payload: Option<JsonRef<'_>>) -> &str {
-    payload.map_or("-", JsonRef::as_str)
+fn payload(payload: Option<RawJsonRef<'_>>) -> &str {
+    payload.map_or("-", RawJsonRef::as_str)
 }
 
 fn id(id: Option<&RequestId>) -> String {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use bowline_types::method::{Request, requests};
+use bowline_types::method::{RequestMethod, requests};
 use bowline_types::prompts::ListPromptsResult;
 use bowline_types::resources::ListResourcesResult;
 use bowline_types::subscriptions::SubscriptionFilter;
@@ -101,7 +101,7 @@ impl<P: Listed> fmt::Debug for Live<P> {
     }
 }
 
-fn pages<R: Request>(client: &Client) -> Pages<'_, R::Result>
+fn pages<R: RequestMethod>(client: &Client) -> Pages<'_, R::Result>
 where
     R::Result: Listed,
 {

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::time::Duration;
 use std::vec;
 
-use bowline_types::method::Request;
-use bowline_types::pagination::{LeftOut, PaginatedParams};
+use bowline_types::method::RequestMethod;
+use bowline_types::pagination::{PaginatedParams, SkippedItems};
 use bowline_types::prompts::{ListPromptsResult, Prompt};
 use bowline_types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, Resource, ResourceTemplate,
@@ -76,13 +76,13 @@ pub trait Listed: Wire + Send {
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
 
     /// What was left out of the page, since it makes no sense.
-    fn take_left_out(&mut self) -> LeftOut {
-        LeftOut::default()
+    fn take_left_out(&mut self) -> SkippedItems {
+        SkippedItems::default()
     }
 }
 
 macro_rules! listed {
-    ($($page:ty: $items:ident of $item:ty $(, $left_out:ident)?;)+) => {
+    ($($page:ty: $items:ident of $item:ty $(, $skipped_items:ident)?;)+) => {
         $(impl Listed for $page {
             type Item = $item;
 
@@ -90,23 +90,23 @@ macro_rules! listed {
                 (self.$items, self.next_cursor)
             }
 
-            $(fn take_left_out(&mut self) -> LeftOut {
-                std::mem::take(&mut self.$left_out)
+            $(fn take_left_out(&mut self) -> SkippedItems {
+                std::mem::take(&mut self.$skipped_items)
             })?
         })+
     };
 }
 
 listed! {
-    ListToolsResult: tools of Tool, left_out;
+    ListToolsResult: tools of Tool, skipped_items;
     ListTasksResult: tasks of Task;
-    ListPromptsResult: prompts of Prompt, left_out;
-    ListResourcesResult: resources of Resource, left_out;
-    ListResourceTemplatesResult: resource_templates of ResourceTemplate, left_out;
+    ListPromptsResult: prompts of Prompt, skipped_items;
+    ListResourcesResult: resources of Resource, skipped_items;
+    ListResourceTemplatesResult: resource_templates of ResourceTemplate, skipped_items;
 }
 
 /// A page of a list, from its beginning or from a cursor.
-pub(super) fn page<'c, R: Request>(
+pub(super) fn page<'c, R: RequestMethod>(
     client: &'c Client,
     cursor: Option<String>,
 ) -> TypedCall<'c, R::Result> {
@@ -155,7 +155,7 @@ pub struct Pages<'c, P: Listed> {
     has_kept: bool,
     has_begun_anew: bool,
     settings: Settings,
-    left_out: LeftOut,
+    skipped_items: SkippedItems,
 }
 
 /// How a list is fetched.
@@ -177,7 +177,7 @@ enum Next {
 }
 
 impl<'c, P: Listed> Pages<'c, P> {
-    pub(super) fn new<R: Request<Result = P>>(client: &'c Client) -> Self {
+    pub(super) fn new<R: RequestMethod<Result = P>>(client: &'c Client) -> Self {
         Self {
             client,
             method: R::METHOD,
@@ -198,7 +198,7 @@ impl<'c, P: Listed> Pages<'c, P> {
                 until: None,
                 max_bytes: MAX_BYTES,
             },
-            left_out: LeftOut::default(),
+            skipped_items: SkippedItems::default(),
         }
     }
 
@@ -206,8 +206,8 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     /// What was left out of the pages so far, since it makes no sense: one odd item doesn't hide
     /// the others.
-    pub fn left_out(&self) -> &LeftOut {
-        &self.left_out
+    pub fn skipped_items(&self) -> &SkippedItems {
+        &self.skipped_items
     }
 
     /// The next item. `None` at the end, and after an error.
@@ -292,12 +292,12 @@ impl<'c, P: Listed> Pages<'c, P> {
         Ok(self.collect_all().await?.0)
     }
 
-    /// The same, and [what was left out](Self::left_out). Cancel safe.
+    /// The same, and [what was left out](Self::skipped_items). Cancel safe.
     ///
     /// # Errors
     ///
     /// The same.
-    pub async fn collect_all(mut self) -> Result<(Vec<P::Item>, LeftOut), Error> {
+    pub async fn collect_all(mut self) -> Result<(Vec<P::Item>, SkippedItems), Error> {
         let is_whole = matches!(self.next, Next::First);
         let mut all: Vec<P::Item> = std::mem::take(&mut self.items).collect();
         while let Some(page) = self.next_page().await {
@@ -311,7 +311,7 @@ impl<'c, P: Listed> Pages<'c, P> {
                 Err(error) => return Err(error),
             }
         }
-        Ok((all, self.left_out))
+        Ok((all, self.skipped_items))
     }
 
     /// Whether it may be otherwise from the beginning: the server refuses a cursor that may be
@@ -340,14 +340,14 @@ impl<'c, P: Listed> Pages<'c, P> {
             bytes: 0,
             has_kept: false,
             has_begun_anew: true,
-            left_out: LeftOut::default(),
+            skipped_items: SkippedItems::default(),
             ..self
         }
     }
 
     /// Notes where a page leads.
     fn turn(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
-        self.left_out.append(page.take_left_out());
+        self.skipped_items.append(page.take_left_out());
         let (items, cursor) = page.into_parts();
         self.count += items.len();
         if self.count > MAX_ITEMS {
@@ -409,7 +409,7 @@ pub struct WholeList<'c, P: Listed> {
 }
 
 impl<'c, P: Listed> WholeList<'c, P> {
-    pub(super) fn new<R: Request<Result = P>>(client: &'c Client) -> Self {
+    pub(super) fn new<R: RequestMethod<Result = P>>(client: &'c Client) -> Self {
         let pages = Pages::new::<R>(client);
         Self { pages }
     }

@@ -1,7 +1,7 @@
 //! The parameters of a call of a tool, written once, into what is sent.
 
 use bowline_types::tasks::TaskMetadata;
-use bowline_types::{Encoder, JsonRef, Revision};
+use bowline_types::{Encoder, RawJsonRef, Revision};
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -87,7 +87,7 @@ fn add_task(members: &mut Vec<u8>, task: &TaskMetadata, revision: Revision) -> R
 /// What is wrong with arguments that are no object.
 fn no_object(written: &[u8]) -> String {
     let text = std::str::from_utf8(written).unwrap_or_default();
-    match JsonRef::parse(text) {
+    match RawJsonRef::parse(text) {
         Ok(json) => format!("an object is wanted, not {}", json.kind()),
         Err(error) => error.to_string(),
     }

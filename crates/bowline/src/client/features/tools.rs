@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use bowline_types::method::requests;
 use bowline_types::tools::{CallToolResult, ListToolsResult};
-use bowline_types::{JsonRef, Method};
+use bowline_types::{Method, RawJsonRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -178,7 +178,7 @@ impl ToolResult {
         let content = self.result.structured_content.as_ref();
         let read = match (content, self.only_text()) {
             (Some(json), _) => json.to(),
-            (None, Some(text)) => match JsonRef::parse(text) {
+            (None, Some(text)) => match RawJsonRef::parse(text) {
                 Ok(_) => serde_json::from_str(text),
                 Err(_) => return Err(self.invalid("it returned a text, and nothing for programs")),
             },

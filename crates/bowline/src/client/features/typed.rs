@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bowline_proto::{Instant, Payload};
 use bowline_types::progress::ProgressParams;
-use bowline_types::{JsonRef, Method, Wire};
+use bowline_types::{Method, RawJsonRef, Wire};
 
 use crate::client::answer::{Answer, CancelHandle};
 use crate::client::cache::{Key, Ticket};
@@ -184,7 +184,7 @@ impl<T: Wire> Future for TypedAnswer<T> {
         let result = match state {
             State::Kept(result) => {
                 *size = result.len();
-                return Poll::Ready(decoded(JsonRef::trusted(result), method));
+                return Poll::Ready(decoded(RawJsonRef::trusted(result), method));
             }
             State::Asked(answer, keep) => {
                 let result = ready!(Pin::new(&mut *answer).poll(cx));
@@ -234,7 +234,7 @@ fn keep_result(
 }
 
 /// A result as what it must be.
-pub(super) fn decoded<T: Wire>(result: JsonRef<'_>, method: &str) -> Result<T, Error> {
+pub(super) fn decoded<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
     T::from_json_ref(result).map_err(|error| {
         let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
         wrong.in_operation(method.to_owned()).caused_by(error)

@@ -90,9 +90,9 @@ impl Entry {
 
     /// Parameters that say which task they belong to (TK-11), as members.
     fn related(&self, params: &Payload) -> Result<bytes::Bytes, Error> {
-        let unsayable = |words: String| Error::new(ErrorKind::CapabilityNotSupported, words);
+        let not_in_revision = |words: String| Error::new(ErrorKind::CapabilityNotSupported, words);
         let params = JsonObject::parse(params.as_str());
-        let mut params = params.map_err(|error| unsayable(error.to_string()))?;
+        let mut params = params.map_err(|error| not_in_revision(error.to_string()))?;
         let meta = params.remove("_meta");
         let mut meta = match meta.map(JsonObject::try_from) {
             Some(Ok(meta)) => meta,
@@ -101,7 +101,7 @@ impl Entry {
         let task = RelatedTask::new(&*self.id).to_lossless_json();
         meta.insert(
             keys::RELATED_TASK.name(),
-            task.map_err(|error| unsayable(error.to_string()))?,
+            task.map_err(|error| not_in_revision(error.to_string()))?,
         );
         params.insert("_meta", meta);
         let bytes = Payload::from(params).into_bytes();

@@ -132,10 +132,10 @@ async fn an_odd_item_is_left_out_and_the_others_are_not() -> Test {
         let page = format!(r#"{{"tools":[{{"name":"odd"}},{good}]{next}}}"#);
         server.reply(&request, page.as_str()).await?;
     }
-    let (tools, left_out) = all.await??;
-    assert_eq!((tools.len(), left_out.count), (2, 2));
-    assert_eq!(left_out.first[0].name.as_deref(), Some("odd"));
-    let words = left_out.first[0].error.to_string();
+    let (tools, skipped_items) = all.await??;
+    assert_eq!((tools.len(), skipped_items.count), (2, 2));
+    assert_eq!(skipped_items.first[0].name.as_deref(), Some("odd"));
+    let words = skipped_items.first[0].error.to_string();
     assert!(words.contains("tools[0]"), "{words}");
     Ok(())
 }

@@ -9,7 +9,9 @@ use bowline::testing::{Conversation, Unexpected};
 use bowline::types::method::notifications;
 use tokio::sync::mpsc;
 
-use crate::client::support::{NEW, OLD, Test, again, all_is_read, config, connected, connected_with};
+use crate::client::support::{
+    NEW, OLD, Test, again, all_is_read, config, connected, connected_with,
+};
 
 const MESSAGE: &str = "notifications/message";
 const TOOLS: &str = "notifications/tools/list_changed";

@@ -12,7 +12,9 @@ use bowline::types::{ErrorObject, JsonObject, RequestId};
 use bowline::{ClientConfig, ConnectionState, Error, ErrorKind, Payload};
 use tokio::sync::mpsc;
 
-use crate::client::support::{NEW, OLD, Test, again, all_is_read, config, connected, connected_with};
+use crate::client::support::{
+    NEW, OLD, Test, again, all_is_read, config, connected, connected_with,
+};
 
 const ASKED: &str = r#"{"message":"who?","requestedSchema":{"type":"object","properties":{}}}"#;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bowline::client::features::ToolAnswer;
 use bowline::testing::{Conversation, Unexpected};
 use bowline::types::elicitation::{ElicitAction, ElicitResult};
-use bowline::types::{ErrorObject, Json};
+use bowline::types::{ErrorObject, RawJson};
 use bowline::{ClientConfig, ErrorKind};
 use tokio::time::Instant;
 
@@ -42,7 +42,7 @@ async fn refuse(server: &mut Conversation, pages: &[&str]) -> Result<(), Unexpec
         .collect();
     let data = format!(r#"{{"elicitations":[{}]}}"#, pages.join(","));
     let mut error = ErrorObject::new(-32042, "visit this first");
-    error.data = Some(Json::parse(&data).expect("JSON"));
+    error.data = Some(RawJson::parse(&data).expect("JSON"));
     server.reply_error(&request, &error).await
 }
 

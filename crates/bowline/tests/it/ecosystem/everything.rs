@@ -16,7 +16,9 @@ use serde_json::json;
 
 use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::kill;
-use crate::ecosystem::support::{Connected, Folder, LONG, Server, able, config, hear, only, root, uri};
+use crate::ecosystem::support::{
+    Connected, Folder, LONG, Server, able, config, hear, only, root, uri,
+};
 
 const TEXT_1: &str = "demo://resource/dynamic/text/1";
 

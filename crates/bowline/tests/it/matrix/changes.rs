@@ -226,7 +226,7 @@ pub(crate) async fn listening_to_less(cell: Cell) -> Result {
 }
 
 /// Parameters that a revision can't say are refused before anything is sent (PV-5).
-pub(crate) async fn unsayable(cell: Cell) -> Result {
+pub(crate) async fn not_in_revision(cell: Cell) -> Result {
     let world = cell.world().await;
     let params = ListenParams::new(SubscriptionFilter::new());
     let params = bowline::client::Params::encode(&params, cell.revision);

@@ -17,7 +17,7 @@ use bowline::types::prompts::PromptMessage;
 use bowline::types::resources::TextResourceContents;
 use bowline::types::sampling::{CreateMessageParams, SamplingMessage};
 use bowline::types::tools::{CallToolResult, Tool, ToolAnnotations};
-use bowline::types::{InputSchema, Json as AnyJson};
+use bowline::types::{InputSchema, RawJson};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +211,7 @@ fn form() -> ElicitFormParams {
 
 fn name_of(answer: &ElicitResult) -> String {
     let content = answer.content.clone().unwrap_or_default();
-    let name = content.get("name").map(AnyJson::from_serialize);
+    let name = content.get("name").map(RawJson::from_serialize);
     name.and_then(Result::ok)
         .map_or_else(String::new, |name| name.to_string())
 }

@@ -137,7 +137,7 @@ matrix! {
     changes::listening_twice           [(-32601)     (-32601)     (-32601)     (-32601)     works];
     changes::listening_ends            [(-32601)     (-32601)     (-32601)     (-32601)     works];
     changes::listening_to_less         [(-32601)     (-32601)     (-32601)     (-32601)     works];
-    changes::unsayable                 [unsupported  unsupported  unsupported  unsupported  works];
+    changes::not_in_revision                 [unsupported  unsupported  unsupported  unsupported  works];
 
 //  What a handler asks the client.
     asking::form                       [unsupported  unsupported  works        works        works];

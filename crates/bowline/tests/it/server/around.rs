@@ -2,7 +2,7 @@
 
 use bowline::server::{Principal, Request, Running, Server};
 use bowline::types::common::Implementation;
-use bowline::types::{ErrorObject, Json};
+use bowline::types::{ErrorObject, RawJson};
 use bowline::{Client, ErrorKind};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ async fn a_function_refuses_or_tells_who_asks() {
                 .context()
                 .meta()
                 .get("example.com/user")
-                .map(Json::from);
+                .map(RawJson::from);
             let Some(user) = user.and_then(|user| user.to::<String>().ok()) else {
                 return Err(ErrorObject::new(-32000, "who are you?"));
             };

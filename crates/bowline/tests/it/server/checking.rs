@@ -204,7 +204,7 @@ fn returning(name: &str, result: CallToolResult) -> ToolDef {
 #[tokio::test]
 async fn a_result_that_does_not_fit_its_schema_is_not_told() {
     let structured = |json: Value| {
-        let json = bowline::types::Json::parse(&json.to_string()).expect("JSON");
+        let json = bowline::types::RawJson::parse(&json.to_string()).expect("JSON");
         CallToolResult::structured(json)
     };
     let stricter = json!({"type": "object", "properties": {"sum": {"maximum": 3}}});

@@ -11,7 +11,7 @@ use bowline::types::logging::LoggingLevel;
 use bowline::types::method::requests;
 use bowline::types::roots::{ListRootsResult, Root};
 use bowline::types::sampling::{CreateMessageParams, CreateMessageResult, SamplingMessage};
-use bowline::types::{Json, Revision};
+use bowline::types::{RawJson, Revision};
 use bowline::{Client, ErrorKind};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -169,7 +169,7 @@ async fn what_is_said_after_the_answer_is_not_sent() {
         let sender = sender.clone();
         async move {
             assert!(cx.progress(1, None, None), "while it runs");
-            assert!(cx.log(LoggingLevel::Info, Json::from("running")));
+            assert!(cx.log(LoggingLevel::Info, RawJson::from("running")));
             sender.send(cx).await.expect("the test listens");
         }
     });
@@ -182,7 +182,7 @@ async fn what_is_said_after_the_answer_is_not_sent() {
         .expect("an answer");
     let cx = receiver.recv().await.expect("its context");
     assert!(!cx.progress(2, None, None));
-    assert!(!cx.log(LoggingLevel::Info, Json::from("late")));
+    assert!(!cx.log(LoggingLevel::Info, RawJson::from("late")));
     assert!(cx.request_id().is_none());
     let asked = cx.roots("late").await.expect_err("it is over");
     assert_ne!(asked.kind(), ErrorKind::Timeout);

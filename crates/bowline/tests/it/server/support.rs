@@ -4,7 +4,7 @@ use bowline::server::Server;
 use bowline::transport::memory;
 use bowline::types::Revision;
 use bowline::types::common::Implementation;
-use bowline::types::{Json, Revisions};
+use bowline::types::{RawJson, Revisions};
 use bowline::{Client, ClientConfig};
 
 /// A client of one revision that is connected to a server.
@@ -42,7 +42,7 @@ pub(crate) async fn call(client: &Client, method: &'static str, params: &str) ->
 
 /// The text of a tool's result.
 pub(crate) async fn tool(client: &Client, name: &str, arguments: &str) -> String {
-    let name = Json::from(name);
+    let name = RawJson::from(name);
     let params = format!(r#"{{"name":{},"arguments":{arguments}}}"#, name.as_str());
     let result = call(client, "tools/call", &params).await;
     let text = result["content"][0]["text"].as_str();

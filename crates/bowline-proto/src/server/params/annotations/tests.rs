@@ -6,7 +6,7 @@ fn schema(properties: &str) -> String {
 }
 
 fn found(schema: &str) -> Result<ParamHeaders, BadAnnotation> {
-    ParamHeaders::from_schema(JsonRef::parse(schema).unwrap())
+    ParamHeaders::from_schema(RawJsonRef::parse(schema).unwrap())
 }
 
 /// The headers with the paths of their arguments, or the fault and its place.
@@ -219,7 +219,7 @@ fn schemas_as_deep_as_json_may_be() {
     let deepest = found(&nested(63, "")).unwrap();
     assert_eq!(deepest.params[0].path.len(), 63);
     let deeper = nested(63, "[]");
-    assert!(JsonRef::parse(&deeper).is_err());
+    assert!(RawJsonRef::parse(&deeper).is_err());
     // Should such a text come all the same, it is refused here as well.
     let error = find(&deeper).unwrap_err();
     assert_eq!(error.fault(), AnnotationFault::TooDeep);

@@ -123,7 +123,7 @@ fn a_schema_that_is_too_large_is_not_kept() {
         outputs.learn(&list(&[("a", 1 << 20)]), 0);
         assert!(outputs.lock().bytes < 10);
         let expected = outputs.expected("a", Some(Revision::LATEST));
-        let object = bowline_types::Json::parse("{}").expect("an object");
+        let object = bowline_types::RawJson::parse("{}").expect("an object");
         let checked = expected.checked("a", CallToolResult::structured(object));
         let words = match (policy.is_strict, checked) {
             (false, Ok((_, Some(words)))) => words,
@@ -173,7 +173,7 @@ fn a_result_that_is_not_checked_is_warned_of_with_its_tool_and_the_reason() {
     let tool = r#"{"name":"a","outputSchema":{"$ref":"http://127.0.0.1:1/x"}}"#;
     outputs.learn(&format!(r#"{{"tools":[{tool}]}}"#), 0);
     let expected = outputs.expected("a", Some(Revision::LATEST));
-    let object = bowline_types::Json::parse("{}").expect("an object");
+    let object = bowline_types::RawJson::parse("{}").expect("an object");
     let warnings = Warnings::default();
     let checked = tracing::subscriber::with_default(warnings.clone(), || {
         expected.checked("a", CallToolResult::structured(object))

@@ -122,7 +122,7 @@ async fn how_it_ends_is_told() -> Test {
     begin(&mut server).await?;
     old_look(&mut server, "failed", "").await?;
     let mut busy = ErrorObject::new(-32603, "busy");
-    busy.data = Some(bowline::types::Json::parse(r#"{"reason":"busy"}"#)?);
+    busy.data = Some(bowline::types::RawJson::parse(r#"{"reason":"busy"}"#)?);
     for _ in 0..3 {
         let request = server.expect("tasks/result").await?;
         server.reply_error(&request, &busy).await?;
