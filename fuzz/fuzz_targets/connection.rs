@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
         .max_tombstones(8)
         .max_peer_requests(3)
         .max_undelivered(2000)
-        .nonsense_budget(20);
+        .misbehavior_budget(20);
     if options & 2 == 2 {
         config.keepalive(Some(Keepalive::new(Duration::from_secs(5), 2)));
     }
@@ -200,7 +200,7 @@ impl Run {
                 _ => {}
             }
         }
-        assert_eq!(self.connection.handled(), self.requests.len());
+        assert_eq!(self.connection.open_handlers(), self.requests.len());
         assert!(self.requests.len() <= 3);
         // Two messages of the handshake and a question may wait beside the calls.
         assert!(self.connection.pending() <= 7 && self.connection.tombstones() <= 8);

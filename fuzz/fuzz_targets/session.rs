@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         .limits()
         .max_peer_requests(3)
         .max_batch(4)
-        .nonsense_budget(20);
+        .misbehavior_budget(20);
     let mut session = Session::new(Instant::START, config);
     let mut now = Instant::START;
     let mut handled = Handled::new();
@@ -95,7 +95,7 @@ fn check(session: &mut Session, handled: &mut Handled) {
     }
     let open = handled.values().filter(|is_open| **is_open).count();
     assert_eq!(
-        (session.handled(), session.open_requests()),
+        (session.open_handlers(), session.open_requests()),
         (handled.len(), open)
     );
     assert!(handled.len() <= 3);

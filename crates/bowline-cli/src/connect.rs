@@ -53,7 +53,7 @@ impl Wishes {
         // An old server may say nothing to the first question, and has to have time for the other.
         let probe_timeout = PROBE_TIMEOUT.min(self.connect_timeout / 3);
         config.connection().probe_timeout(probe_timeout);
-        let mut timeouts = config.connection().usual_timeouts();
+        let mut timeouts = config.connection().default_timeouts();
         // Somebody sees that it goes on.
         timeouts.progress_counts = true;
         if let Some(timeout) = self.call_timeout {
@@ -354,7 +354,7 @@ mod tests {
                 max_time: max.map(Duration::from_secs),
                 ..Wishes::default()
             };
-            let timeouts = wishes.config().connection().usual_timeouts();
+            let timeouts = wishes.config().connection().default_timeouts();
             assert!(timeouts.progress_counts);
             timeouts.total.as_secs()
         };

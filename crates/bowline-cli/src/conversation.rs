@@ -147,7 +147,7 @@ impl<'a> Conversation<'a> {
                 aside.hush(is_asked)
             });
         }
-        let limits = config.connection().usual_timeouts();
+        let limits = config.connection().default_timeouts();
         // From the beginning: many servers log when they start.
         let log = settings.is_followed.then(|| log::keep(&config));
         let begun = Instant::now();

@@ -92,7 +92,7 @@ impl Config {
     }
 
     /// What the client can do, to add to it.
-    pub fn declared(&mut self) -> &mut ClientCapabilities {
+    pub fn capabilities_mut(&mut self) -> &mut ClientCapabilities {
         &mut self.capabilities
     }
 
@@ -143,7 +143,7 @@ impl Config {
     }
 
     /// How long the server may take to say its first byte.
-    pub fn usual_startup_timeout(&self) -> Option<Duration> {
+    pub fn default_startup_timeout(&self) -> Option<Duration> {
         self.startup_timeout
     }
 
@@ -162,7 +162,7 @@ impl Config {
     }
 
     /// How long a call may take that says nothing of its own.
-    pub fn usual_timeouts(&self) -> Timeouts {
+    pub fn default_timeouts(&self) -> Timeouts {
         self.call_timeouts
     }
 

@@ -30,7 +30,7 @@ pub struct Limits {
     pub(crate) max_batch: usize,
     pub(crate) max_undelivered: usize,
     pub(crate) stall_timeout: Duration,
-    pub(crate) nonsense_budget: u32,
+    pub(crate) misbehavior_budget: u32,
     pub(crate) send_attempts: u32,
     pub(crate) send_pause: Duration,
 }
@@ -52,7 +52,7 @@ impl Limits {
             max_batch: 1000,
             max_undelivered: 64 * 1024 * 1024,
             stall_timeout: Duration::from_secs(30),
-            nonsense_budget: 100_000,
+            misbehavior_budget: 100_000,
             send_attempts: 3,
             send_pause: Duration::from_millis(10),
         }
@@ -167,8 +167,8 @@ impl Limits {
 
     /// Frames that make no sense before the peer is given up. Default 100 000: some
     /// servers log to their output. Each good message makes up for one.
-    pub fn nonsense_budget(&mut self, budget: u32) -> &mut Self {
-        self.nonsense_budget = budget;
+    pub fn misbehavior_budget(&mut self, budget: u32) -> &mut Self {
+        self.misbehavior_budget = budget;
         self
     }
 

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use crate::calls::CallId;
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
-use crate::rising::Rising;
+use crate::monotonic_table::MonotonicTable;
 use crate::time::Instant;
 
 /// A stream of the driver's, on a carrier with a stream per request: the driver numbers
@@ -160,7 +160,7 @@ pub(crate) enum Account {
 pub(crate) struct Outbox {
     limits: OutboxLimits,
     carrier: Carrier,
-    queue: Rising<Ticket, Transmit>,
+    queue: MonotonicTable<Ticket, Transmit>,
     next: u64,
     messages: usize,
     bytes: usize,
@@ -177,7 +177,7 @@ impl Outbox {
         Self {
             limits,
             carrier,
-            queue: Rising::new(),
+            queue: MonotonicTable::new(),
             next: 0,
             messages: 0,
             bytes: 0,
@@ -272,7 +272,7 @@ impl Outbox {
     /// Gives back what is only kept to be used again.
     pub(crate) fn shrink(&mut self) {
         if self.queue.is_empty() {
-            self.queue = Rising::new();
+            self.queue = MonotonicTable::new();
         }
     }
 

@@ -20,7 +20,7 @@ pub enum Outcome {
         elapsed: Duration,
     },
     /// Because the session in which it was about to be made has no words for it: see
-    /// [`Fit`](crate::link::Fit). The peer has seen nothing of it.
+    /// [`AdaptToSession`](crate::link::AdaptToSession). The peer has seen nothing of it.
     Unsupported(String),
     /// Because it was no longer wanted.
     Cancelled,

@@ -12,8 +12,8 @@ use std::time::Duration;
 use bowline_types::RequestId;
 
 use crate::defect::{self, Defect};
+use crate::monotonic_table::MonotonicTable;
 use crate::outbox::StreamId;
-use crate::rising::Rising;
 use crate::time::Instant;
 
 /// A request of the peer that is being handled. Keys are never used twice.
@@ -89,7 +89,7 @@ pub(crate) enum Admission {
 #[derive(Debug)]
 pub(crate) struct Requests {
     limits: RequestLimits,
-    handled: Rising<RequestKey, PeerRequest>,
+    handled: MonotonicTable<RequestKey, PeerRequest>,
     /// Those that may be answered.
     open: Open,
     deadlines: BTreeSet<(Instant, RequestKey)>,
@@ -104,7 +104,7 @@ impl Requests {
     pub(crate) fn new(limits: RequestLimits, first: u64) -> Self {
         Self {
             limits,
-            handled: Rising::new(),
+            handled: MonotonicTable::new(),
             open: Open::default(),
             deadlines: BTreeSet::new(),
             next: first,
@@ -270,7 +270,7 @@ impl Requests {
 /// Requests by their ids. Most peers count upwards.
 #[derive(Debug, Default)]
 struct Open {
-    counted: Rising<i64, RequestKey>,
+    counted: MonotonicTable<i64, RequestKey>,
     other: BTreeMap<RequestId, RequestKey>,
 }
 

@@ -54,7 +54,7 @@ mod schema;
 
 /// Where the connection of a client stands.
 pub use bowline_proto::link::State as ConnectionState;
-pub use bowline_proto::link::{Backoff, Cause, LinkConfig, Stop, Transition};
+pub use bowline_proto::link::{Backoff, Cause, LinkConfig, StopOutcome, Transition};
 pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
 /// The messages themselves.
 pub use bowline_types as types;

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant as Clock};
 
-use bowline_proto::link::{Action, Life, LinkCall, LinkConfig, LinkEvent, OpenError, State};
+use bowline_proto::link::{
+    Action, ConnectionId, LinkCall, LinkConfig, LinkEvent, OpenError, State,
+};
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome};
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Revisions};
@@ -15,7 +17,7 @@ use super::{MICROSECOND, MILLISECOND, SAMPLES, nanos, once};
 pub(crate) fn transitions(table: &mut Table) {
     table.heading("a link: transitions");
     let failed = once(Linked::new, |linked| {
-        let error = OpenError::passing("refused");
+        let error = OpenError::transient("refused");
         linked
             .link
             .handle_open_failed(linked.now, linked.life, error);
@@ -76,7 +78,7 @@ pub(crate) fn abandoned(table: &mut Table) {
 /// A link and a server that says what it must.
 struct Linked {
     link: Link,
-    life: Life,
+    life: ConnectionId,
     now: Instant,
     id: u64,
     body: Bytes,
@@ -196,7 +198,7 @@ impl Linked {
 }
 
 /// The transport that is to be opened.
-fn opening(link: &mut Link) -> Life {
+fn opening(link: &mut Link) -> ConnectionId {
     let actions = std::iter::from_fn(|| link.poll_action());
     let lives = actions.filter_map(|action| match action {
         Action::Open(life) => Some(life),

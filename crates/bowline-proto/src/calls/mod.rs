@@ -12,7 +12,7 @@ use std::time::Duration;
 use bowline_types::RequestId;
 
 use crate::defect::{self, Defect};
-use crate::rising::{Deadlines, Rising};
+use crate::monotonic_table::{Deadlines, MonotonicTable};
 use crate::time::Instant;
 use tombstones::Tombstones;
 
@@ -111,7 +111,7 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Calls<T> {
     limits: CallLimits,
-    pending: Rising<CallId, Call<T>>,
+    pending: MonotonicTable<CallId, Call<T>>,
     deadlines: Deadlines<(Instant, CallId)>,
     tombstones: Tombstones,
 }
@@ -122,7 +122,7 @@ impl<T> Calls<T> {
         let lifetime = limits.tombstone_lifetime;
         Self {
             limits,
-            pending: Rising::new(),
+            pending: MonotonicTable::new(),
             deadlines: Deadlines::new(),
             tombstones: Tombstones::new(limits.tombstones, lifetime, given_up),
         }
@@ -136,7 +136,7 @@ impl<T> Calls<T> {
     /// Gives back what is only kept to be used again.
     pub(crate) fn shrink(&mut self) {
         if self.pending.is_empty() {
-            self.pending = Rising::new();
+            self.pending = MonotonicTable::new();
             self.deadlines = Deadlines::new();
         }
     }
@@ -281,7 +281,7 @@ impl<T> Calls<T> {
 
     /// Takes all calls out, oldest first, which will not have their answers. Late ones will
     /// be known.
-    pub(crate) fn give_up_all(&mut self, now: Instant) -> Rising<CallId, Call<T>> {
+    pub(crate) fn give_up_all(&mut self, now: Instant) -> MonotonicTable<CallId, Call<T>> {
         self.deadlines.clear();
         let pending = std::mem::take(&mut self.pending);
         for id in pending.keys() {

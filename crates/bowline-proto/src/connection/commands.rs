@@ -106,7 +106,7 @@ impl Connection {
     }
 
     /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
-    pub fn set_waiting_for_us(&mut self, now: Instant, call: CallId, is_waiting: bool) -> bool {
+    pub fn set_call_paused(&mut self, now: Instant, call: CallId, is_waiting: bool) -> bool {
         if is_waiting {
             self.end.calls.pause(now, call)
         } else {

@@ -17,7 +17,7 @@ mod streams;
 use bowline_types::{Era, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
-use crate::carried::Carried;
+use crate::carryover::Carryover;
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{CodecFault, Decoded};
 use crate::config::{Carrier, Config};
@@ -87,9 +87,9 @@ impl Phase {
 
 impl Connection {
     /// A connection that waits to be opened. It goes on where the connection before it
-    /// ended: with what [`into_carried`](Self::into_carried) gave back, or with a counter of
+    /// ended: with what [`into_carryover`](Self::into_carryover) gave back, or with a counter of
     /// ids for the first one.
-    pub fn new(config: Config, carried: impl Into<Carried>) -> Self {
+    pub fn new(config: Config, carried: impl Into<Carryover>) -> Self {
         let setup = Setup {
             side: Side::Client,
             carrier: config.carrier,
@@ -111,8 +111,8 @@ impl Connection {
     }
 
     /// What the next connection goes on with.
-    pub fn into_carried(self) -> Carried {
-        self.end.into_carried()
+    pub fn into_carryover(self) -> Carryover {
+        self.end.into_carryover()
     }
 
     // Looking.
@@ -170,7 +170,7 @@ impl Connection {
     }
 
     /// Requests of the server whose handlers are not done.
-    pub fn handled(&self) -> usize {
+    pub fn open_handlers(&self) -> usize {
         self.end.requests.len()
     }
 

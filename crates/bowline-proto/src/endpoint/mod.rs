@@ -15,7 +15,7 @@ use bowline_types::{RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
 use crate::calls::{CallId, Calls, Found, IdCounter};
-use crate::carried::Carried;
+use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
 use crate::events::{Events, Tell};
@@ -116,7 +116,7 @@ pub(crate) struct Setup {
 }
 
 impl<E: Tell> Endpoint<E> {
-    pub(crate) fn new(setup: Setup, carried: Carried) -> Self {
+    pub(crate) fn new(setup: Setup, carried: Carryover) -> Self {
         let Setup {
             side,
             carrier,
@@ -137,7 +137,7 @@ impl<E: Tell> Endpoint<E> {
             decoder: FrameDecoder::new(limits.frames),
             stats: Stats::default(),
             sample: None,
-            nonsense: limits.nonsense_budget,
+            nonsense: limits.misbehavior_budget,
             internal: 0,
             left_over: 0,
             jitter: Jitter::new(seed),
@@ -155,8 +155,8 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// What the next endpoint of the same link goes on with.
-    pub(crate) fn into_carried(self) -> Carried {
-        Carried {
+    pub(crate) fn into_carryover(self) -> Carryover {
+        Carryover {
             next_request: self.requests.next_key(),
             ids: self.counter,
             given_up: self.calls.into_given_up(),
@@ -225,7 +225,7 @@ impl<E: Tell> Endpoint<E> {
     /// A good message makes up for one that was none.
     pub(crate) fn regain_nonsense(&mut self) {
         let more = self.nonsense.saturating_add(1);
-        self.nonsense = more.min(self.limits.nonsense_budget);
+        self.nonsense = more.min(self.limits.misbehavior_budget);
     }
 
     pub(crate) fn tell(&mut self, event: E) {

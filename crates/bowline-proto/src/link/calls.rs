@@ -12,10 +12,10 @@ use bytes::Bytes;
 
 use crate::calls::{CallId, Timeouts};
 use crate::commands::CallRequest;
-use crate::rising::{Deadlines, Rising};
+use crate::monotonic_table::{Deadlines, MonotonicTable};
 use crate::time::Instant;
 
-use super::fitting::Fit;
+use super::session_adapter::AdaptToSession;
 use super::subscriptions::SubscriptionKey;
 
 /// A call of the user. Keys are never used twice.
@@ -43,7 +43,7 @@ pub struct LinkCall {
     pub(super) is_idempotent: bool,
     pub(super) tool: Option<Box<str>>,
     pub(super) is_raw: bool,
-    pub(super) fit: Option<Arc<dyn Fit>>,
+    pub(super) fit: Option<Arc<dyn AdaptToSession>>,
 }
 
 impl LinkCall {
@@ -93,7 +93,7 @@ impl LinkCall {
     /// What fits it to the session in which it is made: asked once for each session in which
     /// it is offered to the connection.
     #[must_use]
-    pub fn fitted_by(mut self, fit: Arc<dyn Fit>) -> Self {
+    pub fn with_adapter(mut self, fit: Arc<dyn AdaptToSession>) -> Self {
         self.fit = Some(fit);
         self
     }
@@ -191,8 +191,8 @@ impl Kept {
 /// The calls that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct KeptCalls {
-    calls: Rising<CallKey, Kept>,
-    by_id: Rising<CallId, CallKey>,
+    calls: MonotonicTable<CallKey, Kept>,
+    by_id: MonotonicTable<CallId, CallKey>,
     /// Of those that the connection doesn't know.
     deadlines: Deadlines<(Instant, CallKey)>,
     waiting: BTreeSet<CallKey>,
@@ -206,8 +206,8 @@ impl KeptCalls {
     /// Gives back what is only kept to be used again.
     pub(super) fn shrink(&mut self) {
         if self.calls.is_empty() {
-            self.calls = Rising::new();
-            self.by_id = Rising::new();
+            self.calls = MonotonicTable::new();
+            self.by_id = MonotonicTable::new();
             self.deadlines = Deadlines::new();
             self.waiting = BTreeSet::new();
         }

@@ -169,7 +169,7 @@ impl Link {
 
     /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
     /// Whether such a call is with the server.
-    pub fn set_waiting_for_us(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
+    pub fn set_call_paused(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
         let (Some(kept), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
         else {
             return false;
@@ -181,7 +181,7 @@ impl Link {
             true => kept.pause(now),
             false => kept.resume(now),
         }
-        connection.set_waiting_for_us(now, id, is_waiting)
+        connection.set_call_paused(now, id, is_waiting)
     }
 
     /// Whether a call that may not wait would be made now.
@@ -189,7 +189,7 @@ impl Link {
     /// # Errors
     ///
     /// When there is no connection.
-    pub fn check_serving(&self) -> Result<(), LinkError> {
+    pub fn check_connected(&self) -> Result<(), LinkError> {
         self.check_ready()
     }
 

@@ -72,7 +72,7 @@ impl Link {
         self.reporting.clear();
         self.past = self.past.with(connection.stats());
         self.sample = connection.malformed_sample().map(Into::into);
-        let mut carried = connection.into_carried();
+        let mut carried = connection.into_carryover();
         if defect::is(Defect::ReusedId) {
             carried.ids = crate::IdCounter::new();
         }

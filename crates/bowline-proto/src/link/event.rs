@@ -17,16 +17,16 @@ use super::subscriptions::SubscriptionKey;
 
 /// One opening of a transport. What comes from an earlier one has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Life(pub(super) u64);
+pub struct ConnectionId(pub(super) u64);
 
-impl Life {
+impl ConnectionId {
     /// Its number: the first one is 1.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-impl fmt::Display for Life {
+impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -38,9 +38,9 @@ impl fmt::Display for Life {
 pub enum Action {
     /// Open it, and tell with [`handle_opened`](super::Link::handle_opened) or
     /// [`handle_open_failed`](super::Link::handle_open_failed).
-    Open(Life),
+    Open(ConnectionId),
     /// Close it, also while it is being opened.
-    Close(Life),
+    Close(ConnectionId),
 }
 
 /// Something that happened.
@@ -72,7 +72,7 @@ pub enum LinkEvent {
         params: Payload,
     },
     /// The server needs input before it can go on with a call: see
-    /// [`Link::give_input`](super::Link::give_input).
+    /// [`Link::provide_input`](super::Link::provide_input).
     InputRequired {
         /// The call.
         call: CallKey,

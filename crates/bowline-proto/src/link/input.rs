@@ -20,7 +20,7 @@ impl Link {
     /// # Errors
     ///
     /// When no such call waits for input.
-    pub fn give_input(
+    pub fn provide_input(
         &mut self,
         now: Instant,
         call: CallKey,

@@ -4,7 +4,7 @@ use bowline_types::Era;
 
 use super::event::{Action, LinkEvent};
 use super::state::{Cause, State, Transition};
-use super::{Life, Link};
+use super::{ConnectionId, Link};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
@@ -15,7 +15,7 @@ use crate::trace::{self, Side};
 /// What a stop found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stop {
+pub enum StopOutcome {
     /// It begins to close.
     Begun,
     /// It was closing or closed already.
@@ -50,7 +50,7 @@ impl Link {
     }
 
     pub(super) fn begin_opening(&mut self, now: Instant) {
-        self.life = Life(self.life.0 + 1);
+        self.life = ConnectionId(self.life.0 + 1);
         self.actions.push_back(Action::Open(self.life));
         self.timer = Some(now + self.config.opening_timeout);
     }
@@ -96,9 +96,9 @@ impl Link {
     }
 
     /// Stops for good: what waits ends, and the transport is closed.
-    pub fn stop(&mut self, now: Instant) -> Stop {
+    pub fn stop(&mut self, now: Instant) -> StopOutcome {
         match self.state {
-            State::Closing | State::Closed => return Stop::AlreadyClosing,
+            State::Closing | State::Closed => return StopOutcome::AlreadyClosing,
             State::Backoff => {
                 self.end_all(&Outcome::Shutdown);
                 self.enter(now, State::Closed, Cause::Stopped);
@@ -113,7 +113,7 @@ impl Link {
                 self.enter(now, State::Closing, Cause::Stopped);
             }
         }
-        Stop::Begun
+        StopOutcome::Begun
     }
 
     /// The connection has ended by itself, or by what its transport did.

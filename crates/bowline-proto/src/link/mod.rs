@@ -7,7 +7,7 @@
 //! [`Link::history`] how it got there.
 //!
 //! A driver does what [`Link::poll_action`] says with the transport, moves bytes as for a
-//! connection, and tells what happened, with the [`Life`] in which it did.
+//! connection, and tells what happened, with the [`ConnectionId`] in which it did.
 
 mod attempts;
 mod backoff;
@@ -17,10 +17,10 @@ mod config;
 mod ended;
 mod error;
 mod event;
-mod fitting;
 mod input;
 mod lifecycle;
 mod modes;
+mod session_adapter;
 mod state;
 mod subscribing;
 mod subscriptions;
@@ -33,7 +33,7 @@ use bowline_types::tools::TaskSupport;
 use bowline_types::{Era, RequestId, Revision};
 
 use crate::calls::CallId;
-use crate::carried::Carried;
+use crate::carryover::Carryover;
 use crate::connection::Connection;
 use crate::events::Events;
 use crate::jitter::Jitter;
@@ -52,9 +52,9 @@ pub use backoff::Backoff;
 pub use calls::{CallKey, LinkCall};
 pub use config::LinkConfig;
 pub use error::{InputError, LinkError};
-pub use event::{Action, Life, LinkEvent};
-pub use fitting::{Fit, Terms};
-pub use lifecycle::Stop;
+pub use event::{Action, ConnectionId, LinkEvent};
+pub use lifecycle::StopOutcome;
+pub use session_adapter::{AdaptToSession, SessionTerms};
 pub use state::{Cause, State, Transition};
 pub use subscriptions::SubscriptionKey;
 pub use transport::OpenError;
@@ -68,8 +68,8 @@ pub struct Link {
     timer: Option<Instant>,
     connection: Option<Connection>,
     /// What the next connection goes on with, while there is none.
-    carried: Option<Carried>,
-    life: Life,
+    carried: Option<Carryover>,
+    life: ConnectionId,
     session: u64,
     /// What was agreed for it.
     agreement: Option<Arc<Agreement>>,
@@ -105,13 +105,13 @@ pub struct Link {
 
 impl Link {
     /// A link that opens its transport. `carried` is where ids begin.
-    pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carried>) -> Self {
+    pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carryover>) -> Self {
         let mut link = Self {
             state: State::Starting,
             timer: None,
             connection: None,
             carried: Some(carried.into()),
-            life: Life(0),
+            life: ConnectionId(0),
             session: 0,
             agreement: None,
             known_era: config.connection.known_era,

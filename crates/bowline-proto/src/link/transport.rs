@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::state::{Cause, State};
-use super::{Life, Link};
+use super::{ConnectionId, Link};
 use crate::calls::CallId;
 use crate::connection::{Connection, StreamEnd};
 use crate::defect::{self, Defect};
@@ -22,7 +22,7 @@ pub struct OpenError {
 
 impl OpenError {
     /// An error that may pass.
-    pub fn passing(reason: impl Into<String>) -> Self {
+    pub fn transient(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
             is_permanent: false,
@@ -40,7 +40,7 @@ impl OpenError {
 
 impl Link {
     /// The transport is open: the handshake begins.
-    pub fn handle_opened(&mut self, now: Instant, life: Life) {
+    pub fn handle_opened(&mut self, now: Instant, life: ConnectionId) {
         if !self.is_current(life) || self.state != State::Starting {
             return;
         }
@@ -55,7 +55,7 @@ impl Link {
     }
 
     /// The transport could not be opened.
-    pub fn handle_open_failed(&mut self, now: Instant, life: Life, error: OpenError) {
+    pub fn handle_open_failed(&mut self, now: Instant, life: ConnectionId, error: OpenError) {
         if !self.is_current(life) {
             return;
         }
@@ -70,27 +70,27 @@ impl Link {
     }
 
     /// The buffer to read into. `None` when nobody wants the bytes of this life.
-    pub fn read_buffer(&mut self, life: Life) -> Option<&mut BytesMut> {
+    pub fn read_buffer(&mut self, life: ConnectionId) -> Option<&mut BytesMut> {
         self.of_life(life).map(Connection::read_buffer)
     }
 
     /// Bytes were appended to the buffer.
-    pub fn handle_read(&mut self, now: Instant, life: Life) {
+    pub fn handle_read(&mut self, now: Instant, life: ConnectionId) {
         self.drive(now, life, |connection| connection.handle_read(now));
     }
 
     /// The shared stream ended.
-    pub fn handle_eof(&mut self, now: Instant, life: Life) {
+    pub fn handle_eof(&mut self, now: Instant, life: ConnectionId) {
         self.handle_down(now, life, |connection| connection.handle_eof(now));
     }
 
     /// The shared stream ended, for a reason that is known: a process that exited.
-    pub fn handle_end(&mut self, now: Instant, life: Life, reason: &str) {
+    pub fn handle_end(&mut self, now: Instant, life: ConnectionId, reason: &str) {
         self.handle_down(now, life, |connection| connection.handle_end(now, reason));
     }
 
     /// The transport was lost.
-    pub fn handle_lost(&mut self, now: Instant, life: Life, reason: &str) {
+    pub fn handle_lost(&mut self, now: Instant, life: ConnectionId, reason: &str) {
         self.handle_down(now, life, |connection| connection.handle_lost(now, reason));
     }
 
@@ -99,7 +99,7 @@ impl Link {
     pub fn handle_message(
         &mut self,
         now: Instant,
-        life: Life,
+        life: ConnectionId,
         stream: Option<CallId>,
         frame: &Bytes,
     ) {
@@ -109,13 +109,19 @@ impl Link {
     }
 
     /// Something came that is no message: see [`Connection::handle_activity`].
-    pub fn handle_activity(&mut self, now: Instant, life: Life) {
+    pub fn handle_activity(&mut self, now: Instant, life: ConnectionId) {
         self.drive(now, life, |connection| connection.handle_activity(now));
     }
 
     /// The stream of a call has ended: see [`Connection::handle_stream_end`]. A server that
     /// can't be reached while no other stream is open is lost.
-    pub fn handle_stream_end(&mut self, now: Instant, life: Life, call: CallId, end: StreamEnd) {
+    pub fn handle_stream_end(
+        &mut self,
+        now: Instant,
+        life: ConnectionId,
+        call: CallId,
+        end: StreamEnd,
+    ) {
         let unreachable = match &end {
             StreamEnd::NotSent(reason) => Some(reason.clone()),
             StreamEnd::Refused(_) | StreamEnd::Lost(_) | StreamEnd::Complete => None,
@@ -134,7 +140,7 @@ impl Link {
 
     /// The server no longer knows the HTTP session, which `call` was told (404 with a
     /// session id). One handshake for all follows, and the call is made again once.
-    pub fn handle_session_expired(&mut self, now: Instant, life: Life, call: CallId) {
+    pub fn handle_session_expired(&mut self, now: Instant, life: ConnectionId, call: CallId) {
         if self.of_life(life).is_none() {
             return;
         }
@@ -159,7 +165,7 @@ impl Link {
     }
 
     /// The transport was busy and did not take `transmit`.
-    pub fn handle_busy(&mut self, now: Instant, life: Life, transmit: Transmit) {
+    pub fn handle_busy(&mut self, now: Instant, life: ConnectionId, transmit: Transmit) {
         self.drive(now, life, |connection| {
             connection.handle_busy(now, transmit);
         });
@@ -194,11 +200,11 @@ impl Link {
     }
 
     /// Whether something of this life still matters.
-    fn is_current(&self, life: Life) -> bool {
+    fn is_current(&self, life: ConnectionId) -> bool {
         life == self.life || defect::is(Defect::StaleLife)
     }
 
-    fn of_life(&mut self, life: Life) -> Option<&mut Connection> {
+    fn of_life(&mut self, life: ConnectionId) -> Option<&mut Connection> {
         match self.is_current(life) {
             true => self.connection.as_mut(),
             false => None,
@@ -206,7 +212,12 @@ impl Link {
     }
 
     /// Does something with the connection of this life, and what follows from it.
-    pub(super) fn drive(&mut self, now: Instant, life: Life, work: impl FnOnce(&mut Connection)) {
+    pub(super) fn drive(
+        &mut self,
+        now: Instant,
+        life: ConnectionId,
+        work: impl FnOnce(&mut Connection),
+    ) {
         self.note(now);
         if let Some(connection) = self.of_life(life) {
             work(connection);
@@ -214,7 +225,12 @@ impl Link {
         }
     }
 
-    fn handle_down(&mut self, now: Instant, life: Life, work: impl FnOnce(&mut Connection)) {
+    fn handle_down(
+        &mut self,
+        now: Instant,
+        life: ConnectionId,
+        work: impl FnOnce(&mut Connection),
+    ) {
         if !self.is_current(life) {
             return;
         }

@@ -7,9 +7,9 @@
 //! [`dated`] says to which.
 
 mod base64;
-mod dated;
+mod handshake_http;
 mod headers;
-mod listens;
+mod listen_subscriptions;
 mod params;
 mod refusal;
 mod rounds;
@@ -17,9 +17,11 @@ mod route;
 mod session;
 mod session_id;
 
-pub use dated::{Dated, DatedConfig, DatedRequest, InSession, dated};
+pub use handshake_http::{
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, InSession, route_handshake_request,
+};
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
-pub use listens::{Change, ListenError, ListenLimits, Listens};
+pub use listen_subscriptions::{Change, ListenError, ListenLimits, ListenSubscriptions};
 pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
 pub use refusal::error_status;
 pub use rounds::{Binding, Round, Rounds, RoundsError, Seal, StateMark};

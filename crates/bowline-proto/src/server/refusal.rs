@@ -23,12 +23,16 @@ impl Refusal {
     /// There is no such session, or no longer: 404, on which a client begins a new one.
     /// `id` is that of the request, where the message is one.
     pub fn unknown_session(id: Option<RequestId>) -> Self {
-        Self::dated(404, id, "there is no such session, or no longer")
+        Self::handshake_error(404, id, "there is no such session, or no longer")
     }
 
     /// A refusal in the handshake era, which has no code for it but that of JSON-RPC. A code
     /// of the stateless era would tell a client of both that this era is spoken.
-    pub(super) fn dated(status: u16, id: Option<RequestId>, message: impl Into<String>) -> Self {
+    pub(super) fn handshake_error(
+        status: u16,
+        id: Option<RequestId>,
+        message: impl Into<String>,
+    ) -> Self {
         let code = ErrorCode::InvalidRequest.code(Revision::LATEST_HANDSHAKE);
         Self {
             status,

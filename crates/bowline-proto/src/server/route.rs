@@ -59,7 +59,7 @@ pub enum Routed<'a> {
     Unknown(UnknownRequest<'a>),
     /// Hand it to the session that it belongs to: all else that is a message. Where no
     /// revision of the handshake era is served it is a notification or an answer, which is
-    /// dropped; over HTTP [`dated`](super::dated()) has the status.
+    /// dropped; over HTTP [`dated`](super::handshake_http()) has the status.
     Session(Envelope<'a>),
     /// Refuse it.
     Refused(Box<Refusal>),
@@ -152,7 +152,8 @@ pub(super) fn route_message<'a>(
     let request = match envelope {
         Envelope::Request(request) => request,
         Envelope::Batch(_) if !config.has_handshake() => {
-            let refusal = Refusal::dated(400, None, "no revision that is served has batches");
+            let refusal =
+                Refusal::handshake_error(400, None, "no revision that is served has batches");
             return Routed::Refused(Box::new(refusal));
         }
         // Spec, basic/transports, 2026-07-28: a notification is only accepted or not.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bowline_proto::link::{
-    Action, CallKey, Fit, Life, LinkCall, LinkConfig, LinkEvent, OpenError, State, Stop, Terms,
+    Action, AdaptToSession, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, OpenError,
+    SessionTerms, State, StopOutcome,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
@@ -19,7 +20,7 @@ fn at(seconds: u32) -> Instant {
     Instant::START + seconds * SECOND
 }
 
-fn link(configure: impl FnOnce(&mut Config)) -> (Link, Life) {
+fn link(configure: impl FnOnce(&mut Config)) -> (Link, ConnectionId) {
     let mut config = Config::new(Implementation::new("link", "0"));
     config.revisions(Revisions::only(Revision::V2025_11_25));
     configure(&mut config);
@@ -29,7 +30,7 @@ fn link(configure: impl FnOnce(&mut Config)) -> (Link, Life) {
 }
 
 /// The transport that is to be opened.
-fn opening(link: &mut Link) -> Option<Life> {
+fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
     let lives = actions.filter_map(|action| match action {
         Action::Open(life) => Some(life),
@@ -39,7 +40,7 @@ fn opening(link: &mut Link) -> Option<Life> {
 }
 
 /// Opens the transport, and agrees.
-fn agree(link: &mut Link, now: Instant, life: Life) {
+fn agree(link: &mut Link, now: Instant, life: ConnectionId) {
     link.handle_opened(now, life);
     let initialize = link.poll_transmit().expect("initialize").to_bytes();
     let initialize: serde_json::Value = serde_json::from_slice(&initialize).expect("JSON");
@@ -55,7 +56,7 @@ fn agree(link: &mut Link, now: Instant, life: Life) {
     assert_eq!(link.state(), State::Ready);
 }
 
-fn hear(link: &mut Link, now: Instant, life: Life, frame: &str) {
+fn hear(link: &mut Link, now: Instant, life: ConnectionId, frame: &str) {
     let buffer = link.read_buffer(life).expect("this life");
     buffer.extend_from_slice(frame.as_bytes());
     buffer.extend_from_slice(b"\n");
@@ -126,7 +127,7 @@ fn ten_thousand_calls_end_once() {
             link.poll_transmit().expect("a message");
         }
         if stop {
-            assert_eq!(link.stop(at(1)), Stop::Begun);
+            assert_eq!(link.stop(at(1)), StopOutcome::Begun);
         } else {
             link.handle_lost(at(1), life, "gone");
         }
@@ -164,7 +165,7 @@ fn waiting_ends_with_the_calls_own_time() {
     let (mut link, life) = link(|_| {});
     let short = link.call(at(0), call(5 * SECOND).wait_for_ready());
     let short = short.expect("it may wait");
-    link.handle_open_failed(at(1), life, OpenError::passing("refused"));
+    link.handle_open_failed(at(1), life, OpenError::transient("refused"));
     assert!(link.call(at(1), call(SECOND)).is_err());
     while let Some(due) = link.poll_timeout()
         && due < at(5)
@@ -194,8 +195,8 @@ fn another_attempt_has_the_time_that_was_left() {
             let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
             hear(&mut link, at(8), life, progress);
         } else {
-            assert!(link.set_waiting_for_us(at(1), made, true));
-            assert!(link.set_waiting_for_us(at(9), made, false));
+            assert!(link.set_call_paused(at(1), made, true));
+            assert!(link.set_call_paused(at(9), made, false));
         }
         link.handle_lost(at(12), life, "gone");
         assert_eq!(ended(&mut link), []);
@@ -268,8 +269,8 @@ struct Words {
     most: u32,
 }
 
-impl Fit for Words {
-    fn fit(&self, terms: &Terms<'_>, request: &mut CallRequest) -> Result<(), String> {
+impl AdaptToSession for Words {
+    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let said = self.said.fetch_add(1, Ordering::Relaxed) + 1;
         if said > self.most {
             return Err("no words".to_owned());
@@ -289,7 +290,7 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
         let said = AtomicU32::new(0);
         let request = CallRequest::new("x", Bytes::from_static(b"\"said\":0"));
         let call = LinkCall::new(request).wait_for_ready().idempotent();
-        call.fitted_by(Arc::new(Words { said, most }))
+        call.with_adapter(Arc::new(Words { said, most }))
     };
     let never = link.call(at(0), call(0)).expect("it waits");
     let once = link.call(at(0), call(1)).expect("it waits");

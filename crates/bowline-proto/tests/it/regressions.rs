@@ -69,7 +69,7 @@ fn tell(server: &mut Session, now: Instant, frame: &str) {
 #[test]
 fn the_end_is_the_end() {
     let mut server = server(|config| {
-        config.limits().nonsense_budget(1);
+        config.limits().misbehavior_budget(1);
     });
     let list = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list"}"#;
     let ping = r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#;
@@ -123,7 +123,7 @@ fn every_kind_of_nonsense_counts() {
     let error = r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#;
     for frame in [answer, error, "nonsense"] {
         let mut client = ready(|config| {
-            config.limits().nonsense_budget(10);
+            config.limits().misbehavior_budget(10);
         });
         for _ in 0..10 {
             hear(&mut client, at(1), frame);
@@ -135,7 +135,7 @@ fn every_kind_of_nonsense_counts() {
     let again = r#"{"jsonrpc":"2.0","id":3,"method":"initialize"}"#;
     for frame in [answer, error, "nonsense", again, NOTE, "[[]]"] {
         let mut server = server(|config| {
-            config.limits().nonsense_budget(10);
+            config.limits().misbehavior_budget(10);
         });
         for _ in 0..10 {
             tell(&mut server, at(1), frame);
@@ -146,7 +146,7 @@ fn every_kind_of_nonsense_counts() {
     }
     // What has an effect makes up for it.
     let mut client = ready(|config| {
-        config.limits().nonsense_budget(1);
+        config.limits().misbehavior_budget(1);
     });
     for _ in 0..10 {
         hear(&mut client, at(1), "nonsense");
@@ -396,12 +396,12 @@ fn progress_counts_while_the_server_waits_for_us() {
         .timeouts(timeouts)
         .wants_progress();
     let call = client.call(at(0), request).expect("ready");
-    client.set_waiting_for_us(at(9), call, true);
+    client.set_call_paused(at(9), call, true);
     let progress = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{call},"progress":1}}}}"#
     );
     hear(&mut client, at(15), &progress);
-    client.set_waiting_for_us(at(20), call, false);
+    client.set_call_paused(at(20), call, false);
     client.handle_timeout(at(29));
     assert_eq!(client.pending(), 1);
     client.handle_timeout(at(30));

@@ -200,7 +200,7 @@ fn eventful_link() {
     let Some(Action::Open(life)) = link.poll_action() else {
         panic!("a link begins with its transport");
     };
-    link.handle_open_failed(at(1), life, OpenError::passing(CANARY));
+    link.handle_open_failed(at(1), life, OpenError::transient(CANARY));
     link.stop(at(2));
 }
 

@@ -147,7 +147,7 @@ fn link_config(
         .max_queued(BOUNDS.queued)
         .max_peer_requests(BOUNDS.peer_requests)
         .max_undelivered(BOUNDS.undelivered)
-        .nonsense_budget(50);
+        .misbehavior_budget(50);
     let mut link = LinkConfig::new(config);
     let mut backoff = Backoff::default();
     if chance.one_in(12) {

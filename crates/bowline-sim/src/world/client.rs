@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use bowline_proto::link::{Action, Life, OpenError};
+use bowline_proto::link::{Action, ConnectionId, OpenError};
 use bowline_proto::{CallId, Instant, Link, Stats, Transmit, TransmitKind};
 use bytes::Bytes;
 
@@ -21,7 +21,7 @@ const MAX_TIMEOUTS: u32 = 16;
 #[derive(Debug)]
 pub(super) struct Client {
     /// The transport that it was told to open last.
-    pub(super) life: Option<Life>,
+    pub(super) life: Option<ConnectionId>,
     pub(super) is_open: bool,
     /// Chunks that nobody has read yet, and how the pipe ends behind them.
     inbox: VecDeque<Bytes>,
@@ -134,13 +134,13 @@ impl World {
         has_moved
     }
 
-    fn open(&mut self, life: Life) {
+    fn open(&mut self, life: ConnectionId) {
         self.note(Column::Client, || format!("opens transport {life}"));
         self.client.forget_transport();
         self.client.life = Some(life);
         let soon = Duration::from_millis(1) + self.chance.millis(40);
         let (delay, result) = if self.hit(Fault::OpenFails) {
-            (soon, Err(OpenError::passing("refused")))
+            (soon, Err(OpenError::transient("refused")))
         } else if self.hit(Fault::OpenPermanent) {
             (soon, Err(OpenError::permanent("no such command")))
         } else if self.hit(Fault::OpenLate) {
@@ -153,7 +153,7 @@ impl World {
         self.after(delay, Happening::Opened(life, result));
     }
 
-    fn close(&mut self, life: Life) {
+    fn close(&mut self, life: ConnectionId) {
         self.note(Column::Client, || format!("closes transport {life}"));
         if self.client.life != Some(life) {
             return;
@@ -164,7 +164,7 @@ impl World {
         self.after(delay, Happening::Closed(life));
     }
 
-    pub(super) fn on_opened(&mut self, life: Life, result: Result<(), OpenError>) {
+    pub(super) fn on_opened(&mut self, life: ConnectionId, result: Result<(), OpenError>) {
         let is_current = self.client.life == Some(life);
         match result {
             Ok(()) => {
@@ -188,14 +188,14 @@ impl World {
         }
     }
 
-    pub(super) fn on_closed(&mut self, life: Life) {
+    pub(super) fn on_closed(&mut self, life: ConnectionId) {
         self.oracle.on_transport_over(life.get());
         self.tell(life, "is closed", |link, now| {
             link.handle_lost(now, life, "closed")
         });
     }
 
-    pub(super) fn on_chunk(&mut self, life: Life, chunk: Bytes) {
+    pub(super) fn on_chunk(&mut self, life: ConnectionId, chunk: Bytes) {
         if self.client.life == Some(life) && self.client.is_open {
             return self.client.inbox.push_back(chunk);
         }
@@ -209,7 +209,7 @@ impl World {
         self.tell(life, "old bytes", |link, now| link.handle_read(now, life));
     }
 
-    pub(super) fn on_end(&mut self, life: Life, end: End) {
+    pub(super) fn on_end(&mut self, life: ConnectionId, end: End) {
         if self.client.life == Some(life) && self.client.is_open {
             self.client.end = Some(end);
             return;
@@ -318,7 +318,7 @@ impl World {
     }
 
     /// Tells the link of something. Of an old transport it must have no effect.
-    fn tell(&mut self, life: Life, what: &str, tell: impl FnOnce(&mut Link, Instant)) {
+    fn tell(&mut self, life: ConnectionId, what: &str, tell: impl FnOnce(&mut Link, Instant)) {
         let now = self.clock();
         let is_old = self.client.life != Some(life);
         let before = seen(&self.link);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bowline_proto::connection::{MessageHeaders, StreamEnd};
-use bowline_proto::link::Life;
+use bowline_proto::link::ConnectionId;
 use bowline_proto::server::{
     Headers, Routed, RouterConfig, Session, SessionPhase, route, write_answer,
 };
@@ -25,7 +25,7 @@ use crate::fault::Fault;
 #[derive(Debug)]
 pub(super) struct Post {
     number: u64,
-    life: Life,
+    life: ConnectionId,
     call: Option<CallId>,
     frame: Bytes,
     headers: MessageHeaders,
@@ -35,7 +35,7 @@ pub(super) struct Post {
 /// What the server knows of its clients.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    sessions: BTreeMap<u64, (Life, Session)>,
+    sessions: BTreeMap<u64, (ConnectionId, Session)>,
     posts: BTreeMap<u64, OpenPost>,
     next: u64,
 }
@@ -43,7 +43,7 @@ pub(super) struct Sessions {
 /// A POST whose stream is open.
 #[derive(Clone, Copy, Debug)]
 struct OpenPost {
-    life: Life,
+    life: ConnectionId,
     call: CallId,
     /// The session that its answer opens.
     opens: Option<u64>,
@@ -71,7 +71,7 @@ impl Sessions {
     }
 
     /// Some stream that is open.
-    pub(super) fn first_stream(&self) -> Option<(Life, CallId)> {
+    pub(super) fn first_stream(&self) -> Option<(ConnectionId, CallId)> {
         self.posts
             .values()
             .next()
@@ -81,7 +81,7 @@ impl Sessions {
 
 impl World {
     /// The client sends a message, or closes the stream of a call.
-    pub(super) fn post(&mut self, life: Life, kind: TransmitKind, frame: Bytes) {
+    pub(super) fn post(&mut self, life: ConnectionId, kind: TransmitKind, frame: Bytes) {
         let call = match kind {
             TransmitKind::Call(call) => Some(call),
             TransmitKind::Reset(call) => {
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Nobody is there: one call is lost, or all is when nothing else is open.
-    fn refuse_connection(&mut self, life: Life, call: CallId) {
+    fn refuse_connection(&mut self, life: ConnectionId, call: CallId) {
         if self.client.streams.is_empty() {
             let delay = self.latency();
             return self.after(delay, Happening::Ends(life, End::Lost));

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{CallKey, Life, OpenError, State};
+use bowline_proto::link::{CallKey, ConnectionId, OpenError, State};
 use bowline_proto::{CallId, Instant, Link, RequestKey};
 use bytes::Bytes;
 
@@ -112,15 +112,15 @@ enum Happening {
     /// The user makes one more call.
     LastCall,
     /// A transport is open, or is not.
-    Opened(Life, Result<(), OpenError>),
+    Opened(ConnectionId, Result<(), OpenError>),
     /// A transport is closed, as the link wanted.
-    Closed(Life),
+    Closed(ConnectionId),
     /// Bytes come to the client.
-    ToClient(Life, Bytes),
+    ToClient(ConnectionId, Bytes),
     /// The transport ends.
-    Ends(Life, End),
+    Ends(ConnectionId, End),
     /// Bytes come to the server.
-    ToServer(Life, Bytes),
+    ToServer(ConnectionId, Bytes),
     /// A POST comes to the server.
     Post(Post),
     /// Something comes on a stream.
@@ -159,7 +159,7 @@ enum End {
 /// What comes to a client over HTTP.
 #[derive(Debug)]
 struct Heard {
-    life: Life,
+    life: ConnectionId,
     stream: Option<CallId>,
     what: Said,
 }
@@ -310,7 +310,7 @@ impl World {
             Happening::Flush => self.flush_held(),
             Happening::Work(job) => self.work(job),
             Happening::Handled(request) => self.on_handled(request),
-            Happening::Input(call) => self.give_input(call),
+            Happening::Input(call) => self.provide_input(call),
             Happening::Cancel(call) => self.cancel(call, 1),
             Happening::Wake => self.client.is_asleep = false,
             Happening::Thaw => self.client.frozen = None,

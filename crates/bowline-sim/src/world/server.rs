@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bowline_proto::link::Life;
+use bowline_proto::link::ConnectionId;
 use bowline_proto::server::{Session, SessionConfig, SessionEvent};
 use bowline_proto::{Carrier, Instant, RequestKey};
 use bowline_types::capabilities::{ResourcesCapability, ServerCapabilities, ToolsCapability};
@@ -23,7 +23,7 @@ use crate::fault::Fault;
 pub(super) struct Server {
     revisions: Revisions,
     /// The process at the other end of the pipe.
-    pub(super) pipe: Option<(Life, Session)>,
+    pub(super) pipe: Option<(ConnectionId, Session)>,
     /// What came on the pipe and was not read yet.
     inbox: VecDeque<Bytes>,
     /// Nothing is read.
@@ -47,7 +47,7 @@ pub(super) struct Server {
 /// Where a request came from.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    Pipe(Life, RequestKey),
+    Pipe(ConnectionId, RequestKey),
     Session(u64, RequestKey),
     /// On a POST that no session knows.
     Post(u64, RequestId),
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// The process whose client is gone ends.
-    pub(super) fn on_client_gone(&mut self, life: Life) {
+    pub(super) fn on_client_gone(&mut self, life: ConnectionId) {
         if self
             .pipe
             .as_ref()
@@ -155,14 +155,14 @@ impl Server {
     }
 
     /// The life of the process on the pipe.
-    pub(super) fn life(&self) -> Option<Life> {
+    pub(super) fn life(&self) -> Option<ConnectionId> {
         self.pipe.as_ref().map(|(life, _)| *life)
     }
 }
 
 impl World {
     /// The transport is open: on a pipe a process starts at its other end.
-    pub(super) fn start_server(&mut self, life: Life) {
+    pub(super) fn start_server(&mut self, life: ConnectionId) {
         if self.hit(Fault::EraChange) {
             self.server.revisions = revisions(&mut self.chance);
         }
@@ -183,7 +183,7 @@ impl World {
         self.draw_writing();
     }
 
-    pub(super) fn server_hears(&mut self, life: Life, chunk: Bytes) {
+    pub(super) fn server_hears(&mut self, life: ConnectionId, chunk: Bytes) {
         if self.server.life() != Some(life) || self.client.life != Some(life) {
             return;
         }

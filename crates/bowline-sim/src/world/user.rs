@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use bowline_proto::link::{CallKey, LinkCall, LinkError, LinkEvent, State, Stop, SubscriptionKey};
+use bowline_proto::link::{
+    CallKey, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey,
+};
 use bowline_proto::{CallRequest, Payload, RequestKey, Timeouts};
 use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::{ErrorObject, JsonObject};
@@ -28,7 +30,7 @@ enum Style {
     /// Waits for the connection, always.
     Patient,
     /// Listens.
-    Listens,
+    ListenSubscriptions,
     /// Cancels what it calls.
     Cancels,
     /// Stops in the middle.
@@ -51,7 +53,7 @@ impl User {
         let style = match chance.below(9) {
             0 => Style::Bursts,
             1 => Style::Patient,
-            2 => Style::Listens,
+            2 => Style::ListenSubscriptions,
             3 => Style::Cancels,
             4 => Style::Stops,
             _ => Style::Any,
@@ -82,8 +84,8 @@ impl World {
         match (self.user.style, self.chance.below(8)) {
             (Style::Bursts, 0..=3) => (0..12).for_each(|_| self.call()),
             (Style::Patient, 0..=5) => self.call(),
-            (Style::Listens, 0..=2) => self.subscribe(),
-            (Style::Listens, 3) => self.unsubscribe(),
+            (Style::ListenSubscriptions, 0..=2) => self.subscribe(),
+            (Style::ListenSubscriptions, 3) => self.unsubscribe(),
             (Style::Cancels, 0..=3) => self.cancel_any(),
             (Style::Stops, 0) => self.stop(),
             (_, _) => self.act_at_random(),
@@ -106,7 +108,7 @@ impl World {
                 let now = self.clock();
                 if let Some(call) = self.any_call() {
                     let is_waiting = self.chance.one_in(2);
-                    self.link.set_waiting_for_us(now, call, is_waiting);
+                    self.link.set_call_paused(now, call, is_waiting);
                 }
             }
             21 if self.chance.one_in(6) => self.stop(),
@@ -255,7 +257,7 @@ impl World {
         let stop = self.link.stop(now);
         self.note(Column::Client, || format!("stops: {stop:?}"));
         self.oracle.on_stopped();
-        if self.link.stop(now) != Stop::AlreadyClosing {
+        if self.link.stop(now) != StopOutcome::AlreadyClosing {
             self.oracle.violated("a second stop began anew");
         }
     }
@@ -283,11 +285,11 @@ impl World {
         }
     }
 
-    pub(super) fn give_input(&mut self, call: CallKey) {
+    pub(super) fn provide_input(&mut self, call: CallKey) {
         let now = self.clock();
         let given = self
             .link
-            .give_input(now, call, &object(r#"{"q":{"action":"decline"}}"#));
+            .provide_input(now, call, &object(r#"{"q":{"action":"decline"}}"#));
         self.note(Column::Client, || {
             format!("input for call {call}: {given:?}")
         });

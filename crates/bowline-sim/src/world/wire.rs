@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline_proto::codec::Framing;
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::Life;
+use bowline_proto::link::ConnectionId;
 use bowline_proto::{CallId, Instant};
 use bytes::Bytes;
 
@@ -20,13 +20,13 @@ const REMEMBERED: usize = 12;
 /// Where a frame goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum To {
-    Pipe(Life),
+    Pipe(ConnectionId),
     /// The stream of a call, or the one of none; with the session that this answer opens.
-    Stream(Life, Option<CallId>, Option<u64>),
+    Stream(ConnectionId, Option<CallId>, Option<u64>),
 }
 
 impl To {
-    fn life(self) -> Life {
+    fn life(self) -> ConnectionId {
         match self {
             Self::Pipe(life) | Self::Stream(life, _, _) => life,
         }
@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    fn write_line(&mut self, life: Life, frame: &[u8]) {
+    fn write_line(&mut self, life: ConnectionId, frame: &[u8]) {
         if self.server.life() != Some(life) {
             return;
         }
@@ -217,7 +217,7 @@ impl World {
     }
 
     /// Bytes go to the client, in their order, in one piece or more.
-    pub(super) fn write_bytes(&mut self, life: Life, bytes: &[u8]) {
+    pub(super) fn write_bytes(&mut self, life: ConnectionId, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let length = match self.hit(Fault::Split) {
@@ -232,7 +232,7 @@ impl World {
     }
 
     /// The pipe ends, behind what was written.
-    pub(super) fn end_pipe(&mut self, life: Life, end: End) {
+    pub(super) fn end_pipe(&mut self, life: ConnectionId, end: End) {
         let at = self.arrival(None);
         self.at(at, Happening::Ends(life, end));
     }
@@ -243,7 +243,7 @@ impl World {
         self.at(at, Happening::Heard(heard));
     }
 
-    pub(super) fn end_stream(&mut self, life: Life, call: CallId, end: StreamEnd) {
+    pub(super) fn end_stream(&mut self, life: ConnectionId, call: CallId, end: StreamEnd) {
         self.say(Heard {
             life,
             stream: Some(call),

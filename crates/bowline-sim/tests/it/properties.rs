@@ -177,7 +177,7 @@ proptest! {
             let Some(life) = life else { continue };
             match step {
                 0 => link.handle_opened(now, life),
-                1 => link.handle_open_failed(now, life, OpenError::passing("no")),
+                1 => link.handle_open_failed(now, life, OpenError::transient("no")),
                 2 => link.handle_eof(now, life),
                 3 => drop(link.reconnect_now(now)),
                 4 => link.handle_lost(now, life, "gone"),

@@ -66,7 +66,7 @@ impl ClientConfig {
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
-        let declared = self.connection().declared();
+        let declared = self.connection().capabilities_mut();
         declared
             .sampling
             .get_or_insert_with(SamplingCapability::new);
@@ -87,7 +87,7 @@ impl ClientConfig {
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
-        let declared = self.connection().declared();
+        let declared = self.connection().capabilities_mut();
         let sampling = declared
             .sampling
             .get_or_insert_with(SamplingCapability::new);
@@ -180,7 +180,7 @@ impl ClientConfig {
         for root in wrong {
             tracing::warn!(uri = root.uri, "a root is a `file://` URI; left out");
         }
-        let declared = self.connection().declared();
+        let declared = self.connection().capabilities_mut();
         let capability = declared.roots.get_or_insert_with(RootsCapability::new);
         capability.list_changed = Some(true);
         self.handlers.set_roots(RootList::new(roots));
@@ -188,7 +188,7 @@ impl ClientConfig {
     }
 
     fn declared_elicitation(&mut self) -> &mut ElicitationCapability {
-        let declared = self.connection().declared();
+        let declared = self.connection().capabilities_mut();
         declared
             .elicitation
             .get_or_insert_with(ElicitationCapability::new)

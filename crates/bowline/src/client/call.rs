@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bowline_proto::CallRequest;
-use bowline_proto::link::{CallKey, LinkCall, Terms};
+use bowline_proto::link::{CallKey, LinkCall, SessionTerms};
 use bowline_types::meta::RequestMeta;
 use bowline_types::progress::ProgressParams;
 use bytes::Bytes;
@@ -161,7 +161,7 @@ impl<'c> Call<'c> {
     /// Says its parameters when it is made, in place of those that it has.
     pub(super) fn set_words(
         &mut self,
-        words: impl Fn(&Terms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
+        words: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
     ) {
         self.words = Some(Box::new(words));
     }
@@ -253,7 +253,7 @@ impl<'c> Call<'c> {
             call = call.raw();
         }
         if let Some(fitting) = fitting {
-            call = call.fitted_by(Arc::new(fitting));
+            call = call.with_adapter(Arc::new(fitting));
         }
         Ok((call, self.on_progress))
     }

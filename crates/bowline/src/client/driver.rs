@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bowline_proto::link::{Action, State};
-use bowline_proto::{Instant, Rising};
+use bowline_proto::{Instant, MonotonicTable};
 use tokio::sync::Mutex;
 
 use super::features::cancel_orphan;
@@ -233,7 +233,7 @@ impl<T: Transport> Driver<T> {
         self.rest = Rest::Shrunk;
         core.link.shrink();
         if core.slots.is_empty() {
-            core.slots = Rising::new();
+            core.slots = MonotonicTable::new();
         }
         if let Some((_, io)) = &mut self.hands.io {
             io.shrink();

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bowline_proto::CallRequest;
-use bowline_proto::link::{Fit, Terms};
+use bowline_proto::link::{AdaptToSession, SessionTerms};
 use bowline_types::Era;
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::{RequestMeta, keys};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::features::{check_capability, check_revision};
 
 /// The members of parameters, in the words of a session, or why it has none.
-pub(super) type Words = Box<dyn Fn(&Terms<'_>) -> Result<Bytes, String> + Send + Sync>;
+pub(super) type Words = Box<dyn Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync>;
 
 /// Fits a call to its session: refuses what that lacks, and says it in its words.
 pub(super) struct Fitting {
@@ -33,8 +33,8 @@ pub(super) struct Fitting {
     pub(super) words: Option<Words>,
 }
 
-impl Fit for Fitting {
-    fn fit(&self, terms: &Terms<'_>, request: &mut CallRequest) -> Result<(), String> {
+impl AdaptToSession for Fitting {
+    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let agreement = terms.agreement();
         check_revision(&self.method, agreement.revision)?;
         if self.is_guarded {

@@ -4,7 +4,7 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bowline_proto::link::Life;
+use bowline_proto::link::ConnectionId;
 use bowline_proto::{Instant, Transmit};
 use tokio::time::timeout;
 
@@ -20,10 +20,10 @@ type Asking = BoxFuture<'static, Option<Ending>>;
 
 #[derive(Default)]
 pub(super) struct Hands {
-    pub(super) opening: Option<(Life, Opening)>,
-    pub(super) io: Option<(Life, Io)>,
+    pub(super) opening: Option<(ConnectionId, Opening)>,
+    pub(super) io: Option<(ConnectionId, Io)>,
     /// The stream has ended, for the reason given here unless somebody knows a better one.
-    pub(super) asking: Option<(Life, String, Asking)>,
+    pub(super) asking: Option<(ConnectionId, String, Asking)>,
     /// The stream is closed when what is left is written.
     pub(super) is_parting: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct Hands {
 impl Hands {
     /// Lets go of what is of this life: it is closed when it is dropped.
     #[must_use]
-    pub(super) fn close(&mut self, life: Life) -> Self {
+    pub(super) fn close(&mut self, life: ConnectionId) -> Self {
         Self {
             opening: self.opening.take_if(|(other, _)| *other == life),
             asking: self.asking.take_if(|(other, ..)| *other == life),
@@ -43,7 +43,7 @@ impl Hands {
     /// Keeps the stream of this life until the last words are written. Whether there is one.
     pub(super) fn part(
         &mut self,
-        life: Life,
+        life: ConnectionId,
         last_words: impl IntoIterator<Item = Transmit>,
     ) -> bool {
         let Some((_, io)) = self.io.as_mut().filter(|(other, _)| *other == life) else {
@@ -57,7 +57,7 @@ impl Hands {
     }
 
     /// The stream, when its last words are written or can't be.
-    pub(super) fn take_parted(&mut self, now: Instant) -> Option<(Life, Io)> {
+    pub(super) fn take_parted(&mut self, now: Instant) -> Option<(ConnectionId, Io)> {
         let (_, io) = self.io.as_mut().filter(|_| self.is_parting)?;
         if !(io.is_empty() || io.broken(now).is_some()) {
             return None;

@@ -40,7 +40,9 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
             None => {
                 let responses: JsonObject = responses.into_iter().collect();
                 // It may have ended meanwhile.
-                let _ = core.link.give_input(now, call, &Payload::from(responses));
+                let _ = core
+                    .link
+                    .provide_input(now, call, &Payload::from(responses));
             }
             Some(failure) => {
                 if let Some(slot) = core.slots.get_mut(call) {

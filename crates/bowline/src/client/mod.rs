@@ -27,7 +27,7 @@ mod watchers;
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
-use bowline_proto::link::{Cause, State, Stop, Transition};
+use bowline_proto::link::{Cause, State, StopOutcome, Transition};
 use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
@@ -134,7 +134,7 @@ impl Client {
     pub fn start(transport: impl Transport, config: impl Into<ClientConfig>) -> Self {
         let mut config = config.into();
         let connection = config.connection();
-        if connection.usual_startup_timeout().is_none() {
+        if connection.default_startup_timeout().is_none() {
             connection.startup_timeout(transport.startup_timeout());
         }
         let shared = Arc::new(Shared::new(config));
@@ -292,7 +292,7 @@ impl Client {
     /// Stops for good: what waits ends at once, notifications and answers that have not left
     /// get 50 ms, and the transport is closed. Every stop succeeds, and returns when the
     /// client is closed; it tells whether it was the first one. Cancel safe.
-    pub async fn stop(&self) -> Stop {
+    pub async fn stop(&self) -> StopOutcome {
         let mut changes = self.shared.state.subscribe();
         let stop = self.shared.with(|core, now| core.stop(now));
         while self.state() != State::Closed && changes.changed().await.is_ok() {}

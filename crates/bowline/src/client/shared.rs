@@ -11,11 +11,11 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bowline_proto::link::{
-    CallKey, Cause, Link, LinkCall, LinkEvent, State, Stop, SubscriptionKey,
+    CallKey, Cause, Link, LinkCall, LinkEvent, State, StopOutcome, SubscriptionKey,
 };
 use bowline_proto::{
-    Agreement, CallRequest, IdCounter, Instant, Outcome, Payload, RequestKey, Rising, Timeouts,
-    Transmit, TransmitKind,
+    Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey,
+    Timeouts, Transmit, TransmitKind,
 };
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::meta::RequestMeta;
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,
-    pub(super) slots: Rising<CallKey, Slot>,
+    pub(super) slots: MonotonicTable<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
     /// We have declared the extension of 2026-07-28.
     pub(super) declares_tasks: bool,
@@ -142,13 +142,13 @@ impl Shared {
     pub(super) fn new(mut config: ClientConfig) -> Self {
         let connection = config.link.connection();
         connection.seed_if_none(chance());
-        let declares_tasks = connection.declared().has_extension(EXTENSION);
-        let call_timeouts = connection.usual_timeouts();
+        let declares_tasks = connection.capabilities_mut().has_extension(EXTENSION);
+        let call_timeouts = connection.default_timeouts();
         let link = Link::new(Instant::START, config.link, IdCounter::new());
         let (state, _) = watch::channel(link.state());
         let core = Core {
             link,
-            slots: Rising::new(),
+            slots: MonotonicTable::new(),
             agreement: None,
             declares_tasks,
             log_level: None,
@@ -272,7 +272,7 @@ impl Core {
     }
 
     /// Stops the link. What was said before, and needs no answer, is still sent.
-    pub(super) fn stop(&mut self, now: Instant) -> Stop {
+    pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
             && let Some(transmit) = self.link.poll_transmit()
         {
@@ -290,14 +290,14 @@ impl Core {
     pub(super) fn pause_calls(&mut self, now: Instant) -> Vec<CallKey> {
         let link = &mut self.link;
         let made = self.slots.keys();
-        made.filter(|call| link.set_waiting_for_us(now, *call, true))
+        made.filter(|call| link.set_call_paused(now, *call, true))
             .collect()
     }
 
     /// Lets their time go on.
     pub(super) fn resume_calls(&mut self, now: Instant, calls: &[CallKey]) {
         for call in calls {
-            self.link.set_waiting_for_us(now, *call, false);
+            self.link.set_call_paused(now, *call, false);
         }
     }
 

@@ -75,7 +75,7 @@ impl Client {
         let refused = |error| Error::from_link(error, |at| shared.until(at));
         let watched = Arc::new(Watched::new(filter.clone(), shared.change_limits));
         let key = shared.with(|core, now| {
-            core.link.check_serving().map_err(refused)?;
+            core.link.check_connected().map_err(refused)?;
             if let Some(agreement) = &core.agreement {
                 check_filter(&filter, agreement, core.declares_tasks)?;
             }

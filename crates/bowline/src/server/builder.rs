@@ -309,7 +309,7 @@ impl Server {
         let used = self.has_single_use.then(|| self.used_states());
         let mut config = self.session_config();
         let is_handler = self.handler.is_some();
-        config.hand_on_unknown(is_handler);
+        config.forward_unknown_methods(is_handler);
         let tasks = Arc::new(TaskStore::new(self.tasks.clone()));
         let (mut service, capabilities) = match self.handler.take() {
             Some(handler) => handler(&self),
@@ -356,7 +356,7 @@ impl Server {
             config.ask_timeouts(Timeouts::new(timeout, timeout));
         }
         // Layers see them too.
-        config.hand_on_all(true);
+        config.forward_session_requests(true);
         if let Some(instructions) = &self.instructions {
             config.instructions(instructions.clone());
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::RequestKey;
-use bowline_proto::server::Listens;
+use bowline_proto::server::ListenSubscriptions;
 use bowline_types::resources::SubscribeParams;
 use bowline_types::{ErrorObject, Method};
 
@@ -34,7 +34,7 @@ pub(super) struct Following {
 
 impl Following {
     /// What has ended with the requests that asked for it. To be dropped without a lock.
-    pub(super) fn take_ended(&mut self, open: &Listens) -> Vec<Vec<Subscribed>> {
+    pub(super) fn take_ended(&mut self, open: &ListenSubscriptions) -> Vec<Vec<Subscribed>> {
         if self.listens.len() <= open.len() {
             return Vec::new();
         }

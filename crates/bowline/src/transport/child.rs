@@ -273,7 +273,7 @@ impl Transport for ChildProcess {
             })
             .map_err(busy)?;
         let spawned = spawned.await;
-        let spawned = spawned.map_err(|_| OpenError::passing("spawning it panicked"))?;
+        let spawned = spawned.map_err(|_| OpenError::transient("spawning it panicked"))?;
         let spawned = spawned?;
         if let Some(OnStart(told)) = &self.on_start {
             // The hook has told about a panic; the child is none the worse.
@@ -299,7 +299,7 @@ impl fmt::Debug for OnStart {
 }
 
 fn busy(error: io::Error) -> OpenError {
-    OpenError::passing(format!("a child can't be started now: {error}"))
+    OpenError::transient(format!("a child can't be started now: {error}"))
 }
 
 /// A child that was started. Dropping it is its end.
@@ -314,7 +314,7 @@ struct Spawned {
 
 impl Spawned {
     fn into_stream(self, to: &StderrTo, census: &Census) -> Result<Stream, OpenError> {
-        let missing = || OpenError::passing("the child has no pipes");
+        let missing = || OpenError::transient("the child has no pipes");
         let stdin = ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(busy)?;
         let stdout = ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(busy)?;
         let exit = self.reaped.exit();

@@ -54,7 +54,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// impl Transport for Tcp {
 ///     async fn open(&mut self) -> Result<Stream, OpenError> {
 ///         let stream = TcpStream::connect(&self.0).await;
-///         let stream = stream.map_err(|error| OpenError::passing(error.to_string()))?;
+///         let stream = stream.map_err(|error| OpenError::transient(error.to_string()))?;
 ///         let (reader, writer) = stream.into_split();
 ///         Ok(Stream::new(reader, writer))
 ///     }

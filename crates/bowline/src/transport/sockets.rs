@@ -82,7 +82,7 @@ fn refused(address: &str, error: &io::Error) -> OpenError {
         io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied => {
             OpenError::permanent(words)
         }
-        _ => OpenError::passing(words),
+        _ => OpenError::transient(words),
     }
 }
 

@@ -90,7 +90,7 @@ impl Session {
 
     /// No answer follows, as if the client had cancelled the request. It keeps its place until
     /// its handler is done.
-    pub fn give_up(&mut self, request: RequestKey) {
+    pub fn abandon_request(&mut self, request: RequestKey) {
         self.end.requests.give_up(request);
     }
 

@@ -10,7 +10,7 @@ use crate::calls::Timeouts;
 use crate::codec::Framing;
 use crate::config::Carrier;
 use crate::limits::Limits;
-use crate::server::listens::ListenLimits;
+use crate::server::listen_subscriptions::ListenLimits;
 
 /// The configuration of a server's session.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl SessionConfig {
     /// told as well: whoever guards a server wants to see them. Then they are done with
     /// [`Session::settle`](super::Session::settle) and answered like others. Default: the
     /// session does and answers them.
-    pub fn hand_on_all(&mut self, all: bool) -> &mut Self {
+    pub fn forward_session_requests(&mut self, all: bool) -> &mut Self {
         self.hands_on_all = all;
         self
     }
@@ -126,7 +126,7 @@ impl SessionConfig {
     /// [`UnknownNotification`](super::SessionEvent::UnknownNotification): for a proxy, or an
     /// extension. One that the protocol has, but not in the revision that is spoken, is not
     /// among them. Default: the session refuses or ignores them.
-    pub fn hand_on_unknown(&mut self, unknown: bool) -> &mut Self {
+    pub fn forward_unknown_methods(&mut self, unknown: bool) -> &mut Self {
         self.hands_on_unknown = unknown;
         self
     }
@@ -158,7 +158,7 @@ impl SessionConfig {
         &mut self.limits
     }
 
-    /// What [`Listens`](crate::server::Listens) of a client may be.
+    /// What [`ListenSubscriptions`](crate::server::ListenSubscriptions) of a client may be.
     pub fn listen_limits(&self) -> ListenLimits {
         ListenLimits {
             count: self.limits.max_subscriptions,

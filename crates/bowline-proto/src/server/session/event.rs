@@ -47,7 +47,7 @@ pub enum SessionEvent {
         context: Option<Box<RequestContext>>,
     },
     /// The client wants an answer, to a method that the protocol doesn't have: only with
-    /// [`hand_on_unknown`](super::SessionConfig::hand_on_unknown). It is answered, cancelled and
+    /// [`forward_unknown_methods`](super::SessionConfig::forward_unknown_methods). It is answered, cancelled and
     /// bounded as any other request.
     UnknownRequest {
         /// Its request.
@@ -74,7 +74,7 @@ pub enum SessionEvent {
         params: Option<Payload>,
     },
     /// The client notifies of what the protocol doesn't have: only with
-    /// [`hand_on_unknown`](super::SessionConfig::hand_on_unknown).
+    /// [`forward_unknown_methods`](super::SessionConfig::forward_unknown_methods).
     UnknownNotification {
         /// The method.
         method: Arc<str>,

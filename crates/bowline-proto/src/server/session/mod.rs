@@ -15,11 +15,11 @@ use bowline_types::logging::LoggingLevel;
 use bowline_types::{RequestId, Revision};
 use bytes::BytesMut;
 
-use crate::carried::Carried;
+use crate::carryover::Carryover;
 use crate::endpoint::{Endpoint, Setup};
 use crate::outbox::Transmit;
 use crate::requests::RequestKey;
-use crate::server::listens::Change;
+use crate::server::listen_subscriptions::Change;
 use crate::server::route::RouterConfig;
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -93,7 +93,7 @@ impl Session {
             limits: config.limits,
             seed: config.seed,
         };
-        let mut end = Endpoint::new(setup, Carried::new());
+        let mut end = Endpoint::new(setup, Carryover::new());
         end.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig {
@@ -170,7 +170,7 @@ impl Session {
 
     /// Requests of the client whose handlers are not done: those that may be answered, and
     /// those that were cancelled.
-    pub fn handled(&self) -> usize {
+    pub fn open_handlers(&self) -> usize {
         self.end.requests.len()
     }
 

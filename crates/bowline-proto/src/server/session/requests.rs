@@ -70,7 +70,7 @@ impl Session {
             params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
-        self.hand_on_unknown(now, None, frame, asked);
+        self.forward_unknown_methods(now, None, frame, asked);
     }
 
     /// A request of a client that has introduced itself.
@@ -91,7 +91,7 @@ impl Session {
                 params: request.params,
                 context: None,
             };
-            return self.hand_on_unknown(now, stream, frame, asked);
+            return self.forward_unknown_methods(now, stream, frame, asked);
         }
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
@@ -122,7 +122,7 @@ impl Session {
 
     /// Does what a request asks of the session itself: `logging/setLevel`,
     /// `resources/subscribe` and `resources/unsubscribe`. See
-    /// [`SessionConfig::hand_on_all`](super::SessionConfig::hand_on_all).
+    /// [`SessionConfig::forward_session_requests`](super::SessionConfig::forward_session_requests).
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl Session {
     }
 
     /// A method that the protocol doesn't have, for whoever does.
-    fn hand_on_unknown(
+    fn forward_unknown_methods(
         &mut self,
         now: Instant,
         stream: Option<StreamId>,

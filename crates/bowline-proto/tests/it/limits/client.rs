@@ -70,7 +70,7 @@ fn call_timeouts_total() {
         config.call_timeouts(Timeouts::new(5 * SECOND, 8 * SECOND));
     });
     let waiting = call(&mut connection, ZERO).unwrap();
-    connection.set_waiting_for_us(ZERO, waiting, true);
+    connection.set_call_paused(ZERO, waiting, true);
     connection.handle_timeout(just_before(8));
     assert_eq!(connection.pending(), 1);
     connection.handle_timeout(at(8));

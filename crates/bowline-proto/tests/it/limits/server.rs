@@ -81,7 +81,7 @@ fn handler_timeout() {
     session.handle_timeout(just_before(5));
     assert_eq!(session.open_requests(), 1);
     session.handle_timeout(at(5));
-    assert_eq!((session.open_requests(), session.handled()), (0, 1));
+    assert_eq!((session.open_requests(), session.open_handlers()), (0, 1));
     assert_eq!(answers(&mut session).len(), 1);
 }
 
@@ -145,7 +145,7 @@ fn max_peer_requests() {
         ask(&mut session, ZERO, &request(id));
         assert_eq!(!answers(&mut session).is_empty(), is_busy, "{id}");
     }
-    assert_eq!(session.handled(), 2);
+    assert_eq!(session.open_handlers(), 2);
 }
 
 #[test]
@@ -199,7 +199,10 @@ fn max_peer_request_bytes() {
     }
     answers(&mut session);
     ask(&mut session, ZERO, &request(6, 101));
-    assert_eq!((answers(&mut session).len(), session.handled()), (0, 1));
+    assert_eq!(
+        (answers(&mut session).len(), session.open_handlers()),
+        (0, 1)
+    );
 }
 
 /// A subscription of the stateless era.
@@ -303,10 +306,10 @@ fn stall_timeout() {
 }
 
 #[test]
-fn nonsense_budget() {
+fn misbehavior_budget() {
     for (frames, expected) in [(3, false), (4, true)] {
         let mut session = with_limits(|limits| {
-            limits.nonsense_budget(3);
+            limits.misbehavior_budget(3);
         });
         for _ in 0..frames {
             ask(&mut session, ZERO, "x");

@@ -14,7 +14,7 @@ fn asked(id: u32, method: &str, is_stateless: bool) -> String {
 
 fn wanting(configure: impl FnOnce(&mut SessionConfig)) -> Session {
     server(|config| {
-        config.hand_on_unknown(true);
+        config.forward_unknown_methods(true);
         configure(config);
     })
 }
@@ -130,7 +130,7 @@ fn notifications_are_told_where_a_client_may_speak() {
         (Revisions::only(Revision::V2025_11_25), false),
     ] {
         let mut config = SessionConfig::new(Implementation::new("limits", "0"));
-        config.hand_on_unknown(true).revisions(revisions);
+        config.forward_unknown_methods(true).revisions(revisions);
         assert_eq!(told(&mut Session::new(ZERO, config)), is_told);
     }
 }

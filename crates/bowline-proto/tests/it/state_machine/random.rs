@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{CallKey, LinkCall, State, Stop};
+use bowline_proto::link::{CallKey, LinkCall, State, StopOutcome};
 use bowline_proto::{CallRequest, Instant};
 
 use super::events::EVENTS;
@@ -78,7 +78,7 @@ fn walk(seed: u64) {
     check_transitions(&rig, seed);
     let was_over = [State::Closing, State::Closed].contains(&rig.link.state());
     let stop = rig.link.stop(rig.now);
-    assert_eq!(stop == Stop::AlreadyClosing, was_over);
+    assert_eq!(stop == StopOutcome::AlreadyClosing, was_over);
     rig.settle();
     assert_eq!(rig.link.pending(), 0, "{seed}");
     rig.wait(Duration::from_millis(50));

@@ -5,7 +5,8 @@ use std::time::Duration;
 use bowline_proto::codec::{FrameLimits, Oversize};
 use bowline_proto::connection::StreamEnd;
 use bowline_proto::link::{
-    Action, CallKey, Life, LinkCall, LinkConfig, LinkError, LinkEvent, State, Stop, Transition,
+    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkError, LinkEvent, State, StopOutcome,
+    Transition,
 };
 use bowline_proto::{
     CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Outcome, RequestKey, Timeouts,
@@ -21,7 +22,7 @@ const AGREED: &str =
 pub(crate) struct Rig {
     pub(crate) link: Link,
     pub(crate) now: Instant,
-    pub(crate) life: Option<Life>,
+    pub(crate) life: Option<ConnectionId>,
     /// A call that is with the server.
     pub(crate) pending: Option<CallKey>,
     /// A call that waits for a connection.
@@ -101,12 +102,12 @@ impl Rig {
             State::Backoff => {
                 self.wait_for_ready();
                 let life = self.life.expect("it was opened");
-                let error = bowline_proto::link::OpenError::passing("refused");
+                let error = bowline_proto::link::OpenError::transient("refused");
                 self.link.handle_open_failed(self.now, life, error);
             }
             State::Closing => {
                 self.become_ready();
-                assert_eq!(self.link.stop(self.now), Stop::Begun);
+                assert_eq!(self.link.stop(self.now), StopOutcome::Begun);
             }
             State::Closed => {
                 self = self.to(State::Closing);

@@ -13,7 +13,7 @@ pub(crate) fn opened(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn open_failed(rig: &mut Rig) -> Option<String> {
-    let error = OpenError::passing("refused");
+    let error = OpenError::transient("refused");
     rig.link.handle_open_failed(rig.now, rig.life?, error);
     None
 }
@@ -217,7 +217,7 @@ pub(crate) fn stop(rig: &mut Rig) -> Option<String> {
     let first = rig.link.stop(rig.now);
     for _ in 0..99 {
         let again = rig.link.stop(rig.now);
-        assert_eq!(again, bowline_proto::link::Stop::AlreadyClosing);
+        assert_eq!(again, bowline_proto::link::StopOutcome::AlreadyClosing);
     }
     Some(format!("{first:?}"))
 }
@@ -269,7 +269,7 @@ pub(crate) fn input(rig: &mut Rig) -> Option<String> {
     let input = Payload::from(JsonObject::new());
     Some(
         rig.link
-            .give_input(rig.now, call, &input)
+            .provide_input(rig.now, call, &input)
             .is_ok()
             .to_string(),
     )

@@ -133,7 +133,7 @@ impl Client {
             "waiting-for-us" => {
                 let (call, is_waiting) = rest.split_once(' ').expect("a call and a state");
                 let (call, is_waiting) = (self.call_of(call), is_waiting == "yes");
-                self.connection.set_waiting_for_us(now, call, is_waiting);
+                self.connection.set_call_paused(now, call, is_waiting);
             }
             "close" => self.connection.close(now),
             "wait" => {}
@@ -211,7 +211,7 @@ impl Client {
                 let sample = self.connection.malformed_sample().unwrap_or("none");
                 format!("sample: {sample}")
             }
-            "handled" => format!("handles {}", self.connection.handled()),
+            "handled" => format!("handles {}", self.connection.open_handlers()),
             "stats" => self.stats(),
             _ => return false,
         };

@@ -3,7 +3,8 @@
 
 use bowline_proto::StreamId;
 use bowline_proto::server::{
-    Dated, DatedConfig, DatedRequest, Headers, Refusal, Routed, RouterConfig, Session, dated, route,
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Headers, Refusal, Routed,
+    RouterConfig, Session, route, route_handshake_request,
 };
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::envelope::{self, Envelope};
@@ -15,7 +16,7 @@ use super::Script;
 pub(crate) struct Http {
     pub(crate) router: RouterConfig,
     /// How requests of the handshake era are looked at; without it they go to the session.
-    pub(crate) dated: Option<DatedConfig>,
+    pub(crate) dated: Option<HandshakeHttpConfig>,
     /// What a stateless request needs its client to have.
     pub(crate) required: ClientCapabilities,
 }
@@ -35,8 +36,12 @@ impl Http {
         let headers = headers.split(", ").filter_map(|pair| pair.split_once(": "));
         let headers = Headers::collect(headers);
         match method {
-            "GET" => drop(self.handshake_era(script, stream, DatedRequest::Get, &headers)),
-            "DELETE" => drop(self.handshake_era(script, stream, DatedRequest::Delete, &headers)),
+            "GET" => {
+                self.handshake_era(script, stream, HandshakeHttpRequest::Get, &headers);
+            }
+            "DELETE" => {
+                self.handshake_era(script, stream, HandshakeHttpRequest::Delete, &headers);
+            }
             _ => {
                 let frame = Bytes::copy_from_slice(message.trim_start().as_bytes());
                 self.post(script, stream, &headers, &frame, session);
@@ -54,7 +59,7 @@ impl Http {
     ) {
         match route(&self.router, frame, Some(headers)) {
             Routed::Session(message) => {
-                let request = DatedRequest::Post(&message);
+                let request = HandshakeHttpRequest::Post(&message);
                 if self.dated.is_none()
                     || self.handshake_era(script, stream, request, headers) == Some(true)
                 {
@@ -78,11 +83,11 @@ impl Http {
         &self,
         script: &mut Script,
         stream: StreamId,
-        request: DatedRequest<'_, '_>,
+        request: HandshakeHttpRequest<'_, '_>,
         headers: &Headers<'_>,
     ) -> Option<bool> {
         let config = self.dated.as_ref().expect("% dated");
-        let found = match dated(config, request, headers) {
+        let found = match route_handshake_request(config, request, headers) {
             Ok(found) => found,
             Err(refusal) => {
                 refused(script, stream, &refusal);
@@ -90,18 +95,18 @@ impl Http {
             }
         };
         let words = match &found {
-            Dated::Open => "a session is opened".to_owned(),
-            Dated::Ask(session) => format!("asked in {}", session.revision),
-            Dated::Tell(session) => format!("told in {}, 202", session.revision),
-            Dated::Listen(session) => format!("listens in {}", session.revision),
-            Dated::End(_) => "the session is ended".to_owned(),
-            Dated::Ignore => "ignored, 202".to_owned(),
+            HandshakeRoute::Open => "a session is opened".to_owned(),
+            HandshakeRoute::Ask(session) => format!("asked in {}", session.revision),
+            HandshakeRoute::Tell(session) => format!("told in {}, 202", session.revision),
+            HandshakeRoute::Listen(session) => format!("listens in {}", session.revision),
+            HandshakeRoute::End(_) => "the session is ended".to_owned(),
+            HandshakeRoute::Ignore => "ignored, 202".to_owned(),
             other => panic!("{other:?}"),
         };
         script.event(&format!("on {}: {words}", stream.get()));
         Some(matches!(
             found,
-            Dated::Open | Dated::Ask(_) | Dated::Tell(_)
+            HandshakeRoute::Open | HandshakeRoute::Ask(_) | HandshakeRoute::Tell(_)
         ))
     }
 }

@@ -2,7 +2,8 @@
 
 use bowline_proto::connection::StreamEnd;
 use bowline_proto::link::{
-    Action, CallKey, Life, LinkCall, LinkConfig, LinkError, LinkEvent, OpenError, SubscriptionKey,
+    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkError, LinkEvent, OpenError,
+    SubscriptionKey,
 };
 use bowline_proto::{CallId, CallRequest, Config, IdCounter, Instant, Link, Payload, Transmit};
 use bowline_types::JsonObject;
@@ -43,7 +44,7 @@ fn replay(text: &str) -> String {
 struct Linked {
     link: Link,
     is_shared: bool,
-    life: Option<Life>,
+    life: Option<ConnectionId>,
     calls: Vec<CallKey>,
     subscriptions: Vec<SubscriptionKey>,
 }
@@ -101,7 +102,9 @@ impl Linked {
                 let (call, responses) = rest.split_once(' ').expect("a call and its input");
                 let responses = JsonObject::parse(responses).expect("an object");
                 let call = self.call_of(call);
-                let given = self.link.give_input(now, call, &Payload::from(responses));
+                let given = self
+                    .link
+                    .provide_input(now, call, &Payload::from(responses));
                 script.refusal(given.err());
             }
             "subscribe" => {
@@ -135,7 +138,7 @@ impl Linked {
         match name {
             "opened" => self.link.handle_opened(now, life),
             "open-failed" => {
-                let error = OpenError::passing(rest);
+                let error = OpenError::transient(rest);
                 self.link.handle_open_failed(now, life, error);
             }
             "lost" => self.link.handle_lost(now, life, rest),

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use bowline_proto::codec::Oversize;
-use bowline_proto::server::{DatedConfig, RouterConfig, Session, SessionConfig, SessionEvent};
+use bowline_proto::server::{
+    HandshakeHttpConfig, RouterConfig, Session, SessionConfig, SessionEvent,
+};
 use bowline_proto::{CallId, CallRequest, Carrier, Instant, Payload, RequestKey, Transmit};
 use bowline_types::capabilities::{
     ClientCapabilities, ResourcesCapability, SamplingCapability, ServerCapabilities,
@@ -61,10 +63,10 @@ fn configure(config: &mut SessionConfig, http: &mut Http, name: &str, value: &st
         }
         "carrier" => drop(config.carrier(Carrier::StreamPerRequest)),
         "dated" if value == "without-sessions" => {
-            let config = DatedConfig::new(http.router.revisions);
+            let config = HandshakeHttpConfig::new(http.router.revisions);
             http.dated = Some(config.without_sessions());
         }
-        "dated" => http.dated = Some(DatedConfig::new(http.router.revisions)),
+        "dated" => http.dated = Some(HandshakeHttpConfig::new(http.router.revisions)),
         "requires-sampling" => {
             http.required = ClientCapabilities::new().sampling(SamplingCapability::new());
         }
@@ -258,7 +260,7 @@ impl Server {
             "{}, {} open of {}, logs info {}, watches file:///a {}; {}",
             self.session.phase().as_str(),
             self.session.open_requests(),
-            self.session.handled(),
+            self.session.open_handlers(),
             self.session.logs(&LoggingLevel::Info),
             self.session.watches("file:///a"),
             counted(&format!("{:?}", self.session.stats()))

@@ -258,7 +258,7 @@ impl Driver {
         let unwritten = self.io.as_ref().map_or(0, Io::unwritten);
         let is_written = self.io.as_ref().is_none_or(Io::is_empty);
         let is_answered = match drain.stage {
-            Stage::Finishing | Stage::Warned => core.session.handled() == 0,
+            Stage::Finishing | Stage::Warned => core.session.open_handlers() == 0,
             Stage::Refused | Stage::Writing => core.session.open_requests() == 0,
         };
         if is_answered && is_written && !has_listens {
@@ -316,7 +316,7 @@ impl Driver {
         // because it left: some fail at that.
         self.cancelled.extend(running);
         for key in core.running.keys() {
-            core.session.give_up(*key);
+            core.session.abandon_request(*key);
         }
     }
 

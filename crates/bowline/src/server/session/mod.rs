@@ -17,8 +17,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::server::{Change, ClientInfo, Listens, Session};
-use bowline_proto::{CallId, CallRequest, Instant, Outcome, Payload, RequestKey, Rising};
+use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
+use bowline_proto::{CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey};
 
 use super::context::Context;
 use super::core::{Origin, ServerCore};
@@ -57,8 +57,8 @@ pub(super) struct Core {
     gated: BTreeMap<RequestKey, Waker>,
     /// Those that block, and who of them has a thread.
     turns: Turns,
-    asked: Rising<CallId, Asked>,
-    pub(super) listens: Listens,
+    asked: MonotonicTable<CallId, Asked>,
+    pub(super) listens: ListenSubscriptions,
     /// What a handler has taken on for it.
     pub(super) following: Following,
     changes: Changes,
@@ -98,11 +98,11 @@ impl Shared {
         let mut config = server.session_config(&origin);
         config.seed(RandomState::new().hash_one(0));
         let core = Core {
-            listens: Listens::new(config.listen_limits()),
+            listens: ListenSubscriptions::new(config.listen_limits()),
             session: Session::new(Instant::START, config),
             client: None,
             running: BTreeMap::new(),
-            asked: Rising::new(),
+            asked: MonotonicTable::new(),
             gated: BTreeMap::new(),
             turns: Turns::new(server.max_blocking),
             following: Following::default(),

@@ -21,7 +21,7 @@ pub(super) fn refusal(program: &OsStr, folder: Option<&Path>, error: &io::Error)
         ));
     }
     let Some(words) = words(program, error) else {
-        return OpenError::passing(format!("{name}: can't be started now: {error}"));
+        return OpenError::transient(format!("{name}: can't be started now: {error}"));
     };
     OpenError::permanent(format!("{name}: {words} ({error})"))
 }

@@ -26,7 +26,7 @@ async fn connecting_takes_no_longer_than_it_may_and_tells_the_last_reason() {
     let mut config = config();
     config.connect_timeout(Some(Duration::from_secs(5)));
     let began = tokio::time::Instant::now();
-    let transport = Unreachable(OpenError::passing("the port is closed"));
+    let transport = Unreachable(OpenError::transient("the port is closed"));
     let error = Client::connect(transport, config).await.unwrap_err();
     assert_eq!(began.elapsed(), Duration::from_secs(5));
     assert_eq!(
@@ -135,7 +135,7 @@ async fn a_server_that_is_not_there_is_tried_as_often_as_it_may_be() {
     let mut backoff = Backoff::default();
     backoff.max_attempts(Some(4));
     config.backoff(backoff);
-    let client = Client::start(Unreachable(OpenError::passing("gone")), config);
+    let client = Client::start(Unreachable(OpenError::transient("gone")), config);
     let error = client.ready().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
     let starts = client.history().into_iter();
@@ -178,7 +178,7 @@ async fn every_change_of_state_is_told_once_and_in_order() -> Test {
 // proves: CN-2
 #[tokio::test(start_paused = true)]
 async fn who_is_more_than_64_changes_behind_is_told_how_many_it_missed() {
-    let client = Client::start(Unreachable(OpenError::passing("gone")), config());
+    let client = Client::start(Unreachable(OpenError::transient("gone")), config());
     let (mut slow, mut fast) = (client.state_changes(), client.state_changes());
     let mut all = Vec::new();
     // An attempt fails at once: after an odd number of changes there is a wait.

@@ -91,7 +91,7 @@ async fn a_callback_sees_all_progress_before_the_answer() -> Test {
 #[tokio::test(start_paused = true)]
 async fn progress_restarts_the_timeout_but_not_the_total() -> Test {
     let mut config = config();
-    let mut timeouts = config.connection().usual_timeouts();
+    let mut timeouts = config.connection().default_timeouts();
     timeouts.progress_counts = true;
     config.connection().call_timeouts(timeouts);
     let (client, mut server, _peer) = connected_with(config, NEW).await?;

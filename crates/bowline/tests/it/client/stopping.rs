@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline::testing;
 use bowline::transport::{OpenError, Stream, Transport};
-use bowline::{Client, ConnectionState, ErrorKind, Payload, Stop};
+use bowline::{Client, ConnectionState, ErrorKind, Payload, StopOutcome};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -28,13 +28,13 @@ async fn stopping_a_hundred_times_at_once_is_stopping_once() -> Test {
     }
     let mut first = 0;
     while let Some(stop) = stops.join_next().await {
-        first += usize::from(stop? == Stop::Begun);
+        first += usize::from(stop? == StopOutcome::Begun);
         assert_eq!(client.state(), ConnectionState::Closed);
     }
     assert_eq!(first, 1);
     assert!(began.elapsed() <= SOON, "{:?}", began.elapsed());
     assert_eq!(pending.await.unwrap_err().kind(), ErrorKind::Shutdown);
-    assert_eq!(client.stop().await, Stop::AlreadyClosing);
+    assert_eq!(client.stop().await, StopOutcome::AlreadyClosing);
     server.expect_end().await?;
     Ok(())
 }
@@ -105,7 +105,7 @@ struct Missing;
 
 impl Transport for Missing {
     async fn open(&mut self) -> Result<Stream, OpenError> {
-        Err(OpenError::passing("not there"))
+        Err(OpenError::transient("not there"))
     }
 }
 
@@ -120,7 +120,7 @@ async fn stops_from(client: &Client, state: ConnectionState) {
     assert!(began.elapsed() <= SOON, "{state}: {:?}", began.elapsed());
     assert_eq!(client.state(), ConnectionState::Closed, "{state}");
     assert_eq!(
-        stop == Stop::Begun,
+        stop == StopOutcome::Begun,
         state != ConnectionState::Closed,
         "{state}"
     );

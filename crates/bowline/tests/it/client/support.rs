@@ -95,7 +95,7 @@ where
         let (reader, writer) = split(ours);
         let stream = (self.wrap)(reader, writer);
         let sent = self.sender.send(theirs);
-        sent.map_err(|_| OpenError::passing("nobody accepts"))?;
+        sent.map_err(|_| OpenError::transient("nobody accepts"))?;
         Ok(stream)
     }
 }

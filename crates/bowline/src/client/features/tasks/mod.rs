@@ -50,7 +50,9 @@ impl ClientConfig {
     ///
     /// 2025-11-25 needs no declaration: there the client [asks](super::ToolCall::as_task).
     pub fn tasks(&mut self) -> &mut Self {
-        self.connection().declared().add_extension(tasks::EXTENSION);
+        self.connection()
+            .capabilities_mut()
+            .add_extension(tasks::EXTENSION);
         self.link().accept_result(TASK);
         self
     }

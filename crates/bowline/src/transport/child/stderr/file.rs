@@ -42,7 +42,7 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::InvalidInput => OpenError::permanent(words),
-            _ => OpenError::passing(words),
+            _ => OpenError::transient(words),
         }
     })
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// what it holds.
 ///
 /// ```
-/// let mut table = bowline_proto::Rising::new();
+/// let mut table = bowline_proto::MonotonicTable::new();
 /// for key in 1..=3 {
 ///     table.insert(key, key * 10);
 /// }
@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// assert_eq!(table.iter().collect::<Vec<_>>(), [(1, &10), (3, &30)]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Rising<K, T> {
+pub struct MonotonicTable<K, T> {
     entries: VecDeque<(K, Option<T>)>,
     len: usize,
 }
@@ -29,7 +29,7 @@ pub struct Rising<K, T> {
 /// So many gaps don't matter.
 const GAPS: usize = 32;
 
-impl<K: Copy + Ord, T> Rising<K, T> {
+impl<K: Copy + Ord, T> MonotonicTable<K, T> {
     /// An empty table, which has no memory.
     pub const fn new() -> Self {
         Self {
@@ -160,13 +160,13 @@ impl<K: Copy + Ord, T> Rising<K, T> {
     }
 }
 
-impl<K: Copy + Ord, T> Default for Rising<K, T> {
+impl<K: Copy + Ord, T> Default for MonotonicTable<K, T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K: Copy + Ord, T> IntoIterator for Rising<K, T> {
+impl<K: Copy + Ord, T> IntoIterator for MonotonicTable<K, T> {
     type Item = (K, T);
     type IntoIter = Entries<K, T>;
 
@@ -195,14 +195,14 @@ impl<K, T> Iterator for Entries<K, T> {
 /// order of them is slow.
 #[derive(Debug)]
 pub(crate) struct Deadlines<T> {
-    rising: Rising<T, ()>,
+    rising: MonotonicTable<T, ()>,
     others: BTreeSet<T>,
 }
 
 impl<T: Copy + Ord> Deadlines<T> {
     pub(crate) const fn new() -> Self {
         Self {
-            rising: Rising::new(),
+            rising: MonotonicTable::new(),
             others: BTreeSet::new(),
         }
     }
@@ -272,7 +272,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map_in_order(steps in proptest::collection::vec(step(), 0..400)) {
-            let (mut table, mut map) = (Rising::new(), BTreeMap::new());
+            let (mut table, mut map) = (MonotonicTable::new(), BTreeMap::new());
             let (mut deadlines, mut set) = (Deadlines::new(), BTreeSet::new());
             let mut next = 0_u32;
             for step in steps {
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn one_that_stays_keeps_no_others() {
-        let mut table = Rising::new();
+        let mut table = MonotonicTable::new();
         table.insert(0, ());
         for key in 1..100_000 {
             table.insert(key, ());

@@ -5,14 +5,14 @@ use crate::calls::{GivenUp, IdCounter};
 /// What a connection hands to the next one of the same link: ids are never used twice, and
 /// calls that were given up are remembered.
 #[derive(Debug)]
-pub struct Carried {
+pub struct Carryover {
     pub(crate) ids: IdCounter,
     pub(crate) given_up: GivenUp,
     /// The number of the next request of the peer.
     pub(crate) next_request: u64,
 }
 
-impl Carried {
+impl Carryover {
     /// Nothing has been before.
     pub fn new() -> Self {
         Self::from(IdCounter::new())
@@ -25,13 +25,13 @@ impl Carried {
     }
 }
 
-impl Default for Carried {
+impl Default for Carryover {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl From<IdCounter> for Carried {
+impl From<IdCounter> for Carryover {
     fn from(ids: IdCounter) -> Self {
         Self {
             ids,

@@ -7,14 +7,14 @@ const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/initializ
 const RESULT: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
 const ERROR: &str = r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}"#;
 
-fn all() -> DatedConfig {
-    DatedConfig::new(Revisions::ALL)
+fn all() -> HandshakeHttpConfig {
+    HandshakeHttpConfig::new(Revisions::ALL)
 }
 
 /// What becomes of a request, in words. `what` is `GET`, `DELETE` or the body of a POST;
 /// `lines` are its headers as `version|session`, where `-` is none and `,` stands between
 /// repeated ones.
-fn words(config: &DatedConfig, what: &str, lines: &str) -> String {
+fn words(config: &HandshakeHttpConfig, what: &str, lines: &str) -> String {
     let (version, session) = lines.split_once('|').unwrap();
     let each = |name, values: &'static str| {
         let values = values.split(',').filter(|value| *value != "-");
@@ -26,11 +26,11 @@ fn words(config: &DatedConfig, what: &str, lines: &str) -> String {
     pairs.extend(each("mcp-session-id", leaked(session)));
     let headers = Headers::collect(pairs);
     let outcome = match what {
-        "GET" => dated(config, DatedRequest::Get, &headers),
-        "DELETE" => dated(config, DatedRequest::Delete, &headers),
+        "GET" => route_handshake_request(config, HandshakeHttpRequest::Get, &headers),
+        "DELETE" => route_handshake_request(config, HandshakeHttpRequest::Delete, &headers),
         body => {
             let message = Envelope::parse(body.as_bytes()).unwrap();
-            dated(config, DatedRequest::Post(&message), &headers)
+            route_handshake_request(config, HandshakeHttpRequest::Post(&message), &headers)
         }
     };
     let within = |session: InSession| {
@@ -38,12 +38,12 @@ fn words(config: &DatedConfig, what: &str, lines: &str) -> String {
         format!("{id} {}", session.revision)
     };
     match outcome {
-        Ok(Dated::Open) => "open".into(),
-        Ok(Dated::Ask(session)) => format!("ask {}", within(session)),
-        Ok(Dated::Tell(session)) => format!("tell {}", within(session)),
-        Ok(Dated::Listen(session)) => format!("listen {}", within(session)),
-        Ok(Dated::End(id)) => format!("end {}", id.as_str()),
-        Ok(Dated::Ignore) => "ignore".into(),
+        Ok(HandshakeRoute::Open) => "open".into(),
+        Ok(HandshakeRoute::Ask(session)) => format!("ask {}", within(session)),
+        Ok(HandshakeRoute::Tell(session)) => format!("tell {}", within(session)),
+        Ok(HandshakeRoute::Listen(session)) => format!("listen {}", within(session)),
+        Ok(HandshakeRoute::End(id)) => format!("end {}", id.as_str()),
+        Ok(HandshakeRoute::Ignore) => "ignore".into(),
         Err(refusal) => {
             let id = refusal.id.map(|id| format!(" id {id}"));
             let id = id.unwrap_or_default();
@@ -71,7 +71,7 @@ fn initialize_opens_a_session() {
         assert_eq!(words(&all(), INITIALIZE, lines), expected, "{lines}");
     }
     // What the server doesn't speak is for the handshake to settle.
-    let old = DatedConfig::new(Revisions::only(Revision::V2025_03_26));
+    let old = HandshakeHttpConfig::new(Revisions::only(Revision::V2025_03_26));
     assert_eq!(words(&old, INITIALIZE, "2025-11-25|-"), "open");
     assert_eq!(words(&old, INITIALIZE, "2026-07-28|-"), "400 -32600 id 7");
 }
@@ -120,7 +120,7 @@ fn ids_of_sessions_that_can_be_none() {
     }
     // What was sent is not repeated.
     let headers = Headers::collect([("mcp-session-id", "my secret")]);
-    let refusal = dated(&all(), DatedRequest::Get, &headers).unwrap_err();
+    let refusal = route_handshake_request(&all(), HandshakeHttpRequest::Get, &headers).unwrap_err();
     assert!(!refusal.error.message.contains("secret"));
 }
 
@@ -143,7 +143,7 @@ fn any_version_that_is_served_is_taken() {
     for what in [NOTIFICATION, "GET", "DELETE"] {
         assert_eq!(words(&all(), what, "v999.0.0|s"), "400 -32600", "{what}");
     }
-    let newer = DatedConfig::new(Revisions::since(Revision::V2025_06_18));
+    let newer = HandshakeHttpConfig::new(Revisions::since(Revision::V2025_06_18));
     for (lines, expected) in [
         ("2025-06-18|s", "ask s 2025-06-18"),
         ("2025-03-26|s", "400 -32600 id 7"),
@@ -158,15 +158,17 @@ fn any_version_that_is_served_is_taken() {
 #[test]
 fn a_refused_version_is_named_with_those_that_are_served() {
     let headers = Headers::collect([("mcp-protocol-version", "v999.0.0")]);
-    let config = DatedConfig::new(Revisions::only(Revision::V2025_06_18));
-    let refusal = dated(&config, DatedRequest::Get, &headers).unwrap_err();
+    let config = HandshakeHttpConfig::new(Revisions::only(Revision::V2025_06_18));
+    let refusal =
+        route_handshake_request(&config, HandshakeHttpRequest::Get, &headers).unwrap_err();
     assert_eq!(
         refusal.error.message,
         r#"MCP-Protocol-Version "v999.0.0" is not supported, only 2025-06-18"#
     );
     let long = "9".repeat(10_000);
     let headers = Headers::collect([("mcp-protocol-version", &*long)]);
-    let refusal = dated(&config, DatedRequest::Get, &headers).unwrap_err();
+    let refusal =
+        route_handshake_request(&config, HandshakeHttpRequest::Get, &headers).unwrap_err();
     assert!(refusal.error.message.len() < 200);
 }
 
@@ -214,7 +216,7 @@ fn without_sessions_no_id_is_needed_or_looked_at() {
 
 #[test]
 fn what_is_left_of_the_stateless_era() {
-    let stateless = DatedConfig::new(Revisions::only(Revision::V2026_07_28));
+    let stateless = HandshakeHttpConfig::new(Revisions::only(Revision::V2026_07_28));
     for (config, lines) in [
         (all(), "2026-07-28|-"),
         (all(), "2026-07-28|s"),
@@ -232,7 +234,7 @@ fn what_is_left_of_the_stateless_era() {
         }
     }
     // Where it is not served, it is a version like any other that isn't.
-    let old = DatedConfig::new(Era::Handshake.revisions());
+    let old = HandshakeHttpConfig::new(Era::Handshake.revisions());
     for what in [NOTIFICATION, "GET"] {
         assert_eq!(words(&old, what, "2026-07-28|s"), "400 -32600", "{what}");
     }
@@ -248,6 +250,7 @@ fn what_the_router_hands_on_is_dated() {
     let Routed::Session(message) = route(&config, REQUEST.as_bytes(), Some(&headers)) else {
         panic!();
     };
-    let refusal = dated(&all(), DatedRequest::Post(&message), &headers).unwrap_err();
+    let refusal = route_handshake_request(&all(), HandshakeHttpRequest::Post(&message), &headers)
+        .unwrap_err();
     assert_eq!((refusal.status, refusal.id), (400, Some(7.into())));
 }

@@ -38,7 +38,7 @@ impl Change<'_> {
 
 /// The open `subscriptions/listen` requests, and what each is told.
 #[derive(Debug)]
-pub struct Listens {
+pub struct ListenSubscriptions {
     open: BTreeMap<RequestKey, Listen>,
     limits: ListenLimits,
     uri_bytes: usize,
@@ -111,7 +111,7 @@ impl std::fmt::Display for ListenError {
 
 impl std::error::Error for ListenError {}
 
-impl Listens {
+impl ListenSubscriptions {
     /// An empty table.
     pub const fn new(limits: ListenLimits) -> Self {
         Self {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_and_can_be_done_is_granted() {
-        let mut listens = Listens::new(limits());
+        let mut listens = ListenSubscriptions::new(limits());
         let asked = SubscriptionFilter::new()
             .tools_list_changed(true)
             .prompts_list_changed(true)
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn at_the_limits_and_one_past_them() {
-        let mut listens = Listens::new(limits());
+        let mut listens = ListenSubscriptions::new(limits());
         let uris = |count: usize| {
             let uris: Vec<_> = (0..count)
                 .map(|number| format!("file:///{number}"))
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn at_the_limit_of_bytes_and_one_past_it() {
-        let mut listens = Listens::new(limits());
+        let mut listens = ListenSubscriptions::new(limits());
         let keys = keys();
         let mut open = |at: usize, uris: &[&str]| {
             let uris: Vec<String> = uris.iter().map(ToString::to_string).collect();

@@ -15,25 +15,25 @@ use crate::commands::CallRequest;
 use crate::negotiation::Agreement;
 
 /// Fits a call to the session in which it is about to be made (PV-5).
-pub trait Fit: fmt::Debug + Send + Sync {
+pub trait AdaptToSession: fmt::Debug + Send + Sync {
     /// Says the call in the words of the session.
     ///
     /// # Errors
     ///
     /// Why it can't be said there, in words. The call ends with
     /// [`Outcome::Unsupported`](crate::Outcome::Unsupported), and the server sees nothing of it.
-    fn fit(&self, terms: &Terms<'_>, request: &mut CallRequest) -> Result<(), String>;
+    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String>;
 }
 
 /// What is known of the session in which a call is about to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'l> {
+pub struct SessionTerms<'l> {
     agreement: &'l Agreement,
     modes: &'l ToolModes,
     session: u64,
 }
 
-impl<'l> Terms<'l> {
+impl<'l> SessionTerms<'l> {
     /// What was agreed.
     pub fn agreement(&self) -> &'l Agreement {
         self.agreement
@@ -54,7 +54,7 @@ impl Link {
         if kept.fitted == session {
             return None;
         }
-        let terms = Terms {
+        let terms = SessionTerms {
             agreement,
             modes: &self.modes,
             session,

@@ -17,7 +17,7 @@ use super::session_id::SessionId;
 /// What a server of the handshake era offers over HTTP.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct DatedConfig {
+pub struct HandshakeHttpConfig {
     /// All revisions that the server serves, of either era.
     pub revisions: Revisions,
     /// Whether `initialize` opens a session with an id. Without them no request needs an id
@@ -25,7 +25,7 @@ pub struct DatedConfig {
     pub has_sessions: bool,
 }
 
-impl DatedConfig {
+impl HandshakeHttpConfig {
     /// A server of these revisions that has sessions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl DatedConfig {
 /// An HTTP request, by its method. Any other method is answered with 405.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum DatedRequest<'m, 'a> {
+pub enum HandshakeHttpRequest<'m, 'a> {
     /// `POST`, with the message that [`route`](super::route()) hands on.
     Post(&'m Envelope<'a>),
     /// `GET`
@@ -59,7 +59,7 @@ pub enum DatedRequest<'m, 'a> {
 /// What is to be done with a request of the handshake era.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Dated {
+pub enum HandshakeRoute {
     /// Open a session, and hand it the message: it is `initialize`. The HTTP response with
     /// the result carries the id of the new session.
     Open,
@@ -93,11 +93,11 @@ pub struct InSession {
 ///
 /// How the request is refused: a header that is missing, repeated or wrong, a batch with
 /// `initialize` in it, or a method that this server doesn't offer.
-pub fn dated(
-    config: &DatedConfig,
-    request: DatedRequest<'_, '_>,
+pub fn route_handshake_request(
+    config: &HandshakeHttpConfig,
+    request: HandshakeHttpRequest<'_, '_>,
     headers: &Headers<'_>,
-) -> Result<Dated, Refusal> {
+) -> Result<HandshakeRoute, Refusal> {
     let visitor = Visitor {
         config,
         headers,
@@ -108,7 +108,7 @@ pub fn dated(
     }
     if is_initialize(request) {
         visitor.proposed_version()?;
-        return Ok(Dated::Open);
+        return Ok(HandshakeRoute::Open);
     }
     if has_initialize(request) {
         // 2025-03-26, basic/lifecycle: `initialize` must not be part of a batch.
@@ -120,22 +120,24 @@ pub fn dated(
         false => None,
     };
     match (request, id) {
-        (DatedRequest::Post(message), id) => {
+        (HandshakeHttpRequest::Post(message), id) => {
             let session = InSession { id, revision };
             Ok(match wants_answer(message) {
-                true => Dated::Ask(session),
-                false => Dated::Tell(session),
+                true => HandshakeRoute::Ask(session),
+                false => HandshakeRoute::Tell(session),
             })
         }
-        (DatedRequest::Get, id) => Ok(Dated::Listen(InSession { id, revision })),
-        (DatedRequest::Delete, Some(id)) => Ok(Dated::End(id)),
-        (DatedRequest::Delete, None) => Err(visitor.not_offered("there are no sessions to end")),
+        (HandshakeHttpRequest::Get, id) => Ok(HandshakeRoute::Listen(InSession { id, revision })),
+        (HandshakeHttpRequest::Delete, Some(id)) => Ok(HandshakeRoute::End(id)),
+        (HandshakeHttpRequest::Delete, None) => {
+            Err(visitor.not_offered("there are no sessions to end"))
+        }
     }
 }
 
 /// A request that is looked at.
 struct Visitor<'c, 'h> {
-    config: &'c DatedConfig,
+    config: &'c HandshakeHttpConfig,
     headers: &'h Headers<'h>,
     /// The id of the message, where it is a request.
     id: Option<RequestId>,
@@ -153,11 +155,13 @@ impl Visitor<'_, '_> {
 
     /// What is left of the stateless era when its requests are served: it has neither streams
     /// to `GET` nor sessions to `DELETE`, and no answers of clients.
-    fn stateless(&self, request: DatedRequest<'_, '_>) -> Result<Dated, Refusal> {
+    fn stateless(&self, request: HandshakeHttpRequest<'_, '_>) -> Result<HandshakeRoute, Refusal> {
         match request {
-            DatedRequest::Post(Envelope::Notification(_)) => Ok(Dated::Ignore),
-            DatedRequest::Post(_) => Err(self.refuse("only requests and notifications are taken")),
-            DatedRequest::Get | DatedRequest::Delete => {
+            HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
+            HandshakeHttpRequest::Post(_) => {
+                Err(self.refuse("only requests and notifications are taken"))
+            }
+            HandshakeHttpRequest::Get | HandshakeHttpRequest::Delete => {
                 Err(self.not_offered("only POST is offered"))
             }
         }
@@ -233,31 +237,33 @@ impl Visitor<'_, '_> {
     }
 
     fn refuse(&self, message: impl Into<String>) -> Refusal {
-        Refusal::dated(400, self.id.clone(), message)
+        Refusal::handshake_error(400, self.id.clone(), message)
     }
 
     fn not_offered(&self, message: &str) -> Refusal {
-        Refusal::dated(405, None, message)
+        Refusal::handshake_error(405, None, message)
     }
 }
 
 /// The id that an answer repeats. That of an answer is our own.
-fn own_id(request: DatedRequest<'_, '_>) -> Option<RequestId> {
+fn own_id(request: HandshakeHttpRequest<'_, '_>) -> Option<RequestId> {
     match request {
-        DatedRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
-        DatedRequest::Post(_) | DatedRequest::Get | DatedRequest::Delete => None,
+        HandshakeHttpRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
+        HandshakeHttpRequest::Post(_)
+        | HandshakeHttpRequest::Get
+        | HandshakeHttpRequest::Delete => None,
     }
 }
 
-fn is_initialize(request: DatedRequest<'_, '_>) -> bool {
+fn is_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
     matches!(
         request,
-        DatedRequest::Post(Envelope::Request(request)) if request.method == Method::Initialize.as_str()
+        HandshakeHttpRequest::Post(Envelope::Request(request)) if request.method == Method::Initialize.as_str()
     )
 }
 
-fn has_initialize(request: DatedRequest<'_, '_>) -> bool {
-    let DatedRequest::Post(Envelope::Batch(batch)) = request else {
+fn has_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
+    let HandshakeHttpRequest::Post(Envelope::Batch(batch)) = request else {
         return false;
     };
     batch.parts().any(|part| match part {
