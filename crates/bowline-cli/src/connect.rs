@@ -124,7 +124,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
         _ => ExitStatus::Unreachable,
     };
     let has_hung = has_hung(error);
-    let mut words = match error.ending() {
+    let mut words = match error.transport_end() {
         // How its process ended says more than that it did so too often.
         Some(ending) => format!("cannot connect: {}", ending.reason),
         None => format!("cannot connect: {}", without_frame(&error.to_string())),
@@ -148,7 +148,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
 
 /// Whether the server runs and doesn't answer.
 fn has_hung(error: &Error) -> bool {
-    error.ending().is_none() && error.kind() == ErrorKind::Timeout
+    error.transport_end().is_none() && error.kind() == ErrorKind::Timeout
 }
 
 /// What the server wrote that is no message, where that may be the reason: one that has answered
@@ -176,7 +176,7 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
     if sample(error).is_some() {
         return Some(NO_SERVER.to_owned());
     }
-    let guess = match (error.ending(), said.only) {
+    let guess = match (error.transport_end(), said.only) {
         (Some(_), _) => return Some("run the server by itself to see what it says".to_owned()),
         // What can't be started says itself what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,

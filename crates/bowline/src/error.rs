@@ -17,7 +17,7 @@ use bowline_types::error::UrlElicitationData;
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Wire as _};
 
-use crate::transport::Ending;
+use crate::transport::TransportEnd;
 
 /// The call needs pages to be visited first (client/elicitation, 2025-11-25).
 const URL_ELICITATION_REQUIRED: i64 = -32042;
@@ -60,7 +60,7 @@ struct Details {
     state: Option<State>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
-    ending: Option<Arc<Ending>>,
+    ending: Option<Arc<TransportEnd>>,
     tool_result: Option<Box<CallToolResult>>,
     handler: Option<ErrorObject>,
     malformed_sample: Option<String>,
@@ -221,7 +221,7 @@ impl Error {
 
     /// How the stream ended whose loss this is about, with a process's exit status and what
     /// it said last.
-    pub fn ending(&self) -> Option<&Ending> {
+    pub fn transport_end(&self) -> Option<&TransportEnd> {
         self.0.details.ending.as_deref()
     }
 
@@ -305,7 +305,7 @@ impl Error {
 
     /// The same error, after a stream ended so.
     #[cfg(feature = "client")]
-    pub(crate) fn after(mut self, ending: Option<Arc<Ending>>) -> Self {
+    pub(crate) fn after(mut self, ending: Option<Arc<TransportEnd>>) -> Self {
         self.0.details.ending = ending;
         self
     }
@@ -320,7 +320,7 @@ impl Error {
     /// The result of a call, or how it ended without one.
     pub(crate) fn from_outcome(
         outcome: Outcome,
-        ending: Option<Arc<Ending>>,
+        ending: Option<Arc<TransportEnd>>,
     ) -> Result<Payload, Self> {
         let mut details = Details {
             ending,

@@ -62,6 +62,12 @@ pub use bowline_types as types;
 pub use client::{Client, ClientConfig};
 pub use error::{Error, ErrorKind, Recovery};
 
+/// The outcome of a request: its result, or a JSON-RPC error.
+///
+/// Handlers return it, on both sides.
+#[cfg(any(feature = "client", feature = "server"))]
+pub type RpcResult = Result<Payload, types::ErrorObject>;
+
 /// The examples of the README, so that they compile.
 #[cfg(all(doctest, feature = "client", feature = "server"))]
 #[doc = include_str!("../../../README.md")]

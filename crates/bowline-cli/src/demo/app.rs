@@ -1,19 +1,19 @@
 //! The application behind the server: what its handlers share.
 //!
-//! It knows nothing of the protocol but the registry, with which it tells clients what has
+//! It knows nothing of the protocol but the features, with which it tells clients what has
 //! changed. Everything that a client can make grow has a limit.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bowline::server::Registry;
+use bowline::server::ServerFeatures;
 
 /// The state. Handlers get it as `State<Arc<App>>`.
 #[derive(Debug)]
 pub(super) struct App {
     /// What the server has, to be changed while it runs.
-    pub(super) registry: Registry,
+    pub(super) features: ServerFeatures,
     /// What `increment` counts.
     pub(super) counter: AtomicU64,
     /// How many calls of `countdown` were cancelled.
@@ -25,9 +25,9 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(registry: Registry) -> Self {
+    pub(super) fn new(features: ServerFeatures) -> Self {
         Self {
-            registry,
+            features,
             counter: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
             surveys: AtomicU64::new(0),

@@ -39,7 +39,7 @@ pub(crate) fn server() -> Server {
         .instructions(INSTRUCTIONS)
         // A tool that hangs shall not keep the process when its client is gone.
         .shutdown_deadline(Duration::from_millis(500));
-    let app = App::new(server.registry());
+    let app = App::new(server.features());
     let parts = [
         basics::add_to,
         content::add_to,

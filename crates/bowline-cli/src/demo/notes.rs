@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bowline::server::{Partial, Registry, Server, State, ToolError, Uri, resource, template, tool};
+use bowline::server::{
+    Partial, Server, ServerFeatures, State, ToolError, Uri, resource, template, tool,
+};
 use bowline::types::common::{Annotations, Role};
 use bowline::types::tools::ToolAnnotations;
 use schemars::JsonSchema;
@@ -77,15 +79,15 @@ async fn note_add(
     };
     let uri = format!("{SCHEME}{name}");
     if is_new {
-        list(&app.registry, &uri, &name);
+        list(&app.features, &uri, &name);
     } else {
-        app.registry.resource_updated(&uri);
+        app.features.resource_updated(&uri);
     }
     Ok(format!("kept as {uri}"))
 }
 
 /// Puts a note into the list of resources; clients are told that it has changed.
-fn list(registry: &Registry, uri: &str, name: &str) {
+fn list(features: &ServerFeatures, uri: &str, name: &str) {
     let note = resource(
         uri,
         name,
@@ -94,7 +96,7 @@ fn list(registry: &Registry, uri: &str, name: &str) {
             read_note(Name { name }, State(app)).await
         },
     );
-    registry.add_resource(note.description("A note").mime_type("text/plain"));
+    features.add_resource(note.description("A note").mime_type("text/plain"));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -110,7 +112,7 @@ async fn note_remove(
     if app.notes().remove(&name).is_none() {
         return Err(ToolError::new("there is no such note"));
     }
-    app.registry.remove_resource(&format!("{SCHEME}{name}"));
+    app.features.remove_resource(&format!("{SCHEME}{name}"));
     Ok(format!("removed {name}"))
 }
 

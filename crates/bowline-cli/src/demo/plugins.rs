@@ -63,7 +63,7 @@ async fn plugin_add(
         async move { answer }
     });
     let plugin = plugin.description("A tool that was added while the server ran");
-    app.registry.add_tool(plugin.annotations(read_only()));
+    app.features.add_tool(plugin.annotations(read_only()));
     Ok(name)
 }
 
@@ -74,6 +74,6 @@ async fn plugin_remove(State(app): State<Arc<App>>) -> Result<String, ToolError>
     }
     let name = format!("plugin_{plugins}");
     *plugins -= 1;
-    app.registry.remove_tool(&name);
+    app.features.remove_tool(&name);
     Ok(name)
 }

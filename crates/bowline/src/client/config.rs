@@ -1,5 +1,6 @@
 //! The configuration of a client.
 
+use crate::RpcResult;
 use std::future::Future;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::asked::Elicitations;
 use super::cache::CachePolicy;
 #[cfg(feature = "validate")]
 use super::outputs::OutputPolicy;
-use super::requests::{Handlers, Reply, ServerRequest};
+use super::requests::{Handlers, ServerRequest};
 use super::router::Router;
 use super::watchers::ChangeLimits;
 
@@ -105,7 +106,7 @@ impl ClientConfig {
 
     /// Limits what waits for each [`Subscription`](super::Subscription): changes, and bytes of
     /// their URIs. Default 1,000 and 1 MiB. Of more it is only said that anything may have
-    /// changed ([`Change::Unknown`](super::Change::Unknown)).
+    /// changed ([`SubscriptionEvent::Unknown`](super::SubscriptionEvent::Unknown)).
     pub fn max_changes(&mut self, changes: usize, bytes: usize) -> &mut Self {
         self.changes = ChangeLimits { changes, bytes };
         self
@@ -146,7 +147,7 @@ impl ClientConfig {
     pub fn answer_raw<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self
     where
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Reply> + Send + 'static,
+        Fut: Future<Output = RpcResult> + Send + 'static,
     {
         self.handlers.add(method.into(), handler);
         self

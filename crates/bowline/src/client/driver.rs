@@ -22,7 +22,7 @@ use super::shared::{Core, Dispatch, Shared, Told};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
-use crate::transport::{Ending, Transport};
+use crate::transport::{Transport, TransportEnd};
 
 /// Rounds of work in one wake-up.
 const ROUNDS: usize = 32;
@@ -133,7 +133,7 @@ impl<T: Transport> Driver<T> {
         let Poll::Ready(ending) = asking.as_mut().poll(cx) else {
             return false;
         };
-        let ending = ending.unwrap_or_else(|| Ending::new(std::mem::take(otherwise)));
+        let ending = ending.unwrap_or_else(|| TransportEnd::new(std::mem::take(otherwise)));
         let life = *life;
         self.hands.asking = None;
         let now = self.shared.now();

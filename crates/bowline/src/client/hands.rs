@@ -10,13 +10,13 @@ use tokio::time::timeout;
 
 use super::shared::Core;
 use crate::io::Io;
-use crate::transport::{BoxFuture, Ending, OpenError, Stream};
+use crate::transport::{BoxFuture, OpenError, Stream, TransportEnd};
 
 /// How long it may take to learn why a stream ended. Calls wait for it.
 const ASKING: Duration = Duration::from_secs(1);
 
 type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
-type Asking = BoxFuture<'static, Option<Ending>>;
+type Asking = BoxFuture<'static, Option<TransportEnd>>;
 
 #[derive(Default)]
 pub(super) struct Hands {

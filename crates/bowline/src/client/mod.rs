@@ -46,10 +46,10 @@ pub use config::ClientConfig;
 #[cfg(feature = "validate")]
 pub use outputs::OutputPolicy;
 pub use params::Params;
-pub use requests::{Reply, ServerRequest};
+pub use requests::ServerRequest;
 pub use router::{HandlerId, Router, ServerNotification};
 pub use states::StateChanges;
-pub use subscription::{Change, Subscribing, Subscription};
+pub use subscription::{Subscribing, Subscription, SubscriptionEvent};
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
 ///

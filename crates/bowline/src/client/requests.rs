@@ -19,13 +19,11 @@ use tokio::task::AbortHandle;
 use super::asked::{self, RootList};
 use super::shared::Shared;
 use super::visiting::Visits;
+use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 use crate::panics::{CatchPanic, caught};
 
-/// What a handler answers.
-pub type Reply = Result<Payload, ErrorObject>;
-
-type Answering = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
 
 const USER_REJECTED: i64 = -1;
@@ -78,7 +76,7 @@ impl Handlers {
     pub(super) fn add<F, Fut>(&mut self, method: Box<str>, handler: F)
     where
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Reply> + Send + 'static,
+        Fut: Future<Output = RpcResult> + Send + 'static,
     {
         let handler = move |request| -> Answering { Box::pin(handler(request)) };
         self.by_method.insert(method, Arc::new(handler));
@@ -139,7 +137,7 @@ impl Handlers {
     }
 
     /// The answer to a request, whatever its handler does.
-    pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = Reply> + use<> {
+    pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = RpcResult> + use<> {
         let handler = self.by_method.get(&*request.method).cloned();
         async move {
             let Some(handler) = handler else {
@@ -198,7 +196,7 @@ fn unanswered(method: &str, error: ErrorObject, has_handler: bool) -> Error {
     Error::new(kind, words).of_handler(error)
 }
 
-fn said<T: Wire>(result: T, revision: Revision) -> Reply {
+fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
     Payload::encode(&result, revision).map_err(|error| {
         tracing::error!(%error, "a handler's result can't be said");
         ErrorObject::new(INTERNAL_ERROR, "the handler failed")
@@ -270,7 +268,7 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: Reply) {
+    fn answer(&mut self, reply: RpcResult) {
         self.is_answered = true;
         let Some(shared) = self.shared.upgrade() else {
             return;

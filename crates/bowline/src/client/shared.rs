@@ -35,7 +35,7 @@ use super::router::Router;
 use super::watchers::{ChangeLimits, Watchers, Watching};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::transport::Ending;
+use crate::transport::TransportEnd;
 
 /// Reports of progress that wait for the one who asked. Of more, the latest are kept.
 pub(super) const PROGRESS: usize = 32;
@@ -69,7 +69,7 @@ pub(super) struct Core {
     /// The level of log messages that the user wants.
     pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
-    pub(super) ending: Option<Arc<Ending>>,
+    pub(super) ending: Option<Arc<TransportEnd>>,
     /// What is still to be sent after a stop: notifications and answers.
     pub(super) parting: Vec<Transmit>,
     /// The driver, while it has nothing to do.
@@ -83,7 +83,7 @@ pub(super) struct Slot {
     /// When it came.
     pub(super) came: Option<Instant>,
     /// How the stream ended with which it was lost.
-    pub(super) ending: Option<Arc<Ending>>,
+    pub(super) ending: Option<Arc<TransportEnd>>,
     /// Why it was given up by us, where that says more than the outcome.
     pub(super) failure: Option<Error>,
     pub(super) waker: Option<Waker>,

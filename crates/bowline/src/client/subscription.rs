@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Change {
+pub enum SubscriptionEvent {
     /// Anything may have changed: the connection was lost and is there again, or more changed
     /// than could be kept. What was read before has to be read again.
     Unknown,
@@ -41,7 +41,7 @@ pub enum Change {
 /// Being told what changes: see [`Client::subscribe`].
 ///
 /// It outlives connections: it is opened again in the next one, and then says
-/// [`Change::Unknown`] once. What changes more often than it is looked at is told once.
+/// [`SubscriptionEvent::Unknown`] once. What changes more often than it is looked at is told once.
 /// A server that doesn't confirm it again [in time](Subscribing::timeout) ends it with an
 /// error of kind [`Timeout`](ErrorKind::Timeout). Dropping it ends it.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl<'c> IntoFuture for Subscribing<'c> {
 impl Subscription {
     /// The next change. `None` when the subscription has ended: see [`end`](Self::end).
     /// Cancel safe.
-    pub async fn next(&mut self) -> Option<Change> {
+    pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             let mut told = std::pin::pin!(self.watched.wake.notified());
             told.as_mut().enable();

@@ -11,7 +11,7 @@ use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::{JsonObject, Method};
 use tokio::sync::Notify;
 
-use super::subscription::Change;
+use super::subscription::SubscriptionEvent;
 
 /// What waits at most for one subscription. Of more it is only said that there was some.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Watched {
 }
 
 pub(super) struct Waiting {
-    changes: BTreeSet<Change>,
+    changes: BTreeSet<SubscriptionEvent>,
     /// Bytes of their URIs and ids.
     bytes: usize,
     /// What the server honours now, or did in the last connection.
@@ -56,7 +56,7 @@ pub(super) enum End {
 }
 
 impl Waiting {
-    pub(super) fn pop(&mut self) -> Option<Change> {
+    pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
         let change = self.changes.pop_first()?;
         self.bytes -= weight(&change);
         Some(change)
@@ -67,14 +67,14 @@ impl Waiting {
         self.bytes = 0;
     }
 
-    fn add(&mut self, change: Change, limits: ChangeLimits) {
+    fn add(&mut self, change: SubscriptionEvent, limits: ChangeLimits) {
         if self.changes.contains(&change) {
             return;
         }
         let bytes = self.bytes.saturating_add(weight(&change));
         if self.changes.len() >= limits.changes.max(1) || bytes > limits.bytes {
             self.clear();
-            self.changes.insert(Change::Unknown);
+            self.changes.insert(SubscriptionEvent::Unknown);
         } else {
             self.changes.insert(change);
             self.bytes = bytes;
@@ -82,10 +82,13 @@ impl Waiting {
     }
 }
 
-fn weight(change: &Change) -> usize {
+fn weight(change: &SubscriptionEvent) -> usize {
     match change {
-        Change::Resource(name) | Change::Task(name) => name.len(),
-        Change::Unknown | Change::Tools | Change::Prompts | Change::Resources => 0,
+        SubscriptionEvent::Resource(name) | SubscriptionEvent::Task(name) => name.len(),
+        SubscriptionEvent::Unknown
+        | SubscriptionEvent::Tools
+        | SubscriptionEvent::Prompts
+        | SubscriptionEvent::Resources => 0,
     }
 }
 
@@ -110,22 +113,22 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wants(&self, change: &Change) -> bool {
+    fn wants(&self, change: &SubscriptionEvent) -> bool {
         let wants = |list: Option<bool>| list == Some(true);
         match change {
-            Change::Unknown => true,
-            Change::Tools => wants(self.filter.tools_list_changed),
-            Change::Prompts => wants(self.filter.prompts_list_changed),
-            Change::Resources => wants(self.filter.resources_list_changed),
-            Change::Resource(uri) => {
+            SubscriptionEvent::Unknown => true,
+            SubscriptionEvent::Tools => wants(self.filter.tools_list_changed),
+            SubscriptionEvent::Prompts => wants(self.filter.prompts_list_changed),
+            SubscriptionEvent::Resources => wants(self.filter.resources_list_changed),
+            SubscriptionEvent::Resource(uri) => {
                 let mut watched = self.filter.resource_subscriptions.iter().flatten();
                 watched.any(|watched| is_part(uri, watched))
             }
-            Change::Task(id) => self.filter.task_ids.iter().flatten().any(|it| it == id),
+            SubscriptionEvent::Task(id) => self.filter.task_ids.iter().flatten().any(|it| it == id),
         }
     }
 
-    fn add(&self, change: Change) {
+    fn add(&self, change: SubscriptionEvent) {
         self.lock().add(change, self.limits);
         self.wake.notify_waiters();
     }
@@ -220,7 +223,7 @@ impl Watchers {
         };
         let is_wanted = match event {
             Watching::Gap(honoured) => {
-                watched.add(Change::Unknown);
+                watched.add(SubscriptionEvent::Unknown);
                 watched.open(honoured)
             }
             Watching::Open(honoured) => watched.open(honoured),
@@ -240,18 +243,18 @@ impl Watchers {
             return;
         }
         let change = match method.parse() {
-            Ok(Method::ToolListChanged) => Change::Tools,
-            Ok(Method::PromptListChanged) => Change::Prompts,
-            Ok(Method::ResourceListChanged) => Change::Resources,
+            Ok(Method::ToolListChanged) => SubscriptionEvent::Tools,
+            Ok(Method::PromptListChanged) => SubscriptionEvent::Prompts,
+            Ok(Method::ResourceListChanged) => SubscriptionEvent::Resources,
             Ok(Method::ResourceUpdated) => {
                 let read = params.map(Payload::decode::<ResourceUpdatedParams>);
                 match read {
-                    Some(Ok(params)) => Change::Resource(params.uri),
+                    Some(Ok(params)) => SubscriptionEvent::Resource(params.uri),
                     _ => return,
                 }
             }
             Ok(Method::Tasks) => match params.and_then(task_id) {
-                Some(id) => Change::Task(id),
+                Some(id) => SubscriptionEvent::Task(id),
                 None => return,
             },
             _ => return,
@@ -290,7 +293,7 @@ mod tests {
         Watched::new(filter, limits)
     }
 
-    fn waiting(watched: &Watched) -> Vec<Change> {
+    fn waiting(watched: &Watched) -> Vec<SubscriptionEvent> {
         watched.lock().changes.iter().cloned().collect()
     }
 
@@ -299,14 +302,14 @@ mod tests {
     fn beyond_the_limit_it_is_only_said_that_something_changed() {
         let limits = ChangeLimits::default();
         let watched = watched(limits);
-        let change = |number: usize| Change::Resource(format!("x:/{number}"));
+        let change = |number: usize| SubscriptionEvent::Resource(format!("x:/{number}"));
         for number in 0..limits.changes {
             watched.add(change(number));
             watched.add(change(number));
         }
         assert_eq!(waiting(&watched).len(), limits.changes);
         watched.add(change(limits.changes));
-        assert_eq!(waiting(&watched), [Change::Unknown]);
+        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown]);
     }
 
     // proves: F-BP-05
@@ -314,7 +317,8 @@ mod tests {
     fn long_uris_are_not_kept_beyond_the_limit_either() {
         let (changes, bytes) = (10, 30);
         let watched = watched(ChangeLimits { changes, bytes });
-        let change = |name: &str| Change::Resource(format!("x:/{name}-{}", "-".repeat(5)));
+        let change =
+            |name: &str| SubscriptionEvent::Resource(format!("x:/{name}-{}", "-".repeat(5)));
         for name in ["a", "b", "c", "a", "b", "c"] {
             watched.add(change(name));
         }
@@ -322,17 +326,17 @@ mod tests {
         assert_eq!(watched.lock().pop(), Some(change("a")));
         watched.add(change("d"));
         assert_eq!(waiting(&watched), ["b", "c", "d"].map(change));
-        watched.add(Change::Resource(String::from("x")));
-        assert_eq!(waiting(&watched), [Change::Unknown]);
+        watched.add(SubscriptionEvent::Resource(String::from("x")));
+        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown]);
         assert_eq!(watched.lock().bytes, 0);
         // What comes then is told again.
         watched.add(change("a"));
-        assert_eq!(waiting(&watched), [Change::Unknown, change("a")]);
+        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown, change("a")]);
         watched.lock().clear();
-        watched.add(Change::Resource("x".repeat(31)));
+        watched.add(SubscriptionEvent::Resource("x".repeat(31)));
         assert_eq!(
             waiting(&watched),
-            [Change::Unknown],
+            [SubscriptionEvent::Unknown],
             "one alone is too long"
         );
     }

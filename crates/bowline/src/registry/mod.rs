@@ -5,7 +5,7 @@
 //! doesn't hold it up: a server that never answers, or crashes all the time, is one entry.
 //!
 //! ```
-//! use bowline::registry::{Change, Registry};
+//! use bowline::registry::{RegistryEvent, Registry};
 //! use bowline::testing;
 //! use bowline::types::common::Implementation;
 //! use bowline::{ClientConfig, ErrorKind};
@@ -54,7 +54,7 @@ use crate::error::{Error, ErrorKind};
 use crate::transport::Transport;
 use watch::Mailbox;
 
-pub use watch::{Change, Watch};
+pub use watch::{RegistryEvent, Watch};
 
 /// How long stopping all may take: each stops within its drain of 50 ms, all at once.
 const STOPPING: Duration = Duration::from_millis(100);

@@ -33,7 +33,7 @@ pub struct Watch {
 /// What happened to a client of a registry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Change {
+pub enum RegistryEvent {
     /// There is a client of this name now.
     Started {
         /// Its name.
@@ -55,7 +55,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl RegistryEvent {
     /// The name of the client.
     pub fn name(&self) -> &str {
         match self {
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for RegistryEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Started { name, state } => write!(f, "{name}: started, {state}"),
@@ -95,11 +95,11 @@ impl Watch {
     }
 
     /// The next change. `None` when the registry is gone and all is told. Cancel safe.
-    pub async fn next(&mut self) -> Option<Change> {
+    pub async fn next(&mut self) -> Option<RegistryEvent> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Change>> {
+    fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<RegistryEvent>> {
         loop {
             while let Some(name) = self.dirty.front().cloned() {
                 match self.look_at(&name) {
@@ -125,7 +125,7 @@ impl Watch {
     }
 
     /// What is to be told of a name, if anything.
-    fn look_at(&mut self, name: &Name) -> Option<Change> {
+    fn look_at(&mut self, name: &Name) -> Option<RegistryEvent> {
         let registry = self.registry.upgrade();
         let member = registry.and_then(|registry| registry.lock().members.get(name).cloned());
         let known = self.known.get_mut(name);
@@ -135,17 +135,17 @@ impl Watch {
                 let (known, state) = Known::new(&member, name, &self.mailbox);
                 self.known.insert(Arc::clone(name), known);
                 let name = name.to_string();
-                Some(Change::Started { name, state })
+                Some(RegistryEvent::Started { name, state })
             }
             (Some(member), Some(known)) if member.number == known.number => {
                 let transition = known.last_change()?;
                 let name = name.to_string();
-                Some(Change::State { name, transition })
+                Some(RegistryEvent::State { name, transition })
             }
             (None | Some(_), Some(_)) => {
                 self.known.remove(name);
                 let name = name.to_string();
-                Some(Change::Stopped { name })
+                Some(RegistryEvent::Stopped { name })
             }
         }
     }

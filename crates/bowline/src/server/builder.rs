@@ -15,11 +15,11 @@ use super::caching::Caching;
 use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
+use super::features::ServerFeatures;
 use super::handler::{Handler, HandlerService};
 use super::life::Life;
 use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
-use super::registry::Registry;
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
 use super::running::Running;
 use super::seal::RoundSeal;
@@ -36,7 +36,7 @@ pub struct Server {
     info: Implementation,
     instructions: Option<String>,
     revisions: Revisions,
-    registry: Registry,
+    features: ServerFeatures,
     states: States,
     limits: Limits,
     handshake_timeout: Duration,
@@ -56,7 +56,7 @@ pub struct Server {
     max_questions: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
-    /// Who serves requests instead of the registry, and what it can do.
+    /// Who serves requests instead of the features, and what it can do.
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
     /// What was added twice, in words.
@@ -78,7 +78,7 @@ impl Server {
             info,
             instructions: None,
             revisions: Revisions::ALL,
-            registry: Registry::default(),
+            features: ServerFeatures::default(),
             states: States::default(),
             limits: Limits::server(),
             handshake_timeout: Duration::from_secs(30),
@@ -109,15 +109,15 @@ impl Server {
     pub fn sharing(
         name: impl Into<String>,
         version: impl Into<String>,
-        registry: &Registry,
+        features: &ServerFeatures,
     ) -> Self {
         let mut server = Self::new(name, version);
-        server.registry = registry.clone();
+        server.features = features.clone();
         server
     }
 
     /// A server whose requests a [`Handler`] answers. What is registered as well is not
-    /// served; the [registry](Self::registry) tells clients of changes.
+    /// served; the [features](Self::features) tells clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,
         version: impl Into<String>,
@@ -159,9 +159,9 @@ impl Server {
     #[must_use]
     pub fn add_tool(mut self, tool: ToolDef) -> Self {
         let name = &tool.tool.name;
-        let is_known = self.registry.contents().tools.get(name).is_some();
+        let is_known = self.features.contents().tools.get(name).is_some();
         self.note_twice(is_known, "tool", name);
-        self.registry.add_tool(tool);
+        self.features.add_tool(tool);
         self
     }
 
@@ -180,9 +180,9 @@ impl Server {
     #[must_use]
     pub fn add_resource(mut self, resource: ResourceDef) -> Self {
         let uri = &resource.resource.uri;
-        let is_known = self.registry.contents().resources.get(uri).is_some();
+        let is_known = self.features.contents().resources.get(uri).is_some();
         self.note_twice(is_known, "resource", uri);
-        self.registry.add_resource(resource);
+        self.features.add_resource(resource);
         self
     }
 
@@ -201,9 +201,9 @@ impl Server {
     #[must_use]
     pub fn add_template(mut self, template: TemplateDef) -> Self {
         let uri = &template.template.uri_template;
-        let is_known = self.registry.contents().templates.get(uri).is_some();
+        let is_known = self.features.contents().templates.get(uri).is_some();
         self.note_twice(is_known, "template", uri);
-        self.registry.add_template(template);
+        self.features.add_template(template);
         self
     }
 
@@ -227,9 +227,9 @@ impl Server {
     #[must_use]
     pub fn add_prompt(mut self, prompt: PromptDef) -> Self {
         let name = &prompt.prompt.name;
-        let is_known = self.registry.contents().prompts.get(name).is_some();
+        let is_known = self.features.contents().prompts.get(name).is_some();
         self.note_twice(is_known, "prompt", name);
-        self.registry.add_prompt(prompt);
+        self.features.add_prompt(prompt);
         self
     }
 
@@ -277,7 +277,7 @@ impl Server {
         H: HandlerFn<A>,
         H::Output: IntoCompletion + Send,
     {
-        self.registry.add_completion(of, argument, handler);
+        self.features.add_completion(of, argument, handler);
         self
     }
 
@@ -289,8 +289,8 @@ impl Server {
     }
 
     /// What it has, to be changed while it runs.
-    pub fn registry(&self) -> Registry {
-        self.registry.clone()
+    pub fn features(&self) -> ServerFeatures {
+        self.features.clone()
     }
 
     /// Checks it, and makes it ready to serve.
@@ -300,7 +300,7 @@ impl Server {
     /// When something was registered that can't be served: an error that names it.
     pub fn build(mut self) -> Result<Running, Error> {
         let wrong = |words: String| Error::new(ErrorKind::Config, words).in_operation("serve");
-        let problem = self.registry.contents().problem(&self.states);
+        let problem = self.features.contents().problem(&self.states);
         if let Some(problem) = self.twice.take().or(problem) {
             return Err(wrong(problem));
         }
@@ -338,8 +338,8 @@ impl Server {
             max_blocking: self.max_blocking,
             on_notification: self.on_notification,
             hears,
-            life: Life::new(self.registry.sessions.clone()),
-            registry: self.registry,
+            life: Life::new(self.features.sessions.clone()),
+            features: self.features,
             tasks,
         }))
     }
@@ -367,7 +367,7 @@ impl Server {
     /// Whoever serves what is registered, and what that can do.
     fn registered(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
         let dispatch = Arc::new(Dispatch {
-            registry: self.registry.clone(),
+            features: self.features.clone(),
             revisions: self.revisions,
             has_logging: self.has_logging,
             instructions: self.instructions.clone(),
@@ -399,7 +399,7 @@ impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
             .field("info", &self.info)
-            .field("registry", &self.registry)
+            .field("features", &self.features)
             .finish_non_exhaustive()
     }
 }

@@ -18,8 +18,8 @@ use bowline_types::{
 use tokio::sync::Notify;
 
 use super::extract::States;
+use super::features::ServerFeatures;
 use super::input::Asking;
-use super::registry::Registry;
 use super::service::MethodName;
 use super::session::{Core, Shared};
 use super::tasks::Entry;
@@ -214,8 +214,8 @@ impl Context {
     }
 
     /// What the server has, to be changed, and to tell clients of changes.
-    pub fn registry(&self) -> &Registry {
-        &self.0.session.server.registry
+    pub fn features(&self) -> &ServerFeatures {
+        &self.0.session.server.features
     }
 
     /// Whether nobody gets the answer any more: the request was cancelled or has taken too

@@ -11,9 +11,9 @@ use bowline_types::meta::{ResultMeta, keys};
 use bowline_types::{Method, Revision, Wire};
 
 use super::extract::States;
+use super::features::ServerFeatures;
 use super::life::Life;
 use super::principal::Principal;
-use super::registry::Registry;
 use super::seal::RoundSeal;
 use super::service::{MethodName, Service};
 use super::single_use::UsedStates;
@@ -48,7 +48,7 @@ pub(super) struct ServerCore {
     pub(super) max_sessions: usize,
     pub(super) max_blocking: usize,
     pub(super) life: Life,
-    pub(super) registry: Registry,
+    pub(super) features: ServerFeatures,
     pub(super) tasks: Arc<TaskStore>,
 }
 

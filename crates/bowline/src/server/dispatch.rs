@@ -1,4 +1,4 @@
-//! Serves requests from a registry.
+//! Serves requests from the registered features.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,22 @@ use tokio::time::timeout;
 
 use super::caching::{Cacheable, Caching};
 use super::core::named;
-use super::registry::{Contents, Registry};
+use super::features::{Contents, ServerFeatures};
 use super::resource::{not_found, settle};
 use super::service::{
-    INTERNAL_ERROR, INVALID_PARAMS, Reply, Request, Serve, method_not_found, say_with,
+    ClientRequest, INTERNAL_ERROR, INVALID_PARAMS, Serve, method_not_found, say_with,
     served_by_session,
 };
 use super::table::Table;
 use super::tasks::{TaskStore, Way, created, run};
 use super::tool::{CallText, Called, ToolDef, no_such_tool};
+use crate::RpcResult;
 use crate::transport::BoxFuture;
 
 /// Serves what is registered.
 #[derive(Debug)]
 pub(super) struct Dispatch {
-    pub(super) registry: Registry,
+    pub(super) features: ServerFeatures,
     pub(super) revisions: Revisions,
     pub(super) has_logging: bool,
     pub(super) instructions: Option<String>,
@@ -49,8 +50,8 @@ pub(super) struct Dispatch {
 }
 
 impl Serve for Dispatch {
-    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
-        let contents = self.registry.contents();
+    fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
+        let contents = self.features.contents();
         let Some(method) = request.known_method() else {
             let refused = Err(method_not_found(request.method()));
             return Box::pin(std::future::ready(refused));
@@ -78,7 +79,7 @@ impl Serve for Dispatch {
 impl Dispatch {
     /// What the server can do, but for extensions.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
-        let contents = self.registry.contents();
+        let contents = self.features.contents();
         let mut capabilities = contents.capabilities();
         if self.has_logging {
             capabilities.logging = Some(JsonObject::new());
@@ -95,7 +96,7 @@ impl Dispatch {
     }
 
     /// What needs no handler.
-    fn look(&self, contents: &Contents, request: &Request) -> Reply {
+    fn look(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
         if let Some(reply) = served_by_session(request) {
             return reply;
         }
@@ -134,7 +135,7 @@ impl Dispatch {
         }
     }
 
-    fn discover(&self, request: &Request) -> Reply {
+    fn discover(&self, request: &ClientRequest) -> RpcResult {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut capabilities = self.capabilities();
         if capabilities.tasks.is_some() {
@@ -149,7 +150,7 @@ impl Dispatch {
     fn page<'t, T>(
         &self,
         table: &'t Table<T>,
-        request: &Request,
+        request: &ClientRequest,
     ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
         let params: PaginatedParams = request.decode()?;
         let page = table.page(request.method(), params.cursor.as_deref(), self.page_size);
@@ -158,7 +159,7 @@ impl Dispatch {
     }
 
     /// What a result says of the server.
-    fn meta_for(&self, request: &Request) -> &str {
+    fn meta_for(&self, request: &ClientRequest) -> &str {
         match request.context.revision().era() {
             Era::Handshake => "",
             Era::Stateless => &self.meta,
@@ -166,12 +167,16 @@ impl Dispatch {
     }
 
     /// The same, for a result that comes later.
-    fn later_meta(&self, request: &Request) -> Option<Arc<str>> {
+    fn later_meta(&self, request: &ClientRequest) -> Option<Arc<str>> {
         let era = request.context.revision().era();
         (era == Era::Stateless).then(|| Arc::clone(&self.meta))
     }
 
-    fn call_tool(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+    fn call_tool(
+        &self,
+        contents: &Contents,
+        request: ClientRequest,
+    ) -> BoxFuture<'static, RpcResult> {
         let meta = self.later_meta(&request);
         let offered = offered(contents.has_tools(), &request);
         let call = offered.and_then(|()| CallText::read(request.params_json()));
@@ -213,9 +218,9 @@ impl Dispatch {
         &self,
         tool: &Arc<ToolDef>,
         arguments: &str,
-        request: &Request,
+        request: &ClientRequest,
         ttl: Option<i64>,
-    ) -> Reply {
+    ) -> RpcResult {
         let context = &request.context;
         let entry = self.tasks.begin(context, ttl)?;
         let reply = created(&entry, context, self.meta_for(request));
@@ -238,9 +243,9 @@ impl Dispatch {
     fn call_patiently(
         &self,
         mut called: Called,
-        request: &Request,
+        request: &ClientRequest,
         after: Duration,
-    ) -> BoxFuture<'static, Reply> {
+    ) -> BoxFuture<'static, RpcResult> {
         let meta = self.later_meta(request);
         let (context, tasks) = (request.context.clone(), Arc::clone(&self.tasks));
         Box::pin(async move {
@@ -260,7 +265,11 @@ impl Dispatch {
         })
     }
 
-    fn read_resource(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+    fn read_resource(
+        &self,
+        contents: &Contents,
+        request: ClientRequest,
+    ) -> BoxFuture<'static, RpcResult> {
         let revision = request.context.revision();
         let offered = offered(contents.has_resources(), &request);
         let read = offered.and_then(|()| {
@@ -287,7 +296,11 @@ impl Dispatch {
         }
     }
 
-    fn get_prompt(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+    fn get_prompt(
+        &self,
+        contents: &Contents,
+        request: ClientRequest,
+    ) -> BoxFuture<'static, RpcResult> {
         let offered = offered(contents.has_prompts(), &request);
         let got = offered.and_then(|()| {
             let params: GetPromptParams = request.decode()?;
@@ -313,7 +326,11 @@ impl Dispatch {
         }
     }
 
-    fn complete(&self, contents: &Contents, request: Request) -> BoxFuture<'static, Reply> {
+    fn complete(
+        &self,
+        contents: &Contents,
+        request: ClientRequest,
+    ) -> BoxFuture<'static, RpcResult> {
         let completed = completer(contents, &request);
         let meta = self.later_meta(&request);
         match completed {
@@ -331,7 +348,7 @@ impl Dispatch {
 }
 
 /// Refuses a method that the server doesn't offer, whatever its parameters are.
-fn offered(is_offered: bool, request: &Request) -> Result<(), ErrorObject> {
+fn offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
     match is_offered {
         true => Ok(()),
         false => Err(method_not_found(request.method())),
@@ -342,7 +359,7 @@ fn offered(is_offered: bool, request: &Request) -> Result<(), ErrorObject> {
 /// exists (CP-5).
 fn completer(
     contents: &Contents,
-    request: &Request,
+    request: &ClientRequest,
 ) -> Result<super::prompt::Completed, ErrorObject> {
     offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;

@@ -224,13 +224,13 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 /// the handler is not run, and the client gets an error.
 ///
 /// ```
-/// use bowline::server::{Extension, Request, Server};
+/// use bowline::server::{Extension, ClientRequest, Server};
 ///
 /// #[derive(Clone)]
 /// struct Language(String);
 ///
 /// // In a layer:
-/// fn note_language(request: &Request) {
+/// fn note_language(request: &ClientRequest) {
 ///     let meta = request.context().meta();
 ///     let language = meta.get("com.example/language").and_then(|it| it.to().ok());
 ///     let language = language.unwrap_or_else(|| "en".to_owned());

@@ -16,7 +16,7 @@ use bowline_types::{ErrorObject, Method};
 
 use super::context::Context;
 use super::handler::{Handler, HandlerService};
-use super::service::{Request, listen_params, method_not_found};
+use super::service::{ClientRequest, listen_params, method_not_found};
 use super::session::{Core, Shared};
 use crate::panics::caught;
 
@@ -63,7 +63,7 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Lines a request up, if it is one of them.
-    pub(super) fn of(request: &Request) -> Option<Self> {
+    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
         let method = request.known_method();
         if !matches!(method, Some(Method::Subscribe | Method::Unsubscribe)) {
             return None;
@@ -163,7 +163,10 @@ impl fmt::Debug for Subscribed {
 
 impl<H: Handler> HandlerService<H> {
     /// `resources/subscribe`, when its [turn](Turn) has come.
-    pub(super) async fn subscribe(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
+    pub(super) async fn subscribe(
+        self: &Arc<Self>,
+        request: &ClientRequest,
+    ) -> Result<(), ErrorObject> {
         let inner = request.context.inner();
         let uri = self.watched_uri(request)?;
         let is_known = inner.session.lock().following.watched.contains_key(&uri);
@@ -187,7 +190,7 @@ impl<H: Handler> HandlerService<H> {
     }
 
     /// `resources/unsubscribe`, when its [turn](Turn) has come.
-    pub(super) fn unsubscribe(&self, request: &Request) -> Result<(), ErrorObject> {
+    pub(super) fn unsubscribe(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
         let uri = self.watched_uri(request)?;
         let session = &request.context.inner().session;
         let (settled, _over) = session.with(|core, _| {
@@ -197,7 +200,7 @@ impl<H: Handler> HandlerService<H> {
         settled
     }
 
-    fn watched_uri(&self, request: &Request) -> Result<String, ErrorObject> {
+    fn watched_uri(&self, request: &ClientRequest) -> Result<String, ErrorObject> {
         if !self.offers_watching() {
             return Err(method_not_found(request.method()));
         }
@@ -212,7 +215,10 @@ impl<H: Handler> HandlerService<H> {
 
     /// `subscriptions/listen`. Resources that the handler refuses are left out of what is
     /// honoured (2026-07-28, basic/patterns/subscriptions).
-    pub(super) async fn listen(self: &Arc<Self>, request: &Request) -> Result<(), ErrorObject> {
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        request: &ClientRequest,
+    ) -> Result<(), ErrorObject> {
         let mut params = listen_params(request)?;
         let inner = request.context.inner();
         let most = inner.session.server.config.listen_limits().uris;
@@ -257,12 +263,12 @@ impl<H: Handler> HandlerService<H> {
 }
 
 /// Lets the session do what it does for every server.
-pub(super) fn settle(request: &Request) -> Result<(), ErrorObject> {
+pub(super) fn settle(request: &ClientRequest) -> Result<(), ErrorObject> {
     let session = &request.context.inner().session;
     session.with(|core, _| settled(core, request))
 }
 
-fn settled(core: &mut Core, request: &Request) -> Result<(), ErrorObject> {
+fn settled(core: &mut Core, request: &ClientRequest) -> Result<(), ErrorObject> {
     debug_assert!(
         request.known_method() != Some(Method::Listen),
         "it is opened otherwise"

@@ -20,10 +20,11 @@ use bowline_types::{Era, ErrorObject, Method, Revisions};
 use super::context::Context;
 use super::core::named;
 use super::following::{Turn, settle};
-use super::service::{Reply, Request, Serve, method_not_found, say_with};
+use super::service::{ClientRequest, Serve, method_not_found, say_with};
+use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// Answers requests by method, without a registry: see
+/// Answers requests by method, without the registered features: see
 /// [`Server::with_handler`](super::Server::with_handler).
 ///
 /// What is not implemented is answered with "method not found". Declare what is with
@@ -58,10 +59,10 @@ use crate::transport::BoxFuture;
 /// Nobody checks arguments against the schemas that it lists: they are its own affair.
 ///
 /// One whose lists change declares that in its capabilities (`list_changed`, and `subscribe`
-/// for resources), and tells it with the server's [`Registry`](super::Registry), which
-/// [`Server::registry`](super::Server::registry) and [`Context::registry`] have:
-/// [`tools_changed`](super::Registry::tools_changed),
-/// [`resource_updated`](super::Registry::resource_updated) and so on.
+/// for resources), and tells it with the server's [`ServerFeatures`](super::ServerFeatures), which
+/// [`Server::features`](super::Server::features) and [`Context::features`] have:
+/// [`tools_changed`](super::ServerFeatures::tools_changed),
+/// [`resource_updated`](super::ServerFeatures::resource_updated) and so on.
 pub trait Handler: Send + Sync + 'static {
     /// What the server can do. It is asked once for each client, and for each
     /// `server/discover`.
@@ -81,13 +82,14 @@ pub trait Handler: Send + Sync + 'static {
     /// ```
     /// use std::ops::ControlFlow;
     /// use bowline::Client;
-    /// use bowline::server::{Handler, Reply, Request};
+    /// use bowline::RpcResult;
+    /// use bowline::server::{ClientRequest, Handler};
     /// use bowline::types::ErrorObject;
     ///
     /// struct Proxy { upstream: Client }
     ///
     /// impl Handler for Proxy {
-    ///     async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+    ///     async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
     ///         if request.method() != "tools/call" {
     ///             return ControlFlow::Continue(request);
     ///         }
@@ -101,8 +103,8 @@ pub trait Handler: Send + Sync + 'static {
     /// ```
     fn request(
         &self,
-        request: Request,
-    ) -> impl Future<Output = ControlFlow<Reply, Request>> + Send {
+        request: ClientRequest,
+    ) -> impl Future<Output = ControlFlow<RpcResult, ClientRequest>> + Send {
         ready(ControlFlow::Continue(request))
     }
 
@@ -180,7 +182,7 @@ pub trait Handler: Send + Sync + 'static {
 
     /// A client wants to be told when a resource changes: by `resources/subscribe`, or by
     /// `subscriptions/listen` of 2026-07-28, for each of its resources. The default agrees.
-    /// Tell it with [`Registry::resource_updated`](super::Registry::resource_updated).
+    /// Tell it with [`ServerFeatures::resource_updated`](super::ServerFeatures::resource_updated).
     ///
     /// An error refuses it: that is the answer to `resources/subscribe`, and leaves the resource
     /// out of what is honoured of `subscriptions/listen`. It is not asked again for a resource
@@ -218,9 +220,9 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// Everything else that a client may ask, and methods that the protocol doesn't have, such
-    /// as those of an extension: [`Request::method`] has the name. Layers see them, and they are
+    /// as those of an extension: [`ClientRequest::method`] has the name. Layers see them, and they are
     /// bounded and cancelled as all requests are.
-    fn other(&self, request: Request) -> impl Future<Output = Reply> + Send {
+    fn other(&self, request: ClientRequest) -> impl Future<Output = RpcResult> + Send {
         ready(Err(method_not_found(request.method())))
     }
 
@@ -266,7 +268,7 @@ macro_rules! answered {
 }
 
 impl<H: Handler> Serve for Arc<HandlerService<H>> {
-    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
+    fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = Self::clone(self);
         let turn = Turn::of(&request);
         Box::pin(async move {
@@ -287,7 +289,7 @@ impl<H: Handler> Serve for Arc<HandlerService<H>> {
 }
 
 impl<H: Handler> HandlerService<H> {
-    async fn dispatch(self: Arc<Self>, request: Request) -> Reply {
+    async fn dispatch(self: Arc<Self>, request: ClientRequest) -> RpcResult {
         let Some(method) = request.known_method() else {
             return self.handler.other(request).await;
         };
@@ -313,7 +315,7 @@ impl<H: Handler> HandlerService<H> {
         settled.map(|()| Payload::EMPTY)
     }
 
-    async fn set_level(&self, request: &Request) -> Result<(), ErrorObject> {
+    async fn set_level(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
         if self.handler.capabilities().logging.is_none() {
             return Err(method_not_found(request.method()));
         }
@@ -323,7 +325,7 @@ impl<H: Handler> HandlerService<H> {
         settle(request)
     }
 
-    fn discover(&self, request: &Request) -> Reply {
+    fn discover(&self, request: &ClientRequest) -> RpcResult {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut result = DiscoverResult::new(versions, self.handler.capabilities());
         result.instructions.clone_from(&self.instructions);

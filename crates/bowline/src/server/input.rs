@@ -29,8 +29,9 @@ use self::answer::{Answer, Later, Looked, checked};
 use super::context::Context;
 use super::principal::Principal;
 use super::seal::RoundSeal;
-use super::service::{INTERNAL_ERROR, Reply, say_with};
+use super::service::{INTERNAL_ERROR, say_with};
 use super::tasks::Entry;
+use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 
 /// What a request has asked and been answered, in the stateless era.
@@ -172,7 +173,7 @@ impl Context {
     }
 
     /// A text that nobody else has and nobody can guess, for instance for a page: see
-    /// [`Registry::elicitation_done`](super::Registry::elicitation_done).
+    /// [`ServerFeatures::elicitation_done`](super::ServerFeatures::elicitation_done).
     ///
     /// # Errors
     ///
@@ -443,7 +444,7 @@ impl Context {
     }
 
     /// What the request ends with when the handler waits for an answer.
-    pub(super) fn questions(&self, cx: &TaskContext<'_>) -> Option<Reply> {
+    pub(super) fn questions(&self, cx: &TaskContext<'_>) -> Option<RpcResult> {
         if !self.has_asked(Runner::Task, cx) {
             return None;
         }

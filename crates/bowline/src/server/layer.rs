@@ -13,24 +13,25 @@ use tower_service::Service as TowerService;
 
 use super::checks::Checks;
 use super::context::Context;
-use super::service::{INTERNAL_ERROR, Reply, Request, Serve, Service};
+use super::service::{ClientRequest, INTERNAL_ERROR, Serve, Service};
 use super::tool::{Run, rejected};
+use crate::RpcResult;
 use crate::transport::BoxFuture;
 
 /// What a layer wraps: whoever serves requests, as a tower service.
 #[derive(Clone, Debug)]
 pub struct RequestService(pub(super) Service);
 
-impl TowerService<Request> for RequestService {
+impl TowerService<ClientRequest> for RequestService {
     type Response = Payload;
     type Error = ErrorObject;
-    type Future = BoxFuture<'static, Reply>;
+    type Future = BoxFuture<'static, RpcResult>;
 
     fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
         self.0.0.serve(request)
     }
 }
@@ -41,11 +42,11 @@ struct Layered<S>(Mutex<S>);
 
 impl<S> Serve for Layered<S>
 where
-    S: TowerService<Request, Response = Payload> + Clone + Send + 'static,
+    S: TowerService<ClientRequest, Response = Payload> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send + 'static,
 {
-    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
+    fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.clone();
         Box::pin(through(service, request.context.request_number(), request))
@@ -82,9 +83,9 @@ where
 pub(super) fn wrap<L>(service: Service, layer: &L) -> Service
 where
     L: Layer<RequestService>,
-    L::Service: TowerService<Request, Response = Payload> + Clone + Send + 'static,
-    <L::Service as TowerService<Request>>::Error: Into<BoxError>,
-    <L::Service as TowerService<Request>>::Future: Send + 'static,
+    L::Service: TowerService<ClientRequest, Response = Payload> + Clone + Send + 'static,
+    <L::Service as TowerService<ClientRequest>>::Error: Into<BoxError>,
+    <L::Service as TowerService<ClientRequest>>::Future: Send + 'static,
 {
     let layered = layer.layer(RequestService(service));
     Service(Arc::new(Layered(Mutex::new(layered))))
@@ -100,7 +101,7 @@ impl Next {
     /// # Errors
     ///
     /// What the client is told, unless the function around it says something else.
-    pub async fn run(self, request: Request) -> Reply {
+    pub async fn run(self, request: ClientRequest) -> RpcResult {
         self.0.0.serve(request).await
     }
 }
@@ -113,10 +114,10 @@ struct Surrounded<F> {
 
 impl<F, Fut> Serve for Surrounded<F>
 where
-    F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Reply> + Send + 'static,
+    F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = RpcResult> + Send + 'static,
 {
-    fn serve(&self, request: Request) -> BoxFuture<'static, Reply> {
+    fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let function = Arc::clone(&self.function);
         let next = Next(self.service.clone());
         // It runs with the request, as a layer does: one that panics harms no other.
@@ -127,8 +128,8 @@ where
 /// Puts a function around whoever serves requests.
 pub(super) fn surround<F, Fut>(service: Service, function: F) -> Service
 where
-    F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Reply> + Send + 'static,
+    F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = RpcResult> + Send + 'static,
 {
     let function = Arc::new(function);
     Service(Arc::new(Surrounded { function, service }))
@@ -137,7 +138,7 @@ where
 /// A call of a tool, as a layer around the tool sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct ToolCall {
+pub struct ToolRequest {
     /// Its arguments: a JSON object, not yet checked.
     pub arguments: String,
     /// Where it comes from.
@@ -149,7 +150,7 @@ pub struct ToolCall {
 #[derive(Clone)]
 pub struct ToolService(Arc<Run>);
 
-impl TowerService<ToolCall> for ToolService {
+impl TowerService<ToolRequest> for ToolService {
     type Response = CallToolResult;
     type Error = ErrorObject;
     type Future = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
@@ -158,7 +159,7 @@ impl TowerService<ToolCall> for ToolService {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: ToolCall) -> Self::Future {
+    fn call(&mut self, call: ToolRequest) -> Self::Future {
         match (self.0)(&call.arguments, &call.context, &call.checks) {
             Ok(called) => called,
             Err(rejection) => {
@@ -179,15 +180,15 @@ impl fmt::Debug for ToolService {
 pub(super) fn wrap_tool<L>(run: Arc<Run>, layer: &L) -> Arc<Run>
 where
     L: Layer<ToolService>,
-    L::Service: TowerService<ToolCall, Response = CallToolResult> + Clone + Send + 'static,
-    <L::Service as TowerService<ToolCall>>::Error: Into<BoxError>,
-    <L::Service as TowerService<ToolCall>>::Future: Send + 'static,
+    L::Service: TowerService<ToolRequest, Response = CallToolResult> + Clone + Send + 'static,
+    <L::Service as TowerService<ToolRequest>>::Error: Into<BoxError>,
+    <L::Service as TowerService<ToolRequest>>::Future: Send + 'static,
 {
     let layered = Mutex::new(layer.layer(ToolService(run)));
     Arc::new(move |arguments, context, checks| {
         let service = layered.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.clone();
-        let call = ToolCall {
+        let call = ToolRequest {
             arguments: arguments.to_owned(),
             context: context.clone(),
             checks: checks.clone(),

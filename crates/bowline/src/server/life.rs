@@ -13,7 +13,7 @@ pub(super) struct Life {
     own: Mutex<Own>,
     /// Nobody is accepted any more.
     is_ending: watch::Sender<bool>,
-    /// All that are told of changes: also those of servers that share the registry.
+    /// All that are told of changes: also those of servers that share the features.
     told: Sessions,
 }
 

@@ -17,10 +17,10 @@ use super::service::INTERNAL_ERROR;
 /// What a client was asked for one principal can't be answered for another.
 ///
 /// ```
-/// use bowline::server::{Principal, Request, Server};
+/// use bowline::server::{Principal, ClientRequest, Server};
 ///
 /// // In a layer:
-/// fn authenticate(request: &Request, user: &str) {
+/// fn authenticate(request: &ClientRequest, user: &str) {
 ///     let principal = Principal::new(user).claim("scope", "files:read");
 ///     request.context().insert_extension(principal);
 /// }

@@ -159,7 +159,7 @@ impl Running {
     }
 
     /// Ends all sessions and tasks now. Those of a server that [shares](super::Server::sharing) its
-    /// registry go on.
+    /// features go on.
     pub fn close(&self) {
         self.0.tasks.cancel_all();
         self.0.life.end(Ending::Close);

@@ -11,10 +11,8 @@ use super::context::Context;
 use super::following::settle;
 use super::session::Core;
 use super::tasks::{declares_extension, missing_extension};
+use crate::RpcResult;
 use crate::transport::BoxFuture;
-
-/// What a request is answered with.
-pub type Reply = Result<Payload, ErrorObject>;
 
 /// The method of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +46,13 @@ impl MethodName {
 
 /// A request of a client.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ClientRequest {
     pub(super) method: MethodName,
     pub(super) params: Option<Payload>,
     pub(super) context: Context,
 }
 
-impl Request {
+impl ClientRequest {
     /// The method, as the client has said it.
     pub fn method(&self) -> &str {
         self.method.as_str()
@@ -105,18 +103,18 @@ impl Request {
     /// # Errors
     ///
     /// When they can't say it.
-    pub fn reply<T: Wire>(&self, result: &T) -> Reply {
+    pub fn reply<T: Wire>(&self, result: &T) -> RpcResult {
         say(&self.context, result)
     }
 }
 
 /// Says a result in the words of a client's revision.
-pub(super) fn say<T: Wire>(context: &Context, result: &T) -> Reply {
+pub(super) fn say<T: Wire>(context: &Context, result: &T) -> RpcResult {
     say_with(context, result, "")
 }
 
 /// Says a result in the words of a client's revision, with members that are encoded already.
-pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> Reply {
+pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
         tracing::error!(%error, request = %context.request_number(), "a result can't be said");
         ErrorObject::new(INTERNAL_ERROR, "the result can't be said in this revision")
@@ -142,7 +140,7 @@ pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
 
 /// Serves what is about the client's session, for a server that has nothing to say to it:
 /// `None` for other requests. It is done here, behind all layers, so that they see it (MO-2).
-pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
+pub(super) fn served_by_session(request: &ClientRequest) -> Option<RpcResult> {
     let settled = match request.known_method()? {
         Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
         // The result is sent when it ends.
@@ -162,7 +160,7 @@ pub(super) fn served_by_session(request: &Request) -> Option<Reply> {
 /// # Errors
 ///
 /// When it can't be read, or is about tasks and the client doesn't say that it takes any (TX-15).
-pub(super) fn listen_params(request: &Request) -> Result<ListenParams, ErrorObject> {
+pub(super) fn listen_params(request: &ClientRequest) -> Result<ListenParams, ErrorObject> {
     let params: ListenParams = request.decode()?;
     let tasks = params.notifications.task_ids.as_ref();
     if tasks.is_some_and(|ids| !ids.is_empty()) && !declares_extension(&request.context) {
@@ -173,7 +171,7 @@ pub(super) fn listen_params(request: &Request) -> Result<ListenParams, ErrorObje
 
 /// Somebody who serves requests.
 pub(super) trait Serve: Send + Sync + 'static {
-    fn serve(&self, request: Request) -> BoxFuture<'static, Reply>;
+    fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult>;
 
     /// A client has notified us.
     fn notified(&self, method: &str, params: Option<&Payload>) {

@@ -28,7 +28,7 @@ use super::extract::{
     Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
 };
 use super::input::Runner;
-use super::layer::{ToolCall, ToolService, wrap_tool};
+use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::session::GRACE;
@@ -256,10 +256,10 @@ impl ToolDef {
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<ToolService>,
-        L::Service: TowerService<ToolCall, Response = CallToolResult> + Clone + Send + 'static,
-        <L::Service as TowerService<ToolCall>>::Error:
+        L::Service: TowerService<ToolRequest, Response = CallToolResult> + Clone + Send + 'static,
+        <L::Service as TowerService<ToolRequest>>::Error:
             Into<Box<dyn std::error::Error + Send + Sync>>,
-        <L::Service as TowerService<ToolCall>>::Future: Send + 'static,
+        <L::Service as TowerService<ToolRequest>>::Future: Send + 'static,
     {
         self.run = wrap_tool(self.run, &layer);
         self

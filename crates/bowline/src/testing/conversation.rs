@@ -1,5 +1,6 @@
 //! One stream between a client and a scripted server.
 
+use crate::RpcResult;
 use std::time::Duration;
 
 use bowline_types::envelope::{
@@ -14,9 +15,8 @@ use tokio::time::timeout;
 use super::PATIENCE;
 use super::body::Body;
 use super::handshake::Handshake;
-use super::message::{Message, Notification, Request};
+use super::message::{ReceivedMessage, ReceivedNotification, ReceivedRequest};
 use super::unexpected::{Line, Side, Transcript, Unexpected};
-use crate::client::Reply;
 
 /// One stream of a client, with the test as its server. Dropping it ends the stream.
 ///
@@ -90,7 +90,7 @@ impl Conversation {
     pub async fn handshake(
         &mut self,
         handshake: impl Into<Handshake>,
-    ) -> Result<Request, Unexpected> {
+    ) -> Result<ReceivedRequest, Unexpected> {
         handshake.into().answer(self).await
     }
 
@@ -99,10 +99,10 @@ impl Conversation {
     /// # Errors
     ///
     /// When something else comes, or nothing.
-    pub async fn expect(&mut self, method: &str) -> Result<Request, Unexpected> {
+    pub async fn expect(&mut self, method: &str) -> Result<ReceivedRequest, Unexpected> {
         let wanted = format!("the request {method}");
         match self.next_for(&wanted).await? {
-            Message::Request(request) if request.method() == method => Ok(request),
+            ReceivedMessage::Request(request) if request.method() == method => Ok(request),
             other => Err(self.instead(&wanted, &other)),
         }
     }
@@ -112,10 +112,13 @@ impl Conversation {
     /// # Errors
     ///
     /// When something else comes, or nothing.
-    pub async fn expect_notification(&mut self, method: &str) -> Result<Notification, Unexpected> {
+    pub async fn expect_notification(
+        &mut self,
+        method: &str,
+    ) -> Result<ReceivedNotification, Unexpected> {
         let wanted = format!("the notification {method}");
         match self.next_for(&wanted).await? {
-            Message::Notification(note) if note.method() == method => Ok(note),
+            ReceivedMessage::Notification(note) if note.method() == method => Ok(note),
             other => Err(self.instead(&wanted, &other)),
         }
     }
@@ -125,10 +128,10 @@ impl Conversation {
     /// # Errors
     ///
     /// When something else comes, or nothing.
-    pub async fn expect_answer(&mut self, request: &RequestId) -> Result<Reply, Unexpected> {
+    pub async fn expect_answer(&mut self, request: &RequestId) -> Result<RpcResult, Unexpected> {
         let wanted = format!("the answer to {request}");
         match self.next_for(&wanted).await? {
-            Message::Answer { id, reply } if id == *request => Ok(reply),
+            ReceivedMessage::Answer { id, reply } if id == *request => Ok(reply),
             other => Err(self.instead(&wanted, &other)),
         }
     }
@@ -143,7 +146,7 @@ impl Conversation {
         let Some(line) = self.line(wanted).await? else {
             return Ok(());
         };
-        Err(match Message::read(&line) {
+        Err(match ReceivedMessage::read(&line) {
             Ok(message) => self.instead(wanted, &message),
             Err(words) => self.unexpected(wanted, format!("this is no message: {words}")),
         })
@@ -154,7 +157,7 @@ impl Conversation {
     /// # Errors
     ///
     /// When none comes in time, or it is no message, or the stream has ended.
-    pub async fn next(&mut self) -> Result<Message, Unexpected> {
+    pub async fn next(&mut self) -> Result<ReceivedMessage, Unexpected> {
         self.next_for("a message").await
     }
 
@@ -165,7 +168,7 @@ impl Conversation {
     /// When the client is gone or doesn't read, or the result is no JSON.
     pub async fn reply(
         &mut self,
-        request: &Request,
+        request: &ReceivedRequest,
         result: impl Into<Body>,
     ) -> Result<(), Unexpected> {
         let (result, mut line) = (result.into(), Vec::new());
@@ -183,7 +186,7 @@ impl Conversation {
     /// When the client is gone or doesn't read.
     pub async fn reply_error(
         &mut self,
-        request: &Request,
+        request: &ReceivedRequest,
         error: &ErrorObject,
     ) -> Result<(), Unexpected> {
         let mut line = Vec::new();
@@ -196,7 +199,11 @@ impl Conversation {
     /// # Errors
     ///
     /// When it doesn't, or the client is gone or doesn't read.
-    pub async fn report(&mut self, request: &Request, progress: i64) -> Result<(), Unexpected> {
+    pub async fn report(
+        &mut self,
+        request: &ReceivedRequest,
+        progress: i64,
+    ) -> Result<(), Unexpected> {
         let Some(token) = request.progress_token() else {
             return Err(self.unexpected("a progress token", "the request has none"));
         };
@@ -234,7 +241,7 @@ impl Conversation {
         &mut self,
         method: &str,
         params: impl Into<Body>,
-    ) -> Result<Reply, Unexpected> {
+    ) -> Result<RpcResult, Unexpected> {
         let id = self.ask(method, params).await?;
         self.expect_answer(&id).await
     }
@@ -291,9 +298,9 @@ impl Conversation {
     }
 
     /// The next message, however long it takes. `None` when there is none.
-    pub(super) async fn next_ever(&mut self) -> Option<Message> {
+    pub(super) async fn next_ever(&mut self) -> Option<ReceivedMessage> {
         let line = self.read_line().await.ok()??;
-        Message::read(&line).ok()
+        ReceivedMessage::read(&line).ok()
     }
 
     async fn say(&mut self, mut line: Vec<u8>) -> Result<(), Unexpected> {
@@ -308,11 +315,11 @@ impl Conversation {
         Ok(())
     }
 
-    async fn next_for(&mut self, wanted: &str) -> Result<Message, Unexpected> {
+    async fn next_for(&mut self, wanted: &str) -> Result<ReceivedMessage, Unexpected> {
         let Some(line) = self.line(wanted).await? else {
             return Err(self.unexpected(wanted, "the stream ended"));
         };
-        let message = Message::read(&line);
+        let message = ReceivedMessage::read(&line);
         message.map_err(|words| self.unexpected(wanted, format!("this is no message: {words}")))
     }
 
@@ -347,7 +354,7 @@ impl Conversation {
         }
     }
 
-    fn instead(&self, wanted: &str, came: &Message) -> Unexpected {
+    fn instead(&self, wanted: &str, came: &ReceivedMessage) -> Unexpected {
         self.unexpected(wanted, format!("{} came", came.words()))
     }
 

@@ -8,7 +8,7 @@ use bowline_types::meta::{ResultMeta, keys};
 use bowline_types::{Era, ErrorObject, NotInRevision, Revision};
 
 use super::conversation::Conversation;
-use super::message::{Message, Request};
+use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
 
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -54,7 +54,10 @@ impl Handshake {
         self
     }
 
-    pub(super) async fn answer(self, server: &mut Conversation) -> Result<Request, Unexpected> {
+    pub(super) async fn answer(
+        self,
+        server: &mut Conversation,
+    ) -> Result<ReceivedRequest, Unexpected> {
         match self.revision.era() {
             Era::Stateless => {
                 let request = server.expect("server/discover").await?;
@@ -74,15 +77,15 @@ impl Handshake {
     }
 
     /// The `initialize` of a client, which may have tried the other era before.
-    async fn initialize(&self, server: &mut Conversation) -> Result<Request, Unexpected> {
+    async fn initialize(&self, server: &mut Conversation) -> Result<ReceivedRequest, Unexpected> {
         let request = match server.next().await? {
-            Message::Request(request) if request.method() == "server/discover" => {
+            ReceivedMessage::Request(request) if request.method() == "server/discover" => {
                 let error = ErrorObject::new(METHOD_NOT_FOUND, "method not found");
                 server.reply_error(&request, &error).await?;
                 return server.expect("initialize").await;
             }
-            Message::Request(request) => request,
-            Message::Notification(_) | Message::Answer { .. } => {
+            ReceivedMessage::Request(request) => request,
+            ReceivedMessage::Notification(_) | ReceivedMessage::Answer { .. } => {
                 return Err(server.unexpected("the request initialize", "no request came"));
             }
         };
@@ -98,7 +101,7 @@ impl Handshake {
     pub(super) async fn discovered(
         &self,
         server: &mut Conversation,
-        request: &Request,
+        request: &ReceivedRequest,
         versions: Vec<String>,
     ) -> Result<(), Unexpected> {
         let meta = ResultMeta::new().with(keys::SERVER_INFO, self.server_info.clone());
@@ -112,7 +115,7 @@ impl Handshake {
     pub(super) async fn initialized(
         &self,
         server: &mut Conversation,
-        request: &Request,
+        request: &ReceivedRequest,
         revision: Revision,
     ) -> Result<(), Unexpected> {
         let mut result = InitializeResult::new(
@@ -128,7 +131,7 @@ impl Handshake {
 
 async fn reply(
     server: &mut Conversation,
-    request: &Request,
+    request: &ReceivedRequest,
     said: Result<Payload, NotInRevision>,
 ) -> Result<(), Unexpected> {
     match said {

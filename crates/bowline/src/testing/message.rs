@@ -1,5 +1,6 @@
 //! What a client says.
 
+use crate::RpcResult;
 use bowline_proto::Payload;
 use bowline_types::envelope::Envelope;
 use bowline_types::meta::{RequestMeta, keys};
@@ -7,31 +8,29 @@ use bowline_types::{
     DecodeError, ErrorObject, JsonObject, ProgressToken, RawJsonRef, Reader, RequestId, Wire,
 };
 
-use crate::client::Reply;
-
 /// A message of the client.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "JSON-RPC has these, and no client of ours sends a batch"
 )]
-pub enum Message {
+pub enum ReceivedMessage {
     /// It wants an answer.
-    Request(Request),
+    Request(ReceivedRequest),
     /// It wants none.
-    Notification(Notification),
+    Notification(ReceivedNotification),
     /// The answer to a request of the server.
     Answer {
         /// The id of that request.
         id: RequestId,
         /// The answer.
-        reply: Reply,
+        reply: RpcResult,
     },
 }
 
 /// A request of the client.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ReceivedRequest {
     id: RequestId,
     method: Box<str>,
     params: Payload,
@@ -39,22 +38,22 @@ pub struct Request {
 
 /// A notification of the client.
 #[derive(Clone, Debug)]
-pub struct Notification {
+pub struct ReceivedNotification {
     method: Box<str>,
     params: Payload,
 }
 
-impl Message {
+impl ReceivedMessage {
     /// Reads a line of the client.
     pub(super) fn read(line: &[u8]) -> Result<Self, String> {
         let envelope = Envelope::parse(line).map_err(|error| error.to_string())?;
         Ok(match envelope {
-            Envelope::Request(request) => Self::Request(Request {
+            Envelope::Request(request) => Self::Request(ReceivedRequest {
                 id: request.id,
                 method: request.method.into(),
                 params: payload(request.params)?,
             }),
-            Envelope::Notification(notification) => Self::Notification(Notification {
+            Envelope::Notification(notification) => Self::Notification(ReceivedNotification {
                 method: notification.method.into(),
                 params: payload(notification.params)?,
             }),
@@ -86,7 +85,7 @@ impl Message {
     }
 }
 
-impl Request {
+impl ReceivedRequest {
     /// The id, which the answer repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
@@ -121,7 +120,7 @@ impl Request {
     }
 }
 
-impl Notification {
+impl ReceivedNotification {
     /// The method.
     pub fn method(&self) -> &str {
         &self.method

@@ -105,7 +105,7 @@ pub use crate::transport::memory::{Acceptor, Memory, pair};
 pub use body::Body;
 pub use conversation::Conversation;
 pub use handshake::Handshake;
-pub use message::{Message, Notification, Request};
+pub use message::{ReceivedMessage, ReceivedNotification, ReceivedRequest};
 pub use serve::{Serving, serve_fn};
 pub use unexpected::{Line, Side, Unexpected};
 

@@ -1,5 +1,6 @@
 //! A server for tests that need one, and don't care which.
 
+use crate::RpcResult;
 use bowline_proto::Payload;
 use bowline_types::lifecycle::InitializeParams;
 use bowline_types::{Era, Revision, Revisions};
@@ -8,9 +9,8 @@ use tokio::task::AbortHandle;
 use super::Peer;
 use super::conversation::Conversation;
 use super::handshake::Handshake;
-use super::message::{Message, Request};
+use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
-use crate::client::Reply;
 
 /// Serves whatever a client opens: it agrees on any revision, answers `ping`, and gives every
 /// other request to `answer`, one after the other. Notifications are not answered.
@@ -38,7 +38,7 @@ use crate::client::Reply;
 /// Outside a tokio runtime.
 pub fn serve_fn<F>(peer: impl Into<Peer>, mut answer: F) -> Serving
 where
-    F: FnMut(&str, &Payload) -> Reply + Send + 'static,
+    F: FnMut(&str, &Payload) -> RpcResult + Send + 'static,
 {
     let mut peer = peer.into();
     let task = tokio::spawn(async move {
@@ -63,11 +63,11 @@ impl Serving {
 
 async fn serve<F>(stream: &mut Conversation, answer: &mut F) -> Result<(), Unexpected>
 where
-    F: FnMut(&str, &Payload) -> Reply,
+    F: FnMut(&str, &Payload) -> RpcResult,
 {
     let handshake = Handshake::new(Revision::LATEST);
     while let Some(message) = stream.next_ever().await {
-        let Message::Request(request) = message else {
+        let ReceivedMessage::Request(request) = message else {
             continue;
         };
         match request.method() {
@@ -90,7 +90,7 @@ where
 }
 
 /// The revision that a client asks for, if it is one of the handshake era.
-fn spoken(request: &Request) -> Revision {
+fn spoken(request: &ReceivedRequest) -> Revision {
     let params = request.decode::<InitializeParams>().ok();
     let asked = params.and_then(|params| params.protocol_version.parse::<Revision>().ok());
     let dated = asked.filter(|revision| revision.era() == Era::Handshake);

@@ -28,7 +28,7 @@ use rustix::process::Pid;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
-use super::{Ending, OpenError, Peer, Stream, Transport};
+use super::{OpenError, Peer, Stream, Transport, TransportEnd};
 use crate::panics::caught;
 use children::{Census, Counted};
 use ending::Witness;
@@ -346,7 +346,7 @@ struct Process {
 }
 
 impl Peer for Process {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>> {
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         Box::pin(async { Some(self.witness.tell("the server closed its output").await) })
     }
 }

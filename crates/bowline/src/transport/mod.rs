@@ -115,13 +115,13 @@ pub trait Peer: Send + 'static {
     ///
     /// Calls wait for this before they fail, so that they can say why: it should take a few
     /// milliseconds. After a second nobody waits for it any more.
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>>;
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>>;
 }
 
 /// How a stream ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ending {
+pub struct TransportEnd {
     /// In words: short, and safe to show.
     pub reason: String,
     /// The exit status of a process.
@@ -130,7 +130,7 @@ pub struct Ending {
     pub stderr: String,
 }
 
-impl Ending {
+impl TransportEnd {
     /// An ending that is known in words only.
     pub fn new(reason: impl Into<String>) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bowline::registry::{Change, Registry, Watch};
+use bowline::registry::{Registry, RegistryEvent, Watch};
 use bowline::testing::{self, Peer};
 use bowline::transport::{OpenError, Stream, Transport};
 use bowline::types::common::Implementation;
@@ -152,11 +152,11 @@ async fn told(watch: &mut Watch, known: &mut BTreeMap<String, ConnectionState>) 
     while let Ok(Some(change)) = tokio::time::timeout(Duration::from_nanos(1), watch.next()).await {
         count += 1;
         match change {
-            Change::Started { name, state } => assert!(known.insert(name, state).is_none()),
-            Change::State { name, transition } => {
+            RegistryEvent::Started { name, state } => assert!(known.insert(name, state).is_none()),
+            RegistryEvent::State { name, transition } => {
                 assert!(known.insert(name, transition.to).is_some());
             }
-            Change::Stopped { name } => assert!(known.remove(&name).is_some()),
+            RegistryEvent::Stopped { name } => assert!(known.remove(&name).is_some()),
             other => panic!("{other}"),
         }
     }
@@ -173,7 +173,7 @@ async fn whoever_watches_is_told_of_every_client() -> Test {
     let first = watch.next().await.expect("there is one");
     assert_eq!(
         first,
-        Change::Started {
+        RegistryEvent::Started {
             name: "early".into(),
             state: ConnectionState::Ready
         }
@@ -253,11 +253,13 @@ async fn a_watch_is_woken_from_other_threads() {
         });
     });
     let mut last = None;
-    while !matches!(last, Some(Change::Stopped { .. })) {
+    while !matches!(last, Some(RegistryEvent::Stopped { .. })) {
         last = watch.next().await;
         let is_ready = match &last {
-            Some(Change::Started { state, .. }) => *state == ConnectionState::Ready,
-            Some(Change::State { transition, .. }) => transition.to == ConnectionState::Ready,
+            Some(RegistryEvent::Started { state, .. }) => *state == ConnectionState::Ready,
+            Some(RegistryEvent::State { transition, .. }) => {
+                transition.to == ConnectionState::Ready
+            }
             _ => false,
         };
         if is_ready {

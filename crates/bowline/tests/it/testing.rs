@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use bowline::testing::{self, Conversation, Handshake, Message, Peer, Side, Unexpected};
+use bowline::testing::{self, Conversation, Handshake, Peer, ReceivedMessage, Side, Unexpected};
 use bowline::types::common::Implementation;
 use bowline::types::progress::ProgressParams;
 use bowline::types::{ErrorObject, Revision, Revisions};
@@ -161,7 +161,7 @@ async fn a_wait_that_is_given_up_loses_nothing() -> Test {
     let waited = tokio::time::timeout(Duration::from_secs(1), server.next()).await;
     assert!(waited.is_err());
     let _answer = client.call("tools/list", ()).send();
-    let Message::Request(request) = server.next().await? else {
+    let ReceivedMessage::Request(request) = server.next().await? else {
         panic!("it is a request");
     };
     assert_eq!(request.method(), "tools/list");

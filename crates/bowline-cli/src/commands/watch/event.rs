@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline::Transition;
-use bowline::client::Change;
+use bowline::client::SubscriptionEvent;
 use bowline_types::RawJson;
 use bowline_types::logging::LoggingMessageParams;
 use serde::Serialize;
@@ -94,13 +94,13 @@ impl What {
     }
 
     /// A change that was subscribed to, if it is one that we know.
-    pub(super) fn change(change: Change) -> Option<Self> {
+    pub(super) fn change(change: SubscriptionEvent) -> Option<Self> {
         Some(match change {
-            Change::Unknown => Self::Unknown,
-            Change::Tools => Self::Changed { list: "tools" },
-            Change::Prompts => Self::Changed { list: "prompts" },
-            Change::Resources => Self::Changed { list: "resources" },
-            Change::Resource(uri) => Self::Updated { uri },
+            SubscriptionEvent::Unknown => Self::Unknown,
+            SubscriptionEvent::Tools => Self::Changed { list: "tools" },
+            SubscriptionEvent::Prompts => Self::Changed { list: "prompts" },
+            SubscriptionEvent::Resources => Self::Changed { list: "resources" },
+            SubscriptionEvent::Resource(uri) => Self::Updated { uri },
             _ => return None,
         })
     }
@@ -208,22 +208,22 @@ mod tests {
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));
         for (what, words, json) in [
             (
-                What::change(Change::Tools).unwrap(),
+                What::change(SubscriptionEvent::Tools).unwrap(),
                 "changed  the list of tools",
                 r#""event":"changed","list":"tools""#,
             ),
             (
-                What::change(Change::Prompts).unwrap(),
+                What::change(SubscriptionEvent::Prompts).unwrap(),
                 "changed  the list of prompts",
                 r#""event":"changed","list":"prompts""#,
             ),
             (
-                What::change(Change::Resource("x:a".into())).unwrap(),
+                What::change(SubscriptionEvent::Resource("x:a".into())).unwrap(),
                 "updated  x:a",
                 r#""event":"updated","uri":"x:a""#,
             ),
             (
-                What::change(Change::Unknown).unwrap(),
+                What::change(SubscriptionEvent::Unknown).unwrap(),
                 "unknown  anything may have changed meanwhile",
                 r#""event":"unknown""#,
             ),

@@ -7,8 +7,9 @@ use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
 use super::Server;
+use crate::RpcResult;
 use crate::server::layer::{Next, RequestService, surround, wrap};
-use crate::server::service::{Reply, Request};
+use crate::server::service::ClientRequest;
 
 impl Server {
     /// Puts a tower layer around the server: it sees every request but `initialize` and `ping`,
@@ -26,7 +27,7 @@ impl Server {
     /// ```
     /// use std::pin::Pin;
     /// use std::task::{Context, Poll};
-    /// use bowline::server::{Principal, Request, Server};
+    /// use bowline::server::{Principal, ClientRequest, Server};
     /// use bowline::types::ErrorObject;
     /// use tower_layer::layer_fn;
     /// use tower_service::Service;
@@ -40,9 +41,9 @@ impl Server {
     /// #[derive(Clone)]
     /// struct Authenticate<S>(S);
     ///
-    /// impl<S> Service<Request> for Authenticate<S>
+    /// impl<S> Service<ClientRequest> for Authenticate<S>
     /// where
-    ///     S: Service<Request, Error = ErrorObject>,
+    ///     S: Service<ClientRequest, Error = ErrorObject>,
     ///     S::Response: Send + 'static,
     ///     S::Future: Send + 'static,
     /// {
@@ -54,7 +55,7 @@ impl Server {
     ///         self.0.poll_ready(cx)
     ///     }
     ///
-    ///     fn call(&mut self, request: Request) -> Self::Future {
+    ///     fn call(&mut self, request: ClientRequest) -> Self::Future {
     ///         let meta = request.context().meta();
     ///         let token = meta.get("com.example/token").and_then(|it| it.to::<String>().ok());
     ///         match token.and_then(|token| owner(&token)) {
@@ -75,10 +76,10 @@ impl Server {
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<RequestService> + Send + 'static,
-        L::Service: TowerService<Request, Response = Payload> + Clone + Send + 'static,
-        <L::Service as TowerService<Request>>::Error:
+        L::Service: TowerService<ClientRequest, Response = Payload> + Clone + Send + 'static,
+        <L::Service as TowerService<ClientRequest>>::Error:
             Into<Box<dyn std::error::Error + Send + Sync>>,
-        <L::Service as TowerService<Request>>::Future: Send + 'static,
+        <L::Service as TowerService<ClientRequest>>::Future: Send + 'static,
     {
         self.layers
             .push(Box::new(move |service| wrap(service, &layer)));
@@ -113,8 +114,8 @@ impl Server {
     #[must_use]
     pub fn around<F, Fut>(mut self, function: F) -> Self
     where
-        F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Reply> + Send + 'static,
+        F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = RpcResult> + Send + 'static,
     {
         self.layers
             .push(Box::new(move |service| surround(service, function)));

@@ -20,7 +20,7 @@ impl Server {
     /// Offers tools although there are none yet: they are added while it runs.
     #[must_use]
     pub fn with_tools(self) -> Self {
-        self.registry
+        self.features
             .change(|contents| contents.may_have.tools = true);
         self
     }
@@ -28,7 +28,7 @@ impl Server {
     /// Offers resources although there are none yet.
     #[must_use]
     pub fn with_resources(self) -> Self {
-        self.registry
+        self.features
             .change(|contents| contents.may_have.resources = true);
         self
     }
@@ -36,7 +36,7 @@ impl Server {
     /// Offers prompts although there are none yet.
     #[must_use]
     pub fn with_prompts(self) -> Self {
-        self.registry
+        self.features
             .change(|contents| contents.may_have.prompts = true);
         self
     }

@@ -14,9 +14,10 @@ use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
 use super::Shared;
+use crate::RpcResult;
 use crate::panics::{CatchPanic, caught};
 use crate::server::context::Context;
-use crate::server::service::{INTERNAL_ERROR, Reply, Request};
+use crate::server::service::{ClientRequest, INTERNAL_ERROR};
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
@@ -27,7 +28,7 @@ const BLOCKED: Duration = Duration::from_millis(100);
 
 /// A handler, and the request that it serves.
 pub(super) struct Handling {
-    future: CatchPanic<BoxFuture<'static, Reply>>,
+    future: CatchPanic<BoxFuture<'static, RpcResult>>,
     open: Open,
     /// Until when it may go on although it was cancelled.
     grace: Option<Pin<Box<Sleep>>>,
@@ -47,7 +48,7 @@ impl Handling {
     /// for each handler, since that costs as much as a small one does.
     pub(super) fn start(
         shared: &Arc<Shared>,
-        request: Request,
+        request: ClientRequest,
         now: Instant,
         cx: &mut TaskContext<'_>,
     ) -> Started {
@@ -80,7 +81,11 @@ impl Handling {
     }
 
     /// Lets the handler go on. When it had, and its reply.
-    fn poll_reply(&mut self, started: Instant, cx: &mut TaskContext<'_>) -> (Instant, Poll<Reply>) {
+    fn poll_reply(
+        &mut self,
+        started: Instant,
+        cx: &mut TaskContext<'_>,
+    ) -> (Instant, Poll<RpcResult>) {
         let polled = Pin::new(&mut self.future).poll(cx);
         let now = self.open.context.inner().session.now();
         if now.since(started) > BLOCKED {
@@ -158,7 +163,7 @@ impl Future for Handling {
 }
 
 /// What a panic is to the client: nothing of it but that it was (ER-4).
-fn failed(context: &Context, words: &str) -> Reply {
+fn failed(context: &Context, words: &str) -> RpcResult {
     let (method, request) = (context.inner().method.logged(), context.request_number());
     tracing::error!(method, request, panic = words, "a handler panicked");
     Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
@@ -171,7 +176,7 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: Reply, at: Instant) -> Started {
+    fn answer(&mut self, reply: RpcResult, at: Instant) -> Started {
         self.is_answered = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();

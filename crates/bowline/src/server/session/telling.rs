@@ -10,7 +10,7 @@ use bowline_types::Revision;
 use super::Driver;
 use super::handling::{Handling, Started};
 use crate::server::context::Context;
-use crate::server::service::{MethodName, Request};
+use crate::server::service::{ClientRequest, MethodName};
 
 /// What the client says, in the order in which it does. The limits on requests bound what
 /// waits here, and no notification waits for long.
@@ -89,7 +89,7 @@ impl Driver {
                 let session = Arc::clone(&self.shared);
                 let (name, kept) = (method.clone(), params.clone());
                 let context = Context::new(session, key, name, revision, kept, stateless);
-                let request = Request {
+                let request = ClientRequest {
                     method,
                     params,
                     context,
@@ -100,7 +100,12 @@ impl Driver {
     }
 
     /// Runs a handler here, and in a task of its own if it has to wait. When it was run.
-    fn handle(&mut self, request: Request, now: Instant, cx: &mut TaskContext<'_>) -> Instant {
+    fn handle(
+        &mut self,
+        request: ClientRequest,
+        now: Instant,
+        cx: &mut TaskContext<'_>,
+    ) -> Instant {
         let handling = match Handling::start(&self.shared, request, now, cx) {
             Started::Answered { at, has_room } => {
                 self.has_room = has_room;

@@ -14,8 +14,9 @@ use bowline_types::{ErrorObject, Method, Revision};
 use super::entry::{Ending, Entry};
 use super::store::TaskStore;
 use super::way::{declares_extension, missing_extension};
+use crate::RpcResult;
 use crate::server::context::Context;
-use crate::server::service::{INVALID_PARAMS, Reply, Request, method_not_found, say, say_with};
+use crate::server::service::{ClientRequest, INVALID_PARAMS, method_not_found, say, say_with};
 use crate::transport::BoxFuture;
 
 impl TaskStore {
@@ -23,10 +24,10 @@ impl TaskStore {
     /// many tasks a list has in one answer.
     pub(in crate::server) fn serve(
         self: &Arc<Self>,
-        request: Request,
+        request: ClientRequest,
         meta: &str,
         page: usize,
-    ) -> BoxFuture<'static, Reply> {
+    ) -> BoxFuture<'static, RpcResult> {
         let is_extension = request.context.revision() >= Revision::V2026_07_28;
         if is_extension && !declares_extension(&request.context) {
             return ready(Err(missing_extension()));
@@ -48,13 +49,13 @@ impl TaskStore {
         }
     }
 
-    fn get(&self, request: &Request, meta: &str) -> Reply {
+    fn get(&self, request: &ClientRequest, meta: &str) -> RpcResult {
         let entry = self.about(request)?;
         let task = entry.detailed(request.context.revision());
         say_with(&request.context, &GetTaskResult::new(task), meta)
     }
 
-    fn cancel(&self, request: &Request, meta: &str) -> Reply {
+    fn cancel(&self, request: &ClientRequest, meta: &str) -> RpcResult {
         let entry = self.about(request)?;
         let revision = request.context.revision();
         let was_running = entry.end(Ending::Cancelled);
@@ -67,14 +68,14 @@ impl TaskStore {
         say_with(&request.context, &result, meta)
     }
 
-    fn update(&self, request: &Request, meta: &str) -> Reply {
+    fn update(&self, request: &ClientRequest, meta: &str) -> RpcResult {
         let params: UpdateTaskParams = request.decode()?;
         let entry = self.known(&params.task_id, request)?;
         entry.answer(&params.input_responses);
         say_with(&request.context, &EmptyResult::new(), meta)
     }
 
-    fn list(&self, request: &Request, size: usize) -> Reply {
+    fn list(&self, request: &ClientRequest, size: usize) -> RpcResult {
         let params: PaginatedParams = request.decode()?;
         let page = self.page(params.cursor.as_deref(), size, &request.context);
         let wrong = || ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list");
@@ -87,18 +88,18 @@ impl TaskStore {
     }
 
     /// The task that a request is about.
-    fn about(&self, request: &Request) -> Result<Arc<Entry>, ErrorObject> {
+    fn about(&self, request: &ClientRequest) -> Result<Arc<Entry>, ErrorObject> {
         let params: TaskParams = request.decode()?;
         self.known(&params.task_id, request)
     }
 
-    fn known(&self, id: &str, request: &Request) -> Result<Arc<Entry>, ErrorObject> {
+    fn known(&self, id: &str, request: &ClientRequest) -> Result<Arc<Entry>, ErrorObject> {
         self.find(id, &request.context).ok_or_else(unknown)
     }
 }
 
 /// Waits until a task has ended, and answers as its call would have been answered (TK-9).
-async fn result(entry: Arc<Entry>, context: Context) -> Reply {
+async fn result(entry: Arc<Entry>, context: Context) -> RpcResult {
     let waits = entry.waits(&context);
     let ending = entry.ended().await;
     drop(waits);
@@ -118,7 +119,7 @@ async fn result(entry: Arc<Entry>, context: Context) -> Reply {
 }
 
 /// The answer to a call that has become a task.
-pub(in crate::server) fn created(entry: &Entry, context: &Context, meta: &str) -> Reply {
+pub(in crate::server) fn created(entry: &Entry, context: &Context, meta: &str) -> RpcResult {
     let created = CreateTaskResult::new(entry.task(context.revision()));
     say_with(context, &created, meta)
 }
@@ -127,6 +128,6 @@ fn unknown() -> ErrorObject {
     ErrorObject::new(INVALID_PARAMS, "there is no such task, or no longer")
 }
 
-fn ready(reply: Reply) -> BoxFuture<'static, Reply> {
+fn ready(reply: RpcResult) -> BoxFuture<'static, RpcResult> {
     Box::pin(std::future::ready(reply))
 }

@@ -7,7 +7,7 @@ use rustix::process::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::super::Ending;
+use super::super::TransportEnd;
 use super::reaper::Exit;
 use super::stderr::{Tail, shown};
 
@@ -32,7 +32,7 @@ pub(super) struct Witness {
 
 impl Witness {
     /// How a stream ended: with the child, or, in the words given, without it. Cancel safe.
-    pub(super) async fn tell(&mut self, otherwise: &str) -> Ending {
+    pub(super) async fn tell(&mut self, otherwise: &str) -> TransportEnd {
         let patience = match self.is_ending() {
             Some(true) => ENDING,
             Some(false) => Duration::ZERO,
@@ -42,7 +42,7 @@ impl Witness {
         if timeout(patience, ended).await.is_ok() {
             let _ = timeout(LAST_WORDS, self.tail.finished()).await;
         }
-        let mut ending = Ending::new(match *self.exit.borrow() {
+        let mut ending = TransportEnd::new(match *self.exit.borrow() {
             Exit::Running => otherwise.to_owned(),
             Exit::Ended(None) => "the server ended".to_owned(),
             Exit::Ended(Some(status)) => format!("the server ended with {status}"),

@@ -47,7 +47,7 @@ async fn end_of(reader: &mut (dyn AsyncRead + Send + Unpin)) {
 }
 
 /// How a stream ended, and how long it took to find out.
-async fn ending(stream: &mut Stream) -> (Ending, Duration) {
+async fn ending(stream: &mut Stream) -> (TransportEnd, Duration) {
     end_of(&mut *stream.reader).await;
     let start = Instant::now();
     let peer = stream.peer.as_mut().expect("a child");

@@ -174,7 +174,7 @@ async fn extreme_timeouts_are_only_short_or_long() -> Test {
     let long = client.call("prompts/list", ()).timeout(Duration::MAX);
     let answer = long.max_total(Duration::MAX).send();
     loop {
-        if let testing::Message::Request(request) = server.next().await?
+        if let testing::ReceivedMessage::Request(request) = server.next().await?
             && request.method() == "prompts/list"
         {
             server.reply(&request, r#"{"prompts":[]}"#).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::transport::{Ending, Peer, Stream};
+use bowline::transport::{Peer, Stream, TransportEnd};
 use bowline::{Client, ErrorKind};
 use tokio::time::{Instant, sleep};
 
@@ -43,11 +43,14 @@ struct Slow {
 }
 
 impl Peer for Slow {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>> {
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         let mut slept = Box::pin(sleep(self.takes));
         Box::pin(poll_fn(move |cx| {
             self.asked.fetch_add(1, Ordering::SeqCst);
-            slept.as_mut().poll(cx).map(|()| Some(Ending::new("told")))
+            slept
+                .as_mut()
+                .poll(cx)
+                .map(|()| Some(TransportEnd::new("told")))
         }))
     }
 }
@@ -97,9 +100,9 @@ async fn who_never_says_why_a_stream_ended_is_not_waited_for() -> Test {
 struct Numbered(usize);
 
 impl Peer for Numbered {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<Ending>> + Send + '_>> {
+    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         let words = format!("end of stream {}", self.0);
-        Box::pin(async { Some(Ending::new(words)) })
+        Box::pin(async { Some(TransportEnd::new(words)) })
     }
 }
 
@@ -124,7 +127,7 @@ async fn a_call_is_told_of_its_own_stream_however_late_it_asks() -> Test {
     client.ready().await?;
     for (number, call) in (1..).zip(calls) {
         let error = call.await.unwrap_err();
-        let ending = error.ending().expect("it is known");
+        let ending = error.transport_end().expect("it is known");
         assert_eq!(ending.reason, format!("end of stream {number}"));
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bowline::testing::{self, Message};
+use bowline::testing::{self, ReceivedMessage};
 use bowline::transport::Stream;
 use bowline::{Client, ConnectionState, ErrorKind};
 use tokio::io::AsyncWrite;
@@ -60,7 +60,7 @@ async fn what_many_tasks_send_arrives_whole_and_in_the_order_of_each() -> Test {
     }
     let mut next = HashMap::new();
     for _ in 0..TASKS * SENDS {
-        let Message::Notification(note) = server.next().await? else {
+        let ReceivedMessage::Notification(note) = server.next().await? else {
             panic!("only notifications are sent");
         };
         let (task, number) = numbers(note.params().as_str());

@@ -11,7 +11,7 @@ mod older;
 
 use std::time::Duration;
 
-use bowline::testing::{self, Conversation, Handshake, Peer, Request, Unexpected};
+use bowline::testing::{self, Conversation, Handshake, Peer, ReceivedRequest, Unexpected};
 use bowline::types::capabilities::ServerCapabilities;
 use bowline::types::tasks::EXTENSION;
 use bowline::types::{Revision, Wire as _};
@@ -85,7 +85,7 @@ fn old_task(status: &str, more: &str) -> String {
 }
 
 /// Answers the next call of a tool with a task that works.
-async fn begin(server: &mut Conversation, more: &str) -> Result<Request, Unexpected> {
+async fn begin(server: &mut Conversation, more: &str) -> Result<ReceivedRequest, Unexpected> {
     let request = server.expect("tools/call").await?;
     server
         .reply(&request, task("task", "working", more))

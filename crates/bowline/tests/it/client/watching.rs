@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline::client::Change;
+use bowline::client::SubscriptionEvent;
 use bowline::testing::{Conversation, Handshake, Unexpected};
 use bowline::types::ErrorObject;
 use bowline::types::capabilities::ServerCapabilities;
@@ -46,7 +46,7 @@ async fn a_subscription_of_the_stateless_era_outlives_its_connection() -> Test {
     server.notify(UPDATED, r#"{"uri":"x:/a/part"}"#).await?;
     assert_eq!(
         watched.next().await,
-        Some(Change::Resource("x:/a/part".into()))
+        Some(SubscriptionEvent::Resource("x:/a/part".into()))
     );
 
     server.hang_up();
@@ -54,7 +54,7 @@ async fn a_subscription_of_the_stateless_era_outlives_its_connection() -> Test {
     let id = listen(&mut server, &honoured).await?;
     assert_eq!(
         watched.next().await,
-        Some(Change::Unknown),
+        Some(SubscriptionEvent::Unknown),
         "there was a gap"
     );
     drop(watched);
@@ -83,7 +83,10 @@ async fn a_subscription_of_the_handshake_era_outlives_its_connection() -> Test {
         server.notify(UPDATED, r#"{"uri":"x:/a"}"#).await?;
     }
     all_is_read(&client, &mut server).await?;
-    assert_eq!(watched.next().await, Some(Change::Resource("x:/a".into())));
+    assert_eq!(
+        watched.next().await,
+        Some(SubscriptionEvent::Resource("x:/a".into()))
+    );
 
     server.hang_up();
     let mut server = able_again(&client, &mut peer, OLD).await?;
@@ -91,7 +94,7 @@ async fn a_subscription_of_the_handshake_era_outlives_its_connection() -> Test {
     server.reply(&request, "{}").await?;
     assert_eq!(
         watched.next().await,
-        Some(Change::Unknown),
+        Some(SubscriptionEvent::Unknown),
         "ten were told as one"
     );
     drop(watched);
@@ -182,7 +185,10 @@ async fn a_confirmation_that_spells_the_id_as_a_string_counts() -> Test {
     let mut watched = watched?;
     tokio::time::advance(Duration::from_secs(3600)).await;
     server.notify(UPDATED, r#"{"uri":"x:/a"}"#).await?;
-    assert_eq!(watched.next().await, Some(Change::Resource("x:/a".into())));
+    assert_eq!(
+        watched.next().await,
+        Some(SubscriptionEvent::Resource("x:/a".into()))
+    );
     Ok(())
 }
 
@@ -237,7 +243,10 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
         let task = task.to_string();
         server.notify("notifications/tasks", task.as_str()).await?;
     }
-    assert_eq!(watched.next().await, Some(Change::Task("t1".into())));
+    assert_eq!(
+        watched.next().await,
+        Some(SubscriptionEvent::Task("t1".into()))
+    );
     server.hang_up();
     let _server = able_again(&client, &mut peer, OLD).await?;
     while watched.next().await.is_some() {}
@@ -335,7 +344,7 @@ async fn what_is_honoured_is_what_the_latest_connection_honours() -> Test {
     let mut server = able_again(&client, &mut peer, NEW).await?;
     listen(&mut server, &json!({"promptsListChanged": true})).await?;
     all_is_read(&client, &mut server).await?;
-    assert_eq!(watched.next().await, Some(Change::Unknown));
+    assert_eq!(watched.next().await, Some(SubscriptionEvent::Unknown));
     let now = watched.honoured();
     assert_eq!(
         (now.tools_list_changed, now.prompts_list_changed),
@@ -381,13 +390,13 @@ async fn long_uris_that_wait_are_bounded_as_configured() -> Test {
         server.notify(UPDATED, params.as_str()).await?;
     }
     all_is_read(&client, &mut server).await?;
-    let change = |uri: &str| Some(Change::Resource(uri.into()));
+    let change = |uri: &str| Some(SubscriptionEvent::Resource(uri.into()));
     assert_eq!(watched.next().await, change("x:/a/1234"));
     server
         .notify(UPDATED, r#"{"uri":"x:/a/123456789"}"#)
         .await?;
     all_is_read(&client, &mut server).await?;
-    assert_eq!(watched.next().await, Some(Change::Unknown));
+    assert_eq!(watched.next().await, Some(SubscriptionEvent::Unknown));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline::client::features::{Started, TaskRef};
-use bowline::client::{Change, Retry};
+use bowline::client::{Retry, SubscriptionEvent};
 use bowline::types::Revision;
 use bowline::types::content::ContentBlock;
 use bowline::types::logging::LoggingLevel;
@@ -284,12 +284,12 @@ async fn it_logs_and_tells_of_changes() {
     };
     assert!(words.contains(TEXT_1), "{words}");
     server.text("toggle-subscriber-updates", ()).await;
-    let changed = Change::Resource(TEXT_1.to_owned());
+    let changed = SubscriptionEvent::Resource(TEXT_1.to_owned());
     assert_eq!(changes.next().await.as_ref(), Some(&changed));
 
     // Killed: it is subscribed to again, and tells again.
     kill(server.mark.server().await);
-    assert_eq!(changes.next().await, Some(Change::Unknown));
+    assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     server.text("toggle-subscriber-updates", ()).await;
     assert_eq!(changes.next().await, Some(changed));
     drop(changes);

@@ -1,6 +1,6 @@
 //! `@modelcontextprotocol/server-memory`: a graph in a file.
 
-use bowline::client::Change;
+use bowline::client::SubscriptionEvent;
 use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ async fn it_remembers() {
     .await;
     assert_eq!(
         changes.next().await,
-        Some(Change::Resource(GRAPH.to_owned()))
+        Some(SubscriptionEvent::Resource(GRAPH.to_owned()))
     );
     let graph = called(client, "read_graph", json!({})).await;
     assert_eq!(graph["entities"].as_array().map(Vec::len), Some(1));
@@ -96,10 +96,10 @@ async fn it_is_killed_and_still_remembers() {
     assert_eq!(graph["entities"][0]["name"], "Ada");
 
     // The next servers were subscribed to as well, and whoever watches knows of the gap.
-    assert_eq!(changes.next().await, Some(Change::Unknown));
+    assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     let note = json!({"observations": [{"entityName": "Ada", "contents": ["is back"]}]});
     called(client, "add_observations", note).await;
-    let changed = Change::Resource(GRAPH.to_owned());
+    let changed = SubscriptionEvent::Resource(GRAPH.to_owned());
     while changes.next().await.expect("it goes on") != changed {}
     drop(changes);
     server.stop().await;

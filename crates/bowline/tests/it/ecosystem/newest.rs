@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::client::{Change, Retry};
+use bowline::client::{Retry, SubscriptionEvent};
 use bowline::types::Revision;
 use bowline::types::logging::LoggingLevel;
 use bowline::{ClientConfig, ErrorKind};
@@ -138,7 +138,10 @@ pub(crate) async fn changes(server: &Connected) {
         server.text("write", json!({"note": "second"})).await,
         "2 notes"
     );
-    assert_eq!(notes.next().await, Some(Change::Resource(NOTES.to_owned())));
+    assert_eq!(
+        notes.next().await,
+        Some(SubscriptionEvent::Resource(NOTES.to_owned()))
+    );
     assert_eq!(server.read(NOTES).await, "first\nsecond");
     server.text("grow", ()).await;
     while !names(tools.items()).contains("grown") {
@@ -146,7 +149,7 @@ pub(crate) async fn changes(server: &Connected) {
     }
 
     kill(server.mark.server().await);
-    assert_eq!(notes.next().await, Some(Change::Unknown));
+    assert_eq!(notes.next().await, Some(SubscriptionEvent::Unknown));
     assert_eq!(server.read(NOTES).await, "first");
     while names(tools.items()).contains("grown") {
         tools.changed().await.expect("it follows");
@@ -155,7 +158,10 @@ pub(crate) async fn changes(server: &Connected) {
         server.text("write", json!({"note": "third"})).await,
         "2 notes"
     );
-    assert_eq!(notes.next().await, Some(Change::Resource(NOTES.to_owned())));
+    assert_eq!(
+        notes.next().await,
+        Some(SubscriptionEvent::Resource(NOTES.to_owned()))
+    );
 }
 
 /// A client for which every server is slow to start: it asks in the new way and then in the old

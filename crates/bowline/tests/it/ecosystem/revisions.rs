@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use bowline::client::Change;
+use bowline::client::SubscriptionEvent;
 use bowline::types::Revision;
 use bowline::types::logging::LoggingLevel;
 use bowline::{ClientConfig, ErrorKind};
@@ -50,14 +50,14 @@ async fn everything(revision: Revision) {
     server.text("write", ()).await;
     assert_eq!(
         changes.next().await,
-        Some(Change::Resource(NOTES.to_owned()))
+        Some(SubscriptionEvent::Resource(NOTES.to_owned()))
     );
     survives(client, &server.mark, |client| {
         client.tools().call("add", json!({"a": 1, "b": 2}))
     })
     .await;
     assert_eq!(client.revision(), Some(revision));
-    assert_eq!(changes.next().await, Some(Change::Unknown));
+    assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     drop(changes);
     server.stop().await;
 }

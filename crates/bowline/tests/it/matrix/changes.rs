@@ -25,16 +25,16 @@ async fn unasked(cell: Cell, method: &str, change: impl Fn(&World)) -> Result {
 }
 
 fn new_tool(world: &World) {
-    world.registry.add_tool(tool("new", || async { "new" }));
+    world.features.add_tool(tool("new", || async { "new" }));
 }
 
 fn new_prompt(world: &World) {
-    world.registry.add_prompt(prompt("new", || async { "new" }));
+    world.features.add_prompt(prompt("new", || async { "new" }));
 }
 
 fn new_resource(world: &World) {
     let new = resource("file:///new", "new", || async { "new" });
-    world.registry.add_resource(new);
+    world.features.add_resource(new);
 }
 
 const TOOLS: &str = "notifications/tools/list_changed";
@@ -95,14 +95,14 @@ pub(crate) async fn subscribe(cell: Cell) -> Result {
             .raw("resources/subscribe", json!({"uri": README}))
             .await);
     }
-    world.registry.resource_updated(README);
+    world.features.resource_updated(README);
     world.settled().await;
     assert_eq!(world.told(UPDATED), 0);
     world
         .call("resources/subscribe", json!({"uri": README}))
         .await?;
-    world.registry.resource_updated("file:///bytes");
-    world.registry.resource_updated(README);
+    world.features.resource_updated("file:///bytes");
+    world.features.resource_updated(README);
     assert_eq!(world.note(UPDATED).await["uri"], README);
     Ok(Outcome::Works)
 }
@@ -122,9 +122,9 @@ pub(crate) async fn unsubscribe(cell: Cell) -> Result {
     world
         .call("resources/unsubscribe", json!({"uri": README}))
         .await?;
-    world.registry.resource_updated(README);
+    world.features.resource_updated(README);
     // The other one shows that this one is not to come.
-    world.registry.resource_updated("file:///bytes");
+    world.features.resource_updated("file:///bytes");
     assert_eq!(world.note(UPDATED).await["uri"], "file:///bytes");
     assert_eq!(world.told(UPDATED), 1);
     Ok(Outcome::Works)
@@ -160,7 +160,7 @@ pub(crate) async fn listening(cell: Cell) -> Result {
     new_resource(&world);
     new_tool(&world);
     world.note(TOOLS).await;
-    world.registry.resource_updated(README);
+    world.features.resource_updated(README);
     assert_eq!(world.note(UPDATED).await["uri"], README);
     assert_eq!((world.told(PROMPTS), world.told(RESOURCES)), (0, 0));
     drop(answer);

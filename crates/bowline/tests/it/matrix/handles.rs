@@ -1,7 +1,7 @@
 //! The client's handles for each feature, as users call them.
 
 use bowline::Error;
-use bowline::client::Change;
+use bowline::client::SubscriptionEvent;
 use bowline::server::{Server, resource, tool};
 use bowline::types::logging::LoggingLevel;
 use bowline::types::roots::Root;
@@ -174,11 +174,14 @@ pub(crate) async fn watching(cell: Cell) -> Result {
     let world = cell.world().await;
     let watched = world.client.resources().subscribe(README).await;
     let mut watched = watched.map_err(refused)?;
-    world.registry.resource_updated(README);
-    assert_eq!(watched.next().await, Some(Change::Resource(README.into())));
+    world.features.resource_updated(README);
+    assert_eq!(
+        watched.next().await,
+        Some(SubscriptionEvent::Resource(README.into()))
+    );
     drop(watched);
     world.settled().await;
-    world.registry.resource_updated(README);
+    world.features.resource_updated(README);
     world.settled().await;
     assert_eq!(world.told("notifications/resources/updated"), 1);
     Ok(Outcome::Works)
@@ -191,11 +194,11 @@ pub(crate) async fn watching_lists(cell: Cell) -> Result {
         .resources_list_changed(true);
     let watched = world.client.subscribe(filter).await;
     let mut watched = watched.map_err(refused)?;
-    world.registry.add_tool(tool("new", || async { "new" }));
-    assert_eq!(watched.next().await, Some(Change::Tools));
+    world.features.add_tool(tool("new", || async { "new" }));
+    assert_eq!(watched.next().await, Some(SubscriptionEvent::Tools));
     let new = resource("file:///new", "new", || async { "new" });
-    world.registry.add_resource(new);
-    assert_eq!(watched.next().await, Some(Change::Resources));
+    world.features.add_resource(new);
+    assert_eq!(watched.next().await, Some(SubscriptionEvent::Resources));
     Ok(Outcome::Works)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bowline::server::{Registry, Running, Server};
+use bowline::server::{Running, Server, ServerFeatures};
 use bowline::transport::memory;
 use bowline::types::common::{Implementation, Role};
 use bowline::types::elicitation::{ElicitAction, ElicitResult};
@@ -111,7 +111,7 @@ impl Cell {
         more: impl FnOnce(&mut ClientConfig),
     ) -> World {
         let (transport, acceptor) = memory::pair();
-        let registry = server.registry();
+        let features = server.features();
         let running = server.build().expect("it can be served");
         let tap = Tap::serve(acceptor, running.clone());
         self.keep(tap.clone());
@@ -132,7 +132,7 @@ impl Cell {
             revision: self.revision,
             client: client.expect("they agree"),
             tap,
-            registry,
+            features,
             running,
             notes,
         }
@@ -145,7 +145,7 @@ pub(crate) struct World {
     pub(crate) revision: Revision,
     pub(crate) client: Client,
     pub(crate) tap: Tap,
-    pub(crate) registry: Registry,
+    pub(crate) features: ServerFeatures,
     pub(crate) running: Running,
     notes: mpsc::UnboundedReceiver<(String, Value)>,
 }

@@ -1,6 +1,6 @@
 //! Functions around a server.
 
-use bowline::server::{Principal, Request, Running, Server};
+use bowline::server::{ClientRequest, Principal, Running, Server};
 use bowline::types::common::Implementation;
 use bowline::types::{ErrorObject, RawJson};
 use bowline::{Client, ErrorKind};
@@ -10,7 +10,7 @@ use serde_json::json;
 #[derive(Clone, Default)]
 struct Seen(Vec<&'static str>);
 
-fn see(request: &Request, name: &'static str) {
+fn see(request: &ClientRequest, name: &'static str) {
     let mut seen: Seen = request.context().extension().unwrap_or_default();
     seen.0.push(name);
     request.context().insert_extension(seen);

@@ -262,9 +262,9 @@ async fn two_of_one_name_are_refused_when_it_is_built_and_replaced_when_it_runs(
         assert!(error.to_string().contains(words), "{error}");
     }
     let server = server();
-    let registry = server.registry();
+    let features = server.features();
     let client = connected(server, Revision::LATEST).await;
-    registry.add_tool(tool("same", || async { "second" }));
+    features.add_tool(tool("same", || async { "second" }));
     assert_eq!(called(&client, "same", "{}").await, "second");
 }
 

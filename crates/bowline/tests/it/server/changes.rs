@@ -1,6 +1,6 @@
 //! Who is told of changes, and of nothing else.
 
-use bowline::server::{Partial, Registry, Server, tool};
+use bowline::server::{Partial, Server, ServerFeatures, tool};
 use bowline::types::Revision;
 use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
@@ -10,18 +10,18 @@ use super::raw::{Raw, cancelled, stateless};
 
 const UPDATED: &str = "notifications/resources/updated";
 
-fn server() -> (Server, Registry) {
+fn server() -> (Server, ServerFeatures) {
     let server = Server::new("changes", "1").resource("r:watched", "r", || async { "" });
-    let registry = server.registry();
-    (server, registry)
+    let features = server.features();
+    (server, features)
 }
 
 /// Many resources change, the watched one among them.
-fn change_many(registry: &Registry) {
+fn change_many(features: &ServerFeatures) {
     for number in 0..2000 {
-        registry.resource_updated(&format!("r:{number}"));
+        features.resource_updated(&format!("r:{number}"));
     }
-    registry.resource_updated("r:watched");
+    features.resource_updated("r:watched");
 }
 
 /// What is heard next must be the update.
@@ -41,25 +41,25 @@ async fn hear_nothing(client: &mut Raw, id: u64) {
 // proves: SV-3
 #[tokio::test(start_paused = true)]
 async fn an_update_is_not_lost_among_those_that_nobody_watches() {
-    let (server, registry) = server();
+    let (server, features) = server();
     let mut client = Raw::new(server);
     client.initialize().await;
-    change_many(&registry);
+    change_many(&features);
     hear_nothing(&mut client, 1).await;
     let uri = json!({"uri": "r:watched"});
     client.ask(2, "resources/subscribe", uri.clone()).await;
-    change_many(&registry);
+    change_many(&features);
     hear_update(&mut client).await;
     hear_nothing(&mut client, 3).await;
     client.ask(4, "resources/unsubscribe", uri).await;
-    change_many(&registry);
+    change_many(&features);
     hear_nothing(&mut client, 5).await;
 }
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
 async fn a_subscription_is_told_of_its_own_resources() {
-    let (server, registry) = server();
+    let (server, features) = server();
     let mut client = Raw::new(server);
     let listen = |wanted: Value| stateless(json!({"notifications": wanted}));
     let wanted = listen(json!({"resourceSubscriptions": ["r:watched"]}));
@@ -68,18 +68,18 @@ async fn a_subscription_is_told_of_its_own_resources() {
     let wanted = listen(json!({"toolsListChanged": true}));
     client.send(2, "subscriptions/listen", wanted).await;
     client.hear().await;
-    change_many(&registry);
+    change_many(&features);
     hear_update(&mut client).await;
     client.say(&cancelled(1)).await;
     hear_nothing(&mut client, 3).await;
-    change_many(&registry);
+    change_many(&features);
     hear_nothing(&mut client, 4).await;
 }
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
 async fn many_watched_resources_are_all_told_of() {
-    let (server, registry) = server();
+    let (server, features) = server();
     let mut client = Raw::new(server);
     let uris = |from: u64| (from..from + 900).map(|number| format!("r:{number}"));
     for id in [1, 2] {
@@ -90,7 +90,7 @@ async fn many_watched_resources_are_all_told_of() {
         client.hear().await;
     }
     for uri in uris(1000).chain(uris(2000)) {
-        registry.resource_updated(&uri);
+        features.resource_updated(&uri);
     }
     let mut told = std::collections::BTreeSet::new();
     while told.len() < 1800 {
@@ -112,13 +112,13 @@ fn emptied() -> (Server, impl Fn()) {
         .template("t:{id}", "it", |note: Note| async { note.id })
         .prompt("it", "", || async { "" })
         .completion("t:{id}", "id", |_: Partial| async { vec!["1"] });
-    let registry = server.registry();
+    let features = server.features();
     let empty = move || {
-        assert!(registry.remove_tool("it"));
-        assert!(registry.remove_resource("r:it"));
-        assert!(registry.remove_completion("t:{id}", "id"));
-        assert!(registry.remove_template("t:{id}"));
-        assert!(registry.remove_prompt("it"));
+        assert!(features.remove_tool("it"));
+        assert!(features.remove_resource("r:it"));
+        assert!(features.remove_completion("t:{id}", "id"));
+        assert!(features.remove_template("t:{id}"));
+        assert!(features.remove_prompt("it"));
     };
     (server, empty)
 }

@@ -265,10 +265,10 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
     }
     // What is added later is not run either.
     let server = Server::new("later", "1").with_tools();
-    let registry = server.registry();
+    let features = server.features();
     let client = connected(server, Revision::LATEST).await;
     for (tool, name) in tools().into_iter().zip(["in", "out"]) {
-        registry.add_tool(tool);
+        features.add_tool(tool);
         let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
         let error = client.call("tools/call", params).await.expect_err(name);
         assert_eq!(error.server_error().map(|it| it.code), Some(-32603));

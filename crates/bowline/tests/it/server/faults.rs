@@ -240,7 +240,7 @@ async fn a_cancelled_handler_may_tidy_up_and_is_then_dropped() {
             }
         });
     for revision in [OLD, NEW] {
-        let client = connected(Server::sharing("cancel", "1", &server.registry()), revision).await;
+        let client = connected(Server::sharing("cancel", "1", &server.features()), revision).await;
         for name in ["hang", "tidy"] {
             let answer = send(&client, name);
             // It is there before it is given up.
@@ -292,13 +292,13 @@ async fn a_handler_timeout_does_not_end_subscriptions() {
     let server = Server::new("slow", "1")
         .handler_timeout(Some(Duration::from_secs(5)))
         .with_tools();
-    let registry = server.registry();
+    let features = server.features();
     let mut client = Raw::new(server);
     let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
     client.send(1, "subscriptions/listen", wanted).await;
     client.hear().await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    registry.add_tool(tool("new", || async {}));
+    features.add_tool(tool("new", || async {}));
     let told = client.hear().await;
     assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
 }
@@ -353,7 +353,7 @@ async fn handlers_that_ask_back_don_t_wait_for_each_other() {
     });
     let server = Server::new("asks", "1").add_tool(asks);
     for revision in [OLD, NEW] {
-        let server = Server::sharing("asks", "1", &server.registry());
+        let server = Server::sharing("asks", "1", &server.features());
         let client = connected_with(server, revision, asks_for_roots).await;
         let answers: Vec<_> = (0..32).map(|_| send(&client, "asks")).collect();
         for answer in answers {
@@ -399,7 +399,7 @@ async fn a_client_that_never_answers_is_not_waited_for_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_changes_is_told_a_few_times() {
     let server = Server::new("storm", "1").with_tools();
-    let registry = server.registry();
+    let features = server.features();
     let seen = Arc::new(AtomicUsize::new(0));
     let of_handler = Arc::clone(&seen);
     let client = connected_with(server, OLD, move |config| {
@@ -411,7 +411,7 @@ async fn a_storm_of_changes_is_told_a_few_times() {
     })
     .await;
     for number in 0..10_000 {
-        registry.add_tool(tool(format!("t{}", number % 10), || async {}));
+        features.add_tool(tool(format!("t{}", number % 10), || async {}));
         if number % 100 == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -437,9 +437,9 @@ async fn a_handler_that_blocks_its_thread_holds_up_its_own_client_alone() {
             }
         })
         .tool("fine", "", || async { "fine" });
-    let registry = server.registry();
+    let features = server.features();
     let blocked = connected(server, OLD).await;
-    let other = connected(Server::sharing("blocks", "1", &registry), OLD).await;
+    let other = connected(Server::sharing("blocks", "1", &features), OLD).await;
     let answer = send(&blocked, "block");
     for _ in 0..100 {
         assert_eq!(called(&other, "fine", "{}").await, "fine");

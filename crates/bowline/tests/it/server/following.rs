@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline::server::{Context, Handler, Registry, Server};
+use bowline::server::{Context, Handler, Server, ServerFeatures};
 use bowline::types::capabilities::{ResourcesCapability, ServerCapabilities};
 use bowline::types::{ErrorObject, Revision};
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl Handler for Slow {
 }
 
 struct World {
-    registry: Registry,
+    features: ServerFeatures,
     client: Lines,
     lets: Arc<Semaphore>,
     heard: mpsc::UnboundedReceiver<String>,
@@ -52,12 +52,12 @@ impl World {
             heard,
         };
         let server = Server::with_handler("slow", "1", slow);
-        let registry = server.registry();
+        let features = server.features();
         let running = server.build().expect("it can be served");
         let mut client = Lines::open(&running);
         client.begin(Revision::V2025_11_25).await;
         Self {
-            registry,
+            features,
             client,
             lets,
             heard: hears,
@@ -89,7 +89,7 @@ impl World {
 
     /// Whether the client is told of a change.
     async fn is_told(&mut self, uri: &str) -> bool {
-        self.registry.resource_updated(uri);
+        self.features.resource_updated(uri);
         // Nothing is told more than ten times a second.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ping = self.client.send("ping", "{}").await;

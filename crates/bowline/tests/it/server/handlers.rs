@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use bowline::server::{Context, Extension, Handler, Request, Server, ToolCall, template, tool};
+use bowline::server::{
+    ClientRequest, Context, Extension, Handler, Server, ToolRequest, template, tool,
+};
 use bowline::types::capabilities::{
     PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
@@ -87,11 +89,11 @@ impl Handler for Growing {
         context: Context,
     ) -> Result<CallToolResult, ErrorObject> {
         let count = self.0.fetch_add(1, Ordering::Relaxed);
-        let registry = context.registry();
-        registry.tools_changed();
-        registry.prompts_changed();
-        registry.resources_changed();
-        registry.resource_updated("r:");
+        let features = context.features();
+        features.tools_changed();
+        features.prompts_changed();
+        features.resources_changed();
+        features.resource_updated("r:");
         let was_sent = context.log(LoggingLevel::Error, "it grows");
         Ok(CallToolResult::text(format!("{count} {was_sent}")))
     }
@@ -137,23 +139,23 @@ async fn templates_and_completions_come_and_go_while_it_runs() {
         .resource("c:", "c", || async { "" })
         .completion("c:{x}", "x", || async { vec!["first"] })
         .template("c:{x}", "c", |x: Variable| async move { x.x });
-    let registry = server.registry();
+    let features = server.features();
     let client = connected(server, Revision::LATEST).await;
     let read = || client.call("resources/read", r#"{"uri":"n:7"}"#);
     let typed =
         r#"{"ref":{"type":"ref/resource","uri":"n:{x}"},"argument":{"name":"x","value":""}}"#;
     read().await.expect_err("there is none");
-    registry.add_template(template("n:{x}", "n", |x: Variable| async move { x.x }));
-    registry.add_completion("n:{x}", "x", || async { vec!["7"] });
+    features.add_template(template("n:{x}", "n", |x: Variable| async move { x.x }));
+    features.add_completion("n:{x}", "x", || async { vec!["7"] });
     assert!(read().await.expect("it is there").as_str().contains("7"));
     let completed = call(&client, "completion/complete", typed).await;
     assert_eq!(completed["completion"]["values"][0], "7");
-    assert!(registry.remove_completion("n:{x}", "x"));
-    assert!(!registry.remove_completion("n:{x}", "x"));
+    assert!(features.remove_completion("n:{x}", "x"));
+    assert!(!features.remove_completion("n:{x}", "x"));
     let completed = call(&client, "completion/complete", typed).await;
     assert_eq!(completed["completion"]["values"], serde_json::json!([]));
-    assert!(registry.remove_template("n:{x}"));
-    assert!(!registry.remove_template("n:{x}"));
+    assert!(features.remove_template("n:{x}"));
+    assert!(!features.remove_template("n:{x}"));
     read().await.expect_err("it is gone");
 }
 
@@ -186,9 +188,9 @@ impl<S> Layer<S> for Guard {
     }
 }
 
-impl<S> Service<Request> for Guarded<S>
+impl<S> Service<ClientRequest> for Guarded<S>
 where
-    S: Service<Request, Error = ErrorObject>,
+    S: Service<ClientRequest, Error = ErrorObject>,
     S::Future: Send + 'static,
     S::Response: Send + 'static,
 {
@@ -200,7 +202,7 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
         self.count.fetch_add(1, Ordering::Relaxed);
         if request.method() == "tools/list" {
             return Box::pin(std::future::ready(Err(ErrorObject::new(-1, "not for you"))));
@@ -210,9 +212,9 @@ where
     }
 }
 
-impl<S> Service<ToolCall> for Guarded<S>
+impl<S> Service<ToolRequest> for Guarded<S>
 where
-    S: Service<ToolCall>,
+    S: Service<ToolRequest>,
 {
     type Response = S::Response;
     type Error = S::Error;
@@ -222,7 +224,7 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, call: ToolCall) -> S::Future {
+    fn call(&mut self, call: ToolRequest) -> S::Future {
         self.count.fetch_add(100, Ordering::Relaxed);
         self.inner.call(call)
     }
@@ -286,14 +288,14 @@ trait Redirect {
     fn redirect(&mut self);
 }
 
-impl Redirect for Request {
+impl Redirect for ClientRequest {
     fn redirect(&mut self) {
         let params = self.params().replace("alias", "fine");
         self.set_params(JsonObject::parse(&params).expect("an object"));
     }
 }
 
-impl Redirect for ToolCall {
+impl Redirect for ToolRequest {
     fn redirect(&mut self) {}
 }
 
@@ -336,7 +338,7 @@ impl<S> Layer<S> for Closed {
     }
 }
 
-impl<S: Service<Request, Error = ErrorObject>> Service<Request> for Closed<S> {
+impl<S: Service<ClientRequest, Error = ErrorObject>> Service<ClientRequest> for Closed<S> {
     type Response = S::Response;
     type Error = ErrorObject;
     type Future = std::future::Ready<Result<S::Response, ErrorObject>>;
@@ -345,7 +347,7 @@ impl<S: Service<Request, Error = ErrorObject>> Service<Request> for Closed<S> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, _: Request) -> Self::Future {
+    fn call(&mut self, _: ClientRequest) -> Self::Future {
         std::future::ready(Err(ErrorObject::new(-1, "closed")))
     }
 }

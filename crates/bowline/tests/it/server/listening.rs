@@ -116,8 +116,8 @@ async fn a_client_that_comes_while_the_server_ends_is_not_served() {
 #[tokio::test]
 async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     let one = server();
-    let two = Server::sharing("two", "1", &one.registry());
-    let registry = one.registry();
+    let two = Server::sharing("two", "1", &one.features());
+    let features = one.features();
     let (one, two) = (one.build().expect("fine"), two.build().expect("fine"));
     let (mut first, mut second) = (Raw::of(&one), Raw::of(&two));
     first.initialize().await;
@@ -127,7 +127,7 @@ async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     // It is served, and told of what both share.
     second.call(1, "fine").await;
     assert!(second.answer(1).await["result"].is_object());
-    registry.remove_tool("fine");
+    features.remove_tool("fine");
     let told = second.hear().await;
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }

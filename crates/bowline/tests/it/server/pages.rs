@@ -33,8 +33,8 @@ struct Done {
 /// Says as much as can wait to be read, and is then done with a page.
 async fn finishes(done: Done, cx: Context) -> String {
     while cx.log(LoggingLevel::Info, "a line") {}
-    let is_told = cx.registry().elicitation_done(&done.page);
-    let again = cx.registry().elicitation_done(&done.page);
+    let is_told = cx.features().elicitation_done(&done.page);
+    let again = cx.features().elicitation_done(&done.page);
     format!("{is_told} {again}")
 }
 
@@ -74,7 +74,7 @@ async fn opened(client: &mut Raw, id: u64, tool: &str, action: &str) -> String {
 #[tokio::test]
 async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
     let server = server();
-    let registry = server.registry();
+    let features = server.features();
     let server = server.build().expect("it can be served");
     let (mut other, mut client) = (Raw::of(&server), Raw::of(&server));
     begin(&mut other).await;
@@ -82,15 +82,15 @@ async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
     let others = opened(&mut other, 1, "asks", "accept").await;
     let page = opened(&mut client, 1, "asks", "accept").await;
     let declined = opened(&mut client, 2, "asks", "decline").await;
-    assert!(!registry.elicitation_done(&declined), "nobody opened it");
-    assert!(!registry.elicitation_done("unknown"));
-    assert!(registry.elicitation_done(&page), "its handler has returned");
-    assert!(!registry.elicitation_done(&page), "once");
+    assert!(!features.elicitation_done(&declined), "nobody opened it");
+    assert!(!features.elicitation_done("unknown"));
+    assert!(features.elicitation_done(&page), "its handler has returned");
+    assert!(!features.elicitation_done(&page), "once");
     let told = client.hear().await;
     assert_eq!(told["method"], "notifications/elicitation/complete");
     assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
     // The other one hears of its own, and of nothing before.
-    assert!(registry.elicitation_done(&others));
+    assert!(features.elicitation_done(&others));
     let told = other.hear().await;
     assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
 }
@@ -134,15 +134,15 @@ async fn a_page_without_an_id_gets_one_of_its_own() {
 #[tokio::test]
 async fn of_many_pages_the_oldest_are_forgotten() {
     let server = server();
-    let registry = server.registry();
+    let features = server.features();
     let mut client = Raw::new(server);
     begin(&mut client).await;
     let mut pages = Vec::new();
     for id in 1..=257 {
         pages.push(opened(&mut client, id, "asks", "accept").await);
     }
-    assert!(!registry.elicitation_done(&pages[0]), "one too many");
-    assert!(registry.elicitation_done(&pages[1]));
+    assert!(!features.elicitation_done(&pages[0]), "one too many");
+    assert!(features.elicitation_done(&pages[1]));
 }
 
 // proves: SV-4

@@ -3,7 +3,7 @@
 use std::task::{Context as TaskContext, Poll};
 
 use bowline::server::{
-    Context, Handler, Principal, Request, Running, Server, ToolCall, ToolError, tool,
+    ClientRequest, Context, Handler, Principal, Running, Server, ToolError, ToolRequest, tool,
 };
 use bowline::transport::Stream;
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
@@ -36,7 +36,7 @@ fn believe(context: &Context) {
     }
 }
 
-impl<S: Service<Request>> Service<Request> for Gullible<S> {
+impl<S: Service<ClientRequest>> Service<ClientRequest> for Gullible<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -45,13 +45,13 @@ impl<S: Service<Request>> Service<Request> for Gullible<S> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> S::Future {
+    fn call(&mut self, request: ClientRequest) -> S::Future {
         believe(request.context());
         self.0.call(request)
     }
 }
 
-impl<S: Service<ToolCall>> Service<ToolCall> for Gullible<S> {
+impl<S: Service<ToolRequest>> Service<ToolRequest> for Gullible<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -60,7 +60,7 @@ impl<S: Service<ToolCall>> Service<ToolCall> for Gullible<S> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, call: ToolCall) -> S::Future {
+    fn call(&mut self, call: ToolRequest) -> S::Future {
         believe(&call.context);
         self.0.call(call)
     }
@@ -147,7 +147,7 @@ async fn what_one_principal_is_asked_another_one_can_not_answer() {
 }
 
 fn clone_of(server: &Server) -> Server {
-    Server::sharing("who", "1", &server.registry())
+    Server::sharing("who", "1", &server.features())
 }
 
 /// A client on a stream that belongs to somebody.

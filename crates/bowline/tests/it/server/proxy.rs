@@ -8,9 +8,10 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use bowline::Payload;
-use bowline::client::{Change, Client};
+use bowline::RpcResult;
+use bowline::client::{Client, SubscriptionEvent};
 use bowline::server::{
-    Context, Handler, Registry, Reply, Request, RequestService, Server, ToolError, tool,
+    ClientRequest, Context, Handler, RequestService, Server, ServerFeatures, ToolError, tool,
 };
 use bowline::types::capabilities::{ClientCapabilities, ElicitationCapability, ServerCapabilities};
 use bowline::types::elicitation::{
@@ -43,7 +44,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    async fn pass(&self, request: &Request) -> Reply {
+    async fn pass(&self, request: &ClientRequest) -> RpcResult {
         let method = request.method().to_owned();
         let answer = self.upstream.call(method, request.params()).raw().await;
         answer.map_err(passed)
@@ -64,7 +65,7 @@ impl Handler for Proxy {
         self.upstream.capabilities().expect("it is connected")
     }
 
-    async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+    async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
         match request.known_method() {
             Some(
                 Method::Subscribe
@@ -83,12 +84,12 @@ impl Handler for Proxy {
         }
         let watching = self.upstream.resources().subscribe(uri).await;
         let mut watching = watching.map_err(passed)?;
-        let (registry, uri): (Registry, _) = (context.registry().clone(), uri.to_owned());
+        let (features, uri): (ServerFeatures, _) = (context.features().clone(), uri.to_owned());
         self.tell(format!("subscribed {uri}"));
         let of_task = uri.clone();
         let task = tokio::spawn(async move {
             while watching.next().await.is_some() {
-                registry.resource_updated(&of_task);
+                features.resource_updated(&of_task);
             }
         });
         self.followed.lock().expect("no panic").insert(uri, task);
@@ -134,7 +135,7 @@ fn behind() -> Server {
         .tool("greets", "Asks who", greets)
         .tool("bump", "Changes a resource", move |cx: Context| {
             let number = of_tool.fetch_add(1, Ordering::SeqCst);
-            cx.registry().resource_updated("count:");
+            cx.features().resource_updated("count:");
             async move { number.to_string() }
         })
         .add_tool(tool("slow", || async { "slowly" }).task_support(TaskSupport::Optional))
@@ -186,7 +187,7 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
         assert_eq!(next(&mut heard).await, "subscribed count:");
         assert_eq!(called(&client, "bump", "{}").await, "0");
         let change = timeout(LONG, watching.next()).await;
-        let expected = Some(Change::Resource("count:".to_owned()));
+        let expected = Some(SubscriptionEvent::Resource("count:".to_owned()));
         assert_eq!(change, Ok(expected), "{revision}");
         let read = call(&client, "resources/read", r#"{"uri":"count:"}"#).await;
         assert_eq!(read["contents"][0]["text"], "1");
@@ -206,7 +207,7 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
 struct Extended(mpsc::Sender<String>);
 
 impl Handler for Extended {
-    async fn other(&self, request: Request) -> Reply {
+    async fn other(&self, request: ClientRequest) -> RpcResult {
         match request.method() {
             "acme/echo" => {
                 assert_eq!(request.known_method(), None);
@@ -289,16 +290,16 @@ impl Layer<RequestService> for Sees {
     }
 }
 
-impl Service<Request> for Seen {
+impl Service<ClientRequest> for Seen {
     type Response = Payload;
     type Error = ErrorObject;
-    type Future = <RequestService as Service<Request>>::Future;
+    type Future = <RequestService as Service<ClientRequest>>::Future;
 
     fn poll_ready(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
         self.1.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
         let mut seen = self.0.lock().expect("no panic");
         seen.push(request.method().to_owned());
         self.1.call(request)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll};
 
-use bowline::server::{Context, Handler, Request, Server, ToolError};
+use bowline::server::{ClientRequest, Context, Handler, Server, ToolError};
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
 use bowline::types::tools::{CallToolParams, CallToolResult};
 use bowline::types::{ErrorObject, Revision};
@@ -197,9 +197,9 @@ impl<S> Layer<S> for Twice {
     }
 }
 
-impl<S> Service<Request> for Twice<S>
+impl<S> Service<ClientRequest> for Twice<S>
 where
-    S: Service<Request> + Clone + Send + 'static,
+    S: Service<ClientRequest> + Clone + Send + 'static,
     S::Future: Send,
     S::Response: Send,
     S::Error: Send,
@@ -212,7 +212,7 @@ where
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
         let mut service = self.0.clone();
         Box::pin(async move {
             service.call(request.clone()).await?;

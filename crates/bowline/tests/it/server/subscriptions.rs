@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use bowline::server::{Handler, Reply, Request, Running, Server};
+use bowline::RpcResult;
+use bowline::server::{ClientRequest, Handler, Running, Server};
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
 use bowline::types::logging::LoggingLevel;
 use bowline::types::{JsonObject, Revision};
@@ -55,7 +56,7 @@ impl Handler for Talks {
             .logging(JsonObject::new())
     }
 
-    async fn request(&self, request: Request) -> ControlFlow<Reply, Request> {
+    async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
         while request.context().log(LoggingLevel::Info, "a line") {}
         ControlFlow::Continue(request)
     }

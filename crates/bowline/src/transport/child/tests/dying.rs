@@ -49,7 +49,7 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
     assert!(fastest < super::super::ending::UNKNOWN, "{fastest:?}");
 }
 
-async fn why(stream: &mut Stream) -> Ending {
+async fn why(stream: &mut Stream) -> TransportEnd {
     let peer = stream.peer.as_mut().expect("a child has one");
     peer.why().await.expect("it is known")
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline::ErrorKind;
-use bowline::testing::{Conversation, Request, Unexpected};
+use bowline::testing::{Conversation, ReceivedRequest, Unexpected};
 use bowline::types::elicitation::ElicitResult;
 use bowline::types::{ErrorObject, Map, Revision};
 
@@ -15,7 +15,7 @@ use crate::client::support::{OLD, Test, all_is_read};
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}"#;
 
 /// Answers the next call with a task.
-async fn begin(server: &mut Conversation) -> Result<Request, Unexpected> {
+async fn begin(server: &mut Conversation) -> Result<ReceivedRequest, Unexpected> {
     let request = server.expect("tools/call").await?;
     let begun = old_task("working", r#","pollInterval":200"#);
     server

@@ -63,12 +63,12 @@ async fn a_task_outlives_the_last_tool_of_its_kind() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let server = server(&gate);
-        let registry = server.registry();
+        let features = server.features();
         let world = World::new(server);
         let client = world.client(revision).await;
         let handle = started(&client, "waits").await.expect("a task");
         for name in ["waits", "fails", "breaks", "panics"] {
-            assert!(registry.remove_tool(name));
+            assert!(features.remove_tool(name));
         }
         let task = handle.get().await.expect("it is there").task;
         assert_eq!(task.status, TaskStatus::Working, "{revision}");

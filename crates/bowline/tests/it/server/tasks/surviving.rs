@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline::Payload;
 use bowline::client::features::TaskRef;
-use bowline::server::{Request, RequestService, Server, State, tool};
+use bowline::server::{ClientRequest, RequestService, Server, State, tool};
 use bowline::types::ErrorObject;
 use bowline::types::tools::TaskSupport;
 use tower_layer::Layer;
@@ -104,7 +104,7 @@ impl Layer<RequestService> for Delay {
     }
 }
 
-impl Service<Request> for Late {
+impl Service<ClientRequest> for Late {
     type Response = Payload;
     type Error = ErrorObject;
     type Future = Pin<Box<dyn Future<Output = Result<Payload, ErrorObject>> + Send>>;
@@ -113,7 +113,7 @@ impl Service<Request> for Late {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
         let is_slow = request.params().contains("waits");
         let answer = self.0.call(request);
         Box::pin(async move {

@@ -141,7 +141,7 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
     })
 }
 
-/// A server's registry, to change it while it runs. Clones are the same one.
+/// A server's features, to change it while it runs. Clones are the same one.
 ///
 /// Clients that want to know are told, at most ten times a second. What a server once had it
 /// goes on offering: when the last tool is removed, the list of tools is empty.
@@ -150,22 +150,22 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// use bowline::server::{Server, tool};
 ///
 /// let server = Server::new("plugins", "1.0.0").with_tools();
-/// let registry = server.registry();
+/// let features = server.features();
 /// // Later, when it runs:
-/// registry.add_tool(tool("new", || async { "something new" }));
-/// assert!(registry.remove_tool("new"));
+/// features.add_tool(tool("new", || async { "something new" }));
+/// assert!(features.remove_tool("new"));
 /// ```
 ///
-/// A handler gets it with [`Context::registry`](super::Context::registry). What is added is
+/// A handler gets it with [`Context::features`](super::Context::features). What is added is
 /// served at once. An error of it that [`Server::build`](super::Server::build) would have
 /// found is logged.
 #[derive(Clone, Debug, Default)]
-pub struct Registry {
+pub struct ServerFeatures {
     contents: Arc<RwLock<Arc<Contents>>>,
     pub(super) sessions: Sessions,
 }
 
-impl Registry {
+impl ServerFeatures {
     /// Adds a tool, in place of another one of its name.
     pub fn add_tool(&self, mut tool: ToolDef) {
         tool.settle();
@@ -311,7 +311,7 @@ impl Registry {
     }
 
     /// Changes what is registered. What is replaced or removed has to be given back: a handler
-    /// may have captured something that uses the registry when it is dropped, which has to be
+    /// may have captured something that uses the features when it is dropped, which has to be
     /// after the lock.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> T {
         let mut contents = self
@@ -338,7 +338,7 @@ mod tests {
     use crate::server::{prompt, resource, tool};
 
     /// Something that a handler has, and that cleans up behind it.
-    struct Cleans(Registry, mpsc::Sender<bool>);
+    struct Cleans(ServerFeatures, mpsc::Sender<bool>);
 
     impl Drop for Cleans {
         fn drop(&mut self) {
@@ -353,24 +353,24 @@ mod tests {
         // On a thread of its own, so that a deadlock fails.
         let (done, is_done) = mpsc::channel();
         thread::spawn(move || {
-            let registry = Registry::default();
+            let features = ServerFeatures::default();
             let handler = || {
-                registry.add_resource(resource("made:by-it", "", || async { "" }));
-                let cleans = Arc::new(Cleans(registry.clone(), sender.clone()));
+                features.add_resource(resource("made:by-it", "", || async { "" }));
+                let cleans = Arc::new(Cleans(features.clone(), sender.clone()));
                 move || {
                     let cleans = Arc::clone(&cleans);
                     async move { cleans.0.contents().tools.iter().count().to_string() }
                 }
             };
-            registry.add_tool(tool("it", handler()));
-            registry.add_tool(tool("it", handler()));
-            assert!(registry.remove_tool("it"));
-            registry.add_prompt(prompt("it", handler()));
-            registry.add_prompt(prompt("it", handler()));
-            assert!(registry.remove_prompt("it"));
-            registry.add_resource(resource("it:", "", handler()));
-            registry.add_resource(resource("it:", "", handler()));
-            assert!(registry.remove_resource("it:"));
+            features.add_tool(tool("it", handler()));
+            features.add_tool(tool("it", handler()));
+            assert!(features.remove_tool("it"));
+            features.add_prompt(prompt("it", handler()));
+            features.add_prompt(prompt("it", handler()));
+            assert!(features.remove_prompt("it"));
+            features.add_resource(resource("it:", "", handler()));
+            features.add_resource(resource("it:", "", handler()));
+            assert!(features.remove_resource("it:"));
             done.send(()).expect("the test listens");
         });
         let waited = is_done.recv_timeout(Duration::from_secs(20));
