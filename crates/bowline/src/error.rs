@@ -105,6 +105,9 @@ pub enum ErrorKind {
     Tool,
     /// The configuration is wrong.
     Config,
+    /// The parameters of a call can't be sent: they, or the arguments of a tool, are no JSON
+    /// object.
+    InvalidParams,
     /// A handler of this client had no answer to what the server asked, so that the call could
     /// not go on: see [`Error::handler_error`].
     Handler,
@@ -130,6 +133,7 @@ impl ErrorKind {
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
+            Self::InvalidParams => "invalid parameters",
             Self::Handler => "a handler of this client has no answer",
         }
     }
@@ -264,6 +268,7 @@ impl Error {
             | ErrorKind::Auth
             | ErrorKind::Tool
             | ErrorKind::Config
+            | ErrorKind::InvalidParams
             | ErrorKind::Handler => Recovery::Abort,
         }
     }
