@@ -8,7 +8,7 @@ use bowline::types::Era;
 use bowline::types::subscriptions::SubscriptionFilter;
 use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Recovery};
 
-use crate::client::support::{OLD, Test, config, connected};
+use crate::client::support::{OLD, Test, able, config, connected};
 
 fn shell(script: &str) -> ChildProcess {
     ChildProcess::new("/bin/sh").args(["-c", script])
@@ -71,6 +71,32 @@ async fn errors(client: &Client) -> Vec<Error> {
             .unwrap_err(),
         client.ready().await.unwrap_err(),
     ]
+}
+
+// proves: ER-1
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_can_not_be_read_is_described_once() -> Test {
+    let (client, mut server, _peer) = able(config(), OLD).await?;
+    let listing = client.tools().list().send();
+    let request = server.expect("tools/list").await?;
+    server.reply(&request, r#"{"tools":3}"#).await?;
+    let unread = listing.await.unwrap_err();
+    let calling = client.tools().call("sum", ()).send();
+    let request = server.expect("tools/call").await?;
+    let result = r#"{"content":[],"structuredContent":{"sum":"3"}}"#;
+    server.reply(&request, result).await?;
+    let unfit = calling.await?.structured::<Sum>().unwrap_err();
+    for error in [unread, unfit] {
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+        assert_eq!(chain(&error), error.to_string(), "nothing is left to say");
+    }
+    Ok(())
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Sum {
+    #[expect(dead_code, reason = "it can't be read")]
+    sum: i64,
 }
 
 /// The message with those of its sources, as `{:#}` of anyhow prints them.
