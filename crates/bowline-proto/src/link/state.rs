@@ -147,9 +147,9 @@ impl fmt::Display for Cause {
             Self::Agreed(revision) => write!(f, "agreed on {revision}"),
             Self::Ended(reason) => reason.fmt(f),
             Self::DriverFailed(reason) => f.write_str(reason),
+            Self::DiedOfProbe => f.write_str("the server ended when it was sent `server/discover`"),
             Self::Opened
             | Self::OpeningTimeout
-            | Self::DiedOfProbe
             | Self::SessionExpired
             | Self::WaitOver
             | Self::Asked

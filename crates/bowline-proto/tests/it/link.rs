@@ -262,6 +262,9 @@ fn the_last_failure_is_known_until_calls_are_served() {
     assert_eq!(link.call(at(4), call(SECOND)), Err(LinkError::Shutdown));
 }
 
+/// What makes a link give up, the end of the reason, and how many attempts have failed.
+type Way<'a> = (&'a dyn Fn(&mut Link, ConnectionId), &'a str, u32);
+
 // proves: CN-4
 #[test]
 fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
@@ -275,7 +278,7 @@ fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
         link.handle_open_failed(at(0), life, OpenError::transient("still not there"));
     };
     let driver_failed = |link: &mut Link, _| link.handle_driver_failed(at(0), "no I/O driver");
-    let ways: [(&dyn Fn(&mut Link, ConnectionId), &str, u32); 3] = [
+    let ways: [Way<'_>; 3] = [
         (&opened_for_good, "no such command", 1),
         (&attempts_used_up, "still not there", 2),
         (&driver_failed, "no I/O driver", 0),

@@ -344,9 +344,16 @@ impl Client {
         let now = self.shared.now();
         let core = self.shared.lock();
         let failure = core.connection_failure(now);
+        let state = core.link.state();
         let words = match &failure {
-            Some(failed) => format!("after {patience:?}; the last attempt: {}", failed.cause),
-            None => format!("after {patience:?}, while {}", core.link.state()),
+            Some(failed) if state == State::Backoff => {
+                format!("after {patience:?}; the last attempt: {}", failed.cause)
+            }
+            Some(failed) => {
+                let before = &failed.cause;
+                format!("after {patience:?}, while {state}; the attempt before: {before}")
+            }
+            None => format!("after {patience:?}, while {state}"),
         };
         let error = Error::new(ErrorKind::Timeout, words).in_operation("connect");
         match failure {

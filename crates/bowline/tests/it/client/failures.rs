@@ -46,30 +46,39 @@ async fn until(client: &Client, state: ConnectionState) {
 async fn errors(client: &Client) -> Vec<Error> {
     let filter = || SubscriptionFilter::new().tools_list_changed(true);
     vec![
-        client.call("tools/list", ()).await.unwrap_err(),
+        client
+            .call("tools/list", ())
+            .await
+            .expect_err("it is refused"),
         client
             .call("tools/list", ())
             .wait_for_ready()
             .await
-            .unwrap_err(),
-        client.ping().await.unwrap_err(),
-        client.notify("notifications/x", ()).unwrap_err(),
-        client.tools().list().await.unwrap_err(),
-        client.tools().list_all().await.unwrap_err(),
-        client.tools().call("add", ()).await.unwrap_err(),
+            .expect_err("it is refused"),
+        client.ping().await.expect_err("it is refused"),
+        client
+            .notify("notifications/x", ())
+            .expect_err("it is refused"),
+        client.tools().list().await.expect_err("it is refused"),
+        client.tools().list_all().await.expect_err("it is refused"),
+        client
+            .tools()
+            .call("add", ())
+            .await
+            .expect_err("it is refused"),
         client
             .tools()
             .call("add", ())
             .wait_for_ready()
             .await
-            .unwrap_err(),
-        client.subscribe(filter()).await.unwrap_err(),
+            .expect_err("it is refused"),
+        client.subscribe(filter()).await.expect_err("it is refused"),
         client
             .subscribe(filter())
             .wait_for_ready()
             .await
-            .unwrap_err(),
-        client.ready().await.unwrap_err(),
+            .expect_err("it is refused"),
+        client.ready().await.expect_err("it is refused"),
     ]
 }
 
@@ -299,6 +308,23 @@ async fn the_last_failure_is_known_until_calls_are_served() -> Test {
     let failure = client.connection_failure().expect("it is lost");
     assert_eq!(failure.last_words(), None, "{failure}");
     Ok(())
+}
+
+// proves: CN-3, ER-1
+#[tokio::test]
+async fn connecting_in_vain_tells_the_attempt_under_way_from_the_one_before() {
+    let (then, _peer) = testing::peer();
+    let first = Some(shell("echo no licence >&2; exit 3"));
+    let mut config = attempts(None);
+    config.connect_timeout(Some(Duration::from_millis(500)));
+    let connecting = Client::connect(FailsOnce { first, then }, config);
+    let error = connecting.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let words = error.to_string();
+    let hung = "after 500ms, while initializing; the attempt before: ";
+    assert!(words.contains(hung), "{words}");
+    check_ending(&error);
+    assert_eq!(error.next_attempt(), None, "the client is gone");
 }
 
 // proves: CN-6, ER-1
