@@ -292,12 +292,14 @@ impl<T: Transport> Driver<T> {
         let hands = std::mem::take(&mut self.hands);
         // What crashed once may do so again.
         let _ = caught(|| drop(hands));
+        // What panicked for want of it would do so again.
+        let has_io = has_io();
         let now = self.shared.now();
         let link = &mut self.shared.lock().link;
-        // What panicked for want of it would do so again.
-        match has_io() {
-            true => link.handle_crash(now),
-            false => link.handle_driver_failed(now, NO_IO),
+        if has_io {
+            link.handle_crash(now);
+        } else {
+            link.handle_driver_failed(now, NO_IO);
         }
     }
 }

@@ -106,7 +106,8 @@ impl Client {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime. One without time, or without I/O where the transport needs it, is
+    /// the reason why the client gives up.
     pub async fn connect(
         transport: impl Transport,
         config: impl Into<ClientConfig>,
@@ -134,7 +135,8 @@ impl Client {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime. One without time, or without I/O where the transport needs it, is
+    /// the reason why the client gives up.
     pub fn start(transport: impl Transport, config: impl Into<ClientConfig>) -> Self {
         let mut config = config.into();
         let connection = config.connection();

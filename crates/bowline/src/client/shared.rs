@@ -329,9 +329,11 @@ impl Core {
             Outcome::Lost { sent, .. } => *sent == Sent::No && self.link.has_given_up(),
             _ => false,
         };
-        self.connection_failure(now)
-            .filter(|_| is_about_it)
-            .map(Box::new)
+        if is_about_it {
+            self.connection_failure(now).map(Box::new)
+        } else {
+            None
+        }
     }
 
     /// Stops the link. What was said before, and needs no answer, is still sent.

@@ -126,7 +126,7 @@ impl Registry {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime, as [`Client::start`].
     pub fn start(
         &self,
         name: impl Into<String>,
