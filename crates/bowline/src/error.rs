@@ -346,7 +346,11 @@ impl Error {
         };
         let inner = &mut *self.0;
         if failure.has_given_up() {
-            inner.kind = kind_of(&failure.cause);
+            inner.kind = match kind_of(&failure.cause) {
+                // The server has answered the handshake with an error, and not this call.
+                ErrorKind::JsonRpc => ErrorKind::Unavailable,
+                kind => kind,
+            };
             inner.message = format!("{}; start a new client to try again", failure.cause).into();
         } else if inner.kind == ErrorKind::Timeout {
             let words = format!("{}; there is no connection: {failure}", inner.message);
@@ -360,8 +364,13 @@ impl Error {
     /// Why a client is not connected that was to be: it has given up.
     #[cfg(feature = "client")]
     pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
-        let (kind, words) = (kind_of(&failure.cause), failure.cause.to_string());
-        Self::new(kind, words).with_connection_failure(failure)
+        let mut error = Self::new(kind_of(&failure.cause), failure.cause.to_string());
+        if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
+            &failure.cause
+        {
+            error.0.details.server = Some(refusal.clone());
+        }
+        error.with_connection_failure(failure)
     }
 
     /// The same error in the same words, with why there is no connection.
@@ -373,11 +382,6 @@ impl Error {
         details.attempts = Some(failure.attempts);
         if details.ending.is_none() {
             details.ending.clone_from(&failure.ending);
-        }
-        if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(error))) =
-            &failure.cause
-        {
-            details.server = Some(error.clone());
         }
         details.connection_failure = Some(Box::new(failure));
         self

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bowline::testing;
 use bowline::transport::{ChildProcess, OpenError, Stream, Tcp, Transport};
-use bowline::types::Era;
 use bowline::types::subscriptions::SubscriptionFilter;
+use bowline::types::{Era, ErrorObject};
 use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Recovery};
 
 use crate::client::support::{OLD, Test, able, config, connected};
@@ -197,6 +197,36 @@ async fn a_client_without_a_common_revision_says_so_to_every_later_call() -> Tes
         let words = error.to_string();
         assert!(words.contains("no protocol revision in common"), "{words}");
         assert!(!words.contains("broke the protocol"), "{words}");
+    }
+    Ok(())
+}
+
+// proves: ER-1
+#[tokio::test(start_paused = true)]
+async fn a_refused_handshake_is_not_taken_for_the_answer_to_a_later_call() -> Test {
+    for most in [1, 2] {
+        let (transport, mut peer) = testing::peer();
+        let client = Client::start(transport, attempts(Some(most)));
+        let mut server = peer.accept().await?;
+        let request = server.expect("initialize").await?;
+        let refusal = ErrorObject::new(-32042, "no licence");
+        server.reply_error(&request, &refusal).await?;
+        // After one attempt it has given up, and after the first of two it waits.
+        let state = match most {
+            1 => ConnectionState::Closed,
+            _ => ConnectionState::Backoff,
+        };
+        until(&client, state).await;
+        let error = client.call("tools/call", ()).await.unwrap_err();
+        let words = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{words}");
+        assert!(words.contains("no licence"), "{words}");
+        assert_eq!(error.server_error(), None, "{words}");
+        if most == 1 {
+            let error = client.ready().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::JsonRpc);
+            assert_eq!(error.server_error().map(|it| it.code), Some(-32042));
+        }
     }
     Ok(())
 }
