@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bowline::transport::ChildProcess;
-use bowline::{Backoff, Client, ClientConfig, Error, ErrorKind, Timeouts};
+use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Timeouts};
 use bowline_types::common::Implementation;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
@@ -124,11 +124,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
         _ => ExitStatus::Unreachable,
     };
     let has_hung = has_hung(error);
-    let mut words = match error.transport_end() {
-        // How its process ended says more than that it did so too often.
-        Some(ending) => format!("cannot connect: {}", ending.reason),
-        None => format!("cannot connect: {}", without_frame(&error.to_string())),
-    };
+    let mut words = format!("cannot connect: {}", reason(error));
     if has_hung && scene.is_stopped {
         words += "; the server is stopped, as one that asks for something on the terminal is";
     }
@@ -146,9 +142,35 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
     }
 }
 
+/// Why there is no connection, beyond that there is none.
+fn reason(error: &Error) -> String {
+    match (error.transport_end(), error.connection_failure()) {
+        // How its process ended says more than that it did so too often.
+        (Some(ending), _) if !has_hung(error) => ending.reason.clone(),
+        (_, Some(failure)) if failure.has_given_up() => {
+            let cause = match &failure.cause {
+                Cause::OpenFailed(reason) => reason.clone(),
+                cause => cause.to_string(),
+            };
+            match failure.attempts {
+                0 | 1 => cause,
+                attempts => format!("gave up after {attempts} attempts: {cause}"),
+            }
+        }
+        (_, _) => {
+            let words = error.to_string();
+            let inner = words.strip_prefix("connect: ").map(str::to_owned);
+            inner.unwrap_or(words)
+        }
+    }
+}
+
 /// Whether the server runs and doesn't answer.
 fn has_hung(error: &Error) -> bool {
-    error.transport_end().is_none() && error.kind() == ErrorKind::Timeout
+    let failure = error.connection_failure();
+    // One that ended before, and was started again, runs.
+    let waits = failure.is_some_and(|failure| failure.state == ConnectionState::Backoff);
+    error.kind() == ErrorKind::Timeout && !(waits && error.transport_end().is_some())
 }
 
 /// What the server wrote that is no message, where that may be the reason: one that has answered
@@ -176,7 +198,7 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
     if sample(error).is_some() {
         return Some(NO_SERVER.to_owned());
     }
-    let guess = match (error.transport_end(), said.only) {
+    let guess = match (error.transport_end().filter(|_| !has_hung), said.only) {
         (Some(_), _) => return Some("run the server by itself to see what it says".to_owned()),
         // What can't be started says itself what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
@@ -206,18 +228,6 @@ const REFUSED: &str = "the server refused the handshake";
 
 /// What an error says when client and server speak no common revision.
 const NOTHING_IN_COMMON: &str = "no protocol revision in common";
-
-/// What an error says beyond that there is no connection, which we say ourselves.
-fn without_frame(words: &str) -> &str {
-    let words = words.strip_prefix("connect: ").unwrap_or(words);
-    let inner = words.trim_start_matches("the transport could not be opened: ");
-    // Nobody has broken anything.
-    let unblamed = inner.strip_prefix("the peer broke the protocol: ");
-    let inner = unblamed
-        .filter(|it| it.starts_with(NOTHING_IN_COMMON))
-        .unwrap_or(inner);
-    if inner.is_empty() { words } else { inner }
-}
 
 /// What it means that a call failed that could take so long.
 pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Error {

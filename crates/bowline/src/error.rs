@@ -8,15 +8,18 @@ use std::time::Duration;
 
 #[cfg(feature = "client")]
 use bowline_proto::Instant;
-#[cfg(feature = "client")]
-use bowline_proto::link::LinkError;
 use bowline_proto::link::State;
+#[cfg(feature = "client")]
+use bowline_proto::link::{Cause, LinkError};
+#[cfg(feature = "client")]
+use bowline_proto::{CloseReason, NegotiationError};
 use bowline_proto::{Outcome, Payload, Sent};
 use bowline_types::elicitation::ElicitUrlParams;
 use bowline_types::error::UrlElicitationData;
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Wire as _};
 
+use crate::connection_failure::ConnectionFailure;
 use crate::transport::TransportEnd;
 
 /// The call needs pages to be visited first (client/elicitation, 2025-11-25).
@@ -61,6 +64,7 @@ struct Details {
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
     ending: Option<Arc<TransportEnd>>,
+    connection_failure: Option<Box<ConnectionFailure>>,
     tool_result: Option<Box<CallToolResult>>,
     handler: Option<ErrorObject>,
     malformed_sample: Option<String>,
@@ -86,7 +90,7 @@ pub enum ErrorKind {
     Timeout,
     /// No longer wanted.
     Cancelled,
-    /// The client is stopped.
+    /// The client was stopped.
     Shutdown,
     /// Too much is under way.
     Backpressure,
@@ -105,6 +109,9 @@ pub enum ErrorKind {
     Tool,
     /// The configuration is wrong.
     Config,
+    /// The parameters of a call can't be sent: they, or the arguments of a tool, are no JSON
+    /// object.
+    InvalidParams,
     /// A handler of this client had no answer to what the server asked, so that the call could
     /// not go on: see [`Error::handler_error`].
     Handler,
@@ -130,6 +137,7 @@ impl ErrorKind {
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
+            Self::InvalidParams => "invalid parameters",
             Self::Handler => "a handler of this client has no answer",
         }
     }
@@ -214,7 +222,21 @@ impl Error {
         self.0.details.next_attempt
     }
 
-    /// How often a busy transport was tried.
+    /// Returns why there is no connection, where the call failed because of that: what failed
+    /// last, what the server wrote, and when the client tries again or that it has given up.
+    pub fn connection_failure(&self) -> Option<&ConnectionFailure> {
+        self.0.details.connection_failure.as_deref()
+    }
+
+    /// Returns the end of what the server's process wrote on stderr before it ended or its stream
+    /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
+    pub fn last_words(&self) -> Option<&str> {
+        let words = self.transport_end()?.stderr.trim();
+        Some(words).filter(|words| !words.is_empty())
+    }
+
+    /// How many attempts have failed: to hand a message to a busy transport, or in a row to
+    /// connect, where there is no connection.
     pub fn attempts(&self) -> Option<u32> {
         self.0.details.attempts
     }
@@ -246,6 +268,10 @@ impl Error {
 
     /// What can be done about it.
     pub fn recovery(&self) -> Recovery {
+        let failure = self.connection_failure();
+        if failure.is_some_and(ConnectionFailure::has_given_up) {
+            return Recovery::Abort;
+        }
         match self.0.kind {
             ErrorKind::Timeout | ErrorKind::Backpressure => Recovery::Retry,
             ErrorKind::Transport | ErrorKind::TransportDown | ErrorKind::Unavailable => {
@@ -264,6 +290,7 @@ impl Error {
             | ErrorKind::Auth
             | ErrorKind::Tool
             | ErrorKind::Config
+            | ErrorKind::InvalidParams
             | ErrorKind::Handler => Recovery::Abort,
         }
     }
@@ -303,10 +330,60 @@ impl Error {
         self
     }
 
-    /// The same error, after a stream ended so.
+    /// The same error in other words.
     #[cfg(feature = "client")]
-    pub(crate) fn after(mut self, ending: Option<Arc<TransportEnd>>) -> Self {
-        self.0.details.ending = ending;
+    pub(crate) fn in_words(mut self, words: &'static str) -> Self {
+        self.0.message = words.into();
+        self
+    }
+
+    /// The same error, with why there is no connection. A client that has given up says so, in
+    /// place of what was refused because of it.
+    #[cfg(feature = "client")]
+    pub(crate) fn without_connection(mut self, failure: Option<ConnectionFailure>) -> Self {
+        let Some(failure) = failure else {
+            return self;
+        };
+        let inner = &mut *self.0;
+        if failure.has_given_up() {
+            inner.kind = match kind_of(&failure.cause) {
+                // The server has answered the handshake with an error, and not this call.
+                ErrorKind::JsonRpc => ErrorKind::Unavailable,
+                kind => kind,
+            };
+            inner.message = format!("{}; start a new client to try again", failure.cause).into();
+        } else if inner.kind == ErrorKind::Timeout {
+            let words = format!("{}; there is no connection: {failure}", inner.message);
+            inner.message = words.into();
+        } else {
+            inner.message = failure.to_string().into();
+        }
+        self.with_connection_failure(failure)
+    }
+
+    /// Why a client is not connected that was to be: it has given up.
+    #[cfg(feature = "client")]
+    pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
+        let mut error = Self::new(kind_of(&failure.cause), failure.cause.to_string());
+        if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
+            &failure.cause
+        {
+            error.0.details.server = Some(refusal.clone());
+        }
+        error.with_connection_failure(failure)
+    }
+
+    /// The same error in the same words, with why there is no connection.
+    #[cfg(feature = "client")]
+    pub(crate) fn with_connection_failure(mut self, failure: ConnectionFailure) -> Self {
+        let details = &mut self.0.details;
+        details.state = Some(failure.state);
+        details.next_attempt = failure.next_attempt;
+        details.attempts = Some(failure.attempts);
+        if details.ending.is_none() {
+            details.ending.clone_from(&failure.ending);
+        }
+        details.connection_failure = Some(Box::new(failure));
         self
     }
 
@@ -379,14 +456,14 @@ impl Error {
                 state,
                 next_attempt,
             } => {
-                let mut error = Self::new(ErrorKind::Unavailable, words);
+                let mut error = Self::new(ErrorKind::Unavailable, connecting(state));
                 error.0.details.state = Some(state);
                 error.0.details.next_attempt = next_attempt.map(until);
                 error
             }
             LinkError::Backpressure => Self::new(ErrorKind::Backpressure, words),
             LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, words),
-            LinkError::Shutdown => Self::new(ErrorKind::Shutdown, ""),
+            LinkError::Shutdown | LinkError::GaveUp => Self::new(ErrorKind::Shutdown, ""),
             other => Self::new(ErrorKind::State, other.to_string()),
         }
     }
@@ -404,10 +481,19 @@ impl fmt::Display for Error {
         if let Some(operation) = operation {
             write!(f, "{operation}: ")?;
         }
-        f.write_str(match (kind, &details.handler) {
-            (ErrorKind::CapabilityNotSupported, Some(_)) => "not supported by this client",
-            (kind, _) => kind.words(),
-        })?;
+        match (kind, &details.handler, &details.connection_failure) {
+            // The cause says the rest: nothing has to be said twice.
+            (_, _, Some(failure)) if failure.has_given_up() => {
+                f.write_str("the client gave up")?;
+                if failure.attempts > 1 {
+                    write!(f, " after {} attempts", failure.attempts)?;
+                }
+            }
+            (ErrorKind::CapabilityNotSupported, Some(_), _) => {
+                f.write_str("not supported by this client")?;
+            }
+            (kind, ..) => f.write_str(kind.words())?,
+        }
         if !message.is_empty() {
             write!(f, ": {message}")?;
         }
@@ -439,8 +525,32 @@ impl StdError for Error {
     }
 }
 
+/// The kind of the error with which a client gives up.
+#[cfg(feature = "client")]
+fn kind_of(cause: &Cause) -> ErrorKind {
+    match cause {
+        Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(_))) => ErrorKind::JsonRpc,
+        Cause::Ended(CloseReason::Negotiation(_) | CloseReason::Peer(_)) => ErrorKind::Protocol,
+        Cause::Ended(CloseReason::Refused(_)) => ErrorKind::Auth,
+        Cause::DriverFailed(_) => ErrorKind::Config,
+        _ => ErrorKind::Transport,
+    }
+}
+
+/// Why calls are not served in a state in which nothing has failed.
+#[cfg(feature = "client")]
+fn connecting(state: State) -> &'static str {
+    match state {
+        State::Starting => "the transport is being opened",
+        State::Initializing => "the handshake is under way",
+        State::Ready => "the connection is being replaced by another one",
+        State::Backoff => "waiting for the next attempt",
+        State::Closing | State::Closed => "the client is closed",
+    }
+}
+
 /// A duration as people would say it.
-fn rounded(duration: Duration) -> Duration {
+pub(crate) fn rounded(duration: Duration) -> Duration {
     let step = match duration.as_secs() {
         0 => 1,
         _ => 100,

@@ -46,6 +46,7 @@ pub mod testing;
 pub mod transport;
 
 mod clock;
+mod connection_failure;
 mod error;
 mod io;
 mod panics;
@@ -60,6 +61,7 @@ pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Ti
 pub use bowline_types as types;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientConfig};
+pub use connection_failure::ConnectionFailure;
 pub use error::{Error, ErrorKind, Recovery};
 
 /// The outcome of a request: its result, or a JSON-RPC error.

@@ -204,7 +204,7 @@ impl Link {
     pub(super) fn check_open(&self) -> Result<(), LinkError> {
         match self.state {
             State::Starting | State::Initializing | State::Ready | State::Backoff => Ok(()),
-            State::Closing | State::Closed => Err(LinkError::Shutdown),
+            State::Closing | State::Closed => Err(self.unavailable()),
         }
     }
 
@@ -217,6 +217,7 @@ impl Link {
 
     pub(super) fn unavailable(&self) -> LinkError {
         match self.state {
+            State::Closed if self.has_given_up() => LinkError::GaveUp,
             State::Closing | State::Closed => LinkError::Shutdown,
             State::Starting | State::Initializing | State::Ready | State::Backoff => {
                 LinkError::Unavailable {

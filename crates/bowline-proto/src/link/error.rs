@@ -24,17 +24,23 @@ pub enum LinkError {
         /// Its bytes.
         size: usize,
     },
-    /// The link is stopped.
+    /// The link was stopped.
     Shutdown,
+    /// The link has closed for good by itself: [`Link::last_failure`](super::Link::last_failure)
+    /// says why.
+    GaveUp,
 }
 
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unavailable { state, .. } => write!(f, "not available while {state}"),
+            Self::Unavailable { state, .. } => {
+                write!(f, "calls are not served now (state: {state})")
+            }
             Self::Backpressure => f.write_str("too much waits already"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
             Self::Shutdown => f.write_str("stopped"),
+            Self::GaveUp => f.write_str("the link has closed for good after a failure"),
         }
     }
 }
@@ -60,7 +66,7 @@ impl LinkError {
             Self::Shutdown => Outcome::Shutdown,
             Self::Backpressure => Outcome::Backpressure { attempts: 0 },
             Self::TooLarge { size } => Outcome::TooLarge { size: size as u64 },
-            Self::Unavailable { .. } => Outcome::Lost {
+            Self::Unavailable { .. } | Self::GaveUp => Outcome::Lost {
                 reason: self.to_string(),
                 sent: Sent::No,
             },

@@ -187,15 +187,15 @@ impl Link {
             // What was believed of the server may be what failed.
             self.known_era = None;
         }
-        if is_permanent && !self.was_ready {
-            return self.close_for(now, cause.to_string(), cause);
-        }
         if self.state == State::Ready && self.timer.is_none_or(|at| at <= now) {
             self.forgive();
         } else {
             self.attempts = self.attempts.saturating_add(1);
         }
         self.failures = self.failures.saturating_add(1);
+        if is_permanent && !self.was_ready {
+            return self.close_for(now, cause.to_string(), cause);
+        }
         let most = self.config.backoff.max_attempts;
         if most.is_some_and(|most| self.attempts >= most) {
             // The last reason stays in sight.

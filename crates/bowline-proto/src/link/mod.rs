@@ -151,6 +151,32 @@ impl Link {
         self.history.iter()
     }
 
+    /// Returns why there is no connection: the latest failure since calls were served. `None`
+    /// while they are, before anything has failed, and once the link was stopped.
+    pub fn last_failure(&self) -> Option<&Transition> {
+        match self.state {
+            State::Starting | State::Initializing | State::Ready | State::Backoff => {}
+            State::Closed if self.has_given_up() => {}
+            State::Closing | State::Closed => return None,
+        }
+        self.history.last_failure()
+    }
+
+    /// Returns how many attempts to connect have failed in a row. A connection that was lost
+    /// soon after it was ready counts as one.
+    pub fn failed_attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Returns `true` if the link has closed for good without having been stopped: see
+    /// [`last_failure`](Self::last_failure) for the reason.
+    pub fn has_given_up(&self) -> bool {
+        let last = self.history.iter().next_back();
+        let was_stopped =
+            last.is_none_or(|change| matches!(change.cause, Cause::Stopped | Cause::Drained));
+        self.state == State::Closed && !was_stopped
+    }
+
     /// How often the state has changed.
     pub fn transitions(&self) -> u64 {
         self.history.total()

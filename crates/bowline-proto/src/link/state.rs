@@ -92,6 +92,8 @@ pub enum Cause {
     DriverCrash,
     /// The driver crashed too often.
     TooManyCrashes,
+    /// The driver can't work at all, for this reason: another attempt would not help.
+    DriverFailed(String),
 }
 
 impl Cause {
@@ -112,6 +114,28 @@ impl Cause {
             Self::AttemptsExhausted => "attempts exhausted",
             Self::DriverCrash => "driver crash",
             Self::TooManyCrashes => "too many crashes",
+            Self::DriverFailed(_) => "driver failed",
+        }
+    }
+
+    /// Returns `true` if this is why there is no connection.
+    const fn is_failure(&self) -> bool {
+        match self {
+            Self::OpenFailed(_)
+            | Self::OpeningTimeout
+            | Self::Ended(_)
+            | Self::DiedOfProbe
+            | Self::SessionExpired
+            | Self::DriverCrash
+            | Self::TooManyCrashes
+            | Self::DriverFailed(_) => true,
+            Self::Opened
+            | Self::Agreed(_)
+            | Self::WaitOver
+            | Self::Asked
+            | Self::Stopped
+            | Self::Drained
+            | Self::AttemptsExhausted => false,
         }
     }
 }
@@ -122,9 +146,10 @@ impl fmt::Display for Cause {
             Self::OpenFailed(reason) => write!(f, "the transport could not be opened: {reason}"),
             Self::Agreed(revision) => write!(f, "agreed on {revision}"),
             Self::Ended(reason) => reason.fmt(f),
+            Self::DriverFailed(reason) => f.write_str(reason),
+            Self::DiedOfProbe => f.write_str("the server ended when it was sent `server/discover`"),
             Self::Opened
             | Self::OpeningTimeout
-            | Self::DiedOfProbe
             | Self::SessionExpired
             | Self::WaitOver
             | Self::Asked
@@ -187,6 +212,13 @@ impl History {
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transition> + ExactSizeIterator {
         self.last.iter()
+    }
+
+    /// Returns the latest failure since calls were served.
+    pub(super) fn last_failure(&self) -> Option<&Transition> {
+        let changes = self.last.iter().rev();
+        let mut since_ready = changes.take_while(|change| change.to != State::Ready);
+        since_ready.find(|change| change.cause.is_failure())
     }
 
     /// Changes altogether, those that are forgotten included.

@@ -199,6 +199,21 @@ impl Link {
         }
     }
 
+    /// The driver can't work, whatever is tried: where it runs lacks something that it needs.
+    /// Closes the link for good with this reason.
+    pub fn handle_driver_failed(&mut self, now: Instant, reason: &str) {
+        self.note(now);
+        match self.state {
+            State::Starting | State::Initializing | State::Ready => {
+                self.drop_connection(now, reason);
+            }
+            State::Backoff => {}
+            State::Closing => return self.enter(now, State::Closed, Cause::Drained),
+            State::Closed => return,
+        }
+        self.close_for(now, reason.to_owned(), Cause::DriverFailed(reason.into()));
+    }
+
     /// Whether something of this life still matters.
     fn is_current(&self, life: ConnectionId) -> bool {
         life == self.life || defect::is(Defect::StaleLife)

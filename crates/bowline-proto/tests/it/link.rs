@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bowline_proto::link::{
-    Action, AdaptToSession, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, OpenError,
-    SessionTerms, State, StopOutcome,
+    Action, AdaptToSession, Backoff, CallKey, Cause, ConnectionId, LinkCall, LinkConfig, LinkError,
+    LinkEvent, OpenError, SessionTerms, State, StopOutcome,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
@@ -222,6 +222,120 @@ fn three_crashes_in_five_seconds_are_survived() {
     }
     link.handle_crash(at(10));
     assert_eq!(link.state(), State::Closed);
+}
+
+/// The reason and the number of attempts, as whoever is refused learns them.
+fn failure(link: &Link) -> Option<(String, u32)> {
+    let failed = link.last_failure()?;
+    Some((failed.cause.to_string(), link.failed_attempts()))
+}
+
+// proves: CN-4, CN-6
+#[test]
+fn the_last_failure_is_known_until_calls_are_served() {
+    let (mut link, life) = link(|_| {});
+    assert_eq!(failure(&link), None, "nothing has failed yet");
+    link.handle_open_failed(at(0), life, OpenError::transient("not there"));
+    let reason = "the transport could not be opened: not there";
+    assert_eq!(failure(&link), Some((reason.into(), 1)));
+    // While it is tried again, too.
+    assert!(link.reconnect_now(at(1)));
+    let life = opening(&mut link).expect("it is being opened");
+    assert_eq!(failure(&link), Some((reason.into(), 1)));
+    link.handle_opened(at(1), life);
+    assert_eq!(failure(&link), Some((reason.into(), 1)));
+    link.handle_end(at(1), life, "exit status: 3");
+    let lost = "transport lost: exit status: 3";
+    assert_eq!(failure(&link), Some((lost.into(), 2)));
+    assert!(link.reconnect_now(at(2)));
+    let life = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(2), life);
+    assert_eq!(failure(&link), None);
+    link.handle_lost(at(3), life, "gone");
+    assert_eq!(
+        failure(&link).map(|it| it.0),
+        Some("transport lost: gone".into())
+    );
+    link.stop(at(3));
+    assert_eq!(failure(&link), None, "it was stopped");
+    assert!(!link.has_given_up());
+    assert_eq!(link.call(at(4), call(SECOND)), Err(LinkError::Shutdown));
+}
+
+/// What makes a link give up, the end of the reason, and how many attempts have failed.
+type Way<'a> = (&'a dyn Fn(&mut Link, ConnectionId), &'a str, u32);
+
+// proves: CN-4
+#[test]
+fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
+    let opened_for_good = |link: &mut Link, life| {
+        link.handle_open_failed(at(0), life, OpenError::permanent("no such command"));
+    };
+    let attempts_used_up = |link: &mut Link, life| {
+        link.handle_open_failed(at(0), life, OpenError::transient("not there"));
+        assert!(link.reconnect_now(at(0)));
+        let life = opening(link).expect("it is being opened");
+        link.handle_open_failed(at(0), life, OpenError::transient("still not there"));
+    };
+    let driver_failed = |link: &mut Link, _| link.handle_driver_failed(at(0), "no I/O driver");
+    let ways: [Way<'_>; 3] = [
+        (&opened_for_good, "no such command", 1),
+        (&attempts_used_up, "still not there", 2),
+        (&driver_failed, "no I/O driver", 0),
+    ];
+    for (give_up, words, attempts) in ways {
+        let mut config = Config::new(Implementation::new("link", "0"));
+        config.revisions(Revisions::only(Revision::V2025_11_25));
+        let mut config = LinkConfig::new(config);
+        let mut backoff = Backoff::default();
+        backoff.max_attempts(Some(2));
+        config.backoff(backoff);
+        let mut link = Link::new(at(0), config, IdCounter::new());
+        let life = opening(&mut link).expect("it is being opened");
+        give_up(&mut link, life);
+        // A stop afterwards changes nothing.
+        assert_eq!(link.stop(at(1)), StopOutcome::AlreadyClosing);
+        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        let (reason, failed) = failure(&link).expect("it is known");
+        assert!(reason.ends_with(words), "{reason}");
+        assert_eq!(failed, attempts, "{words}");
+        let refused = [
+            link.call(at(1), call(SECOND)),
+            link.call(at(1), call(SECOND).wait_for_ready()),
+            link.ping(at(1)),
+        ];
+        assert_eq!(refused, [Err(LinkError::GaveUp); 3], "{words}");
+        assert_eq!(link.notify("x", Bytes::new()), Err(LinkError::GaveUp));
+    }
+}
+
+// proves: CN-24
+#[test]
+fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
+    let (mut starting, _) = link(|_| {});
+    let (mut waiting, life) = link(|_| {});
+    waiting.handle_open_failed(at(0), life, OpenError::transient("not there"));
+    let (mut ready, life) = link(|_| {});
+    agree(&mut ready, at(0), life);
+    let made = ready.call(at(0), call(SECOND)).expect("it is ready");
+    assert_eq!(sent(&mut ready), 2, "initialized and the call");
+    for link in [&mut starting, &mut waiting, &mut ready] {
+        link.handle_driver_failed(at(1), "no I/O driver");
+        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        let cause = link.last_failure().map(|change| change.cause.clone());
+        assert_eq!(cause, Some(Cause::DriverFailed("no I/O driver".into())));
+        assert_eq!(link.poll_timeout(), None);
+    }
+    let [(call, Outcome::Lost { .. })] = &ended(&mut ready)[..] else {
+        panic!("the call is lost");
+    };
+    assert_eq!(*call, made);
+    let (mut stopping, life) = link(|_| {});
+    agree(&mut stopping, at(0), life);
+    stopping.stop(at(1));
+    stopping.handle_driver_failed(at(1), "no I/O driver");
+    assert_eq!(stopping.state(), State::Closed);
+    assert!(!stopping.has_given_up(), "it was stopped before");
 }
 
 /// The keys of the server's requests go on when the ids begin anew: an answer that comes late

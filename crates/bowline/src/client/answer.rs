@@ -280,6 +280,7 @@ impl Pending {
             return Poll::Pending;
         };
         let (ending, failure) = (slot.ending.take(), slot.failure.take());
+        let no_connection = slot.no_connection.take();
         self.came = slot.came;
         self.was_asked = slot.input.is_some();
         let slot = match self.on_progress.is_some() && core.link.is_reporting(self.key) {
@@ -293,12 +294,17 @@ impl Pending {
                 core.slots.remove(self.key)
             }
         };
+        let stopped_by = core.stopped_by;
         drop(core);
         drop(slot);
+        let was_stopped = matches!(outcome, Outcome::Shutdown);
         let ended = match (failure, Error::from_outcome(outcome, ending)) {
             (Some(failure), Err(_)) => Err(failure),
+            (None, Err(error)) if was_stopped => Err(error.in_words(stopped_by)),
             (_, ended) => ended,
         };
+        let no_connection = no_connection.map(|failure| *failure);
+        let ended = ended.map_err(|error| error.without_connection(no_connection));
         let method = &mut self.method;
         Poll::Ready(ended.map_err(|error| error.in_operation(std::mem::take(method))))
     }

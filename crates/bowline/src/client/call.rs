@@ -285,7 +285,7 @@ pub(super) fn place(
             core.check_capability(method)?;
         }
         let key = core.link.call(now, call);
-        let key = key.map_err(|error| Error::from_link(error, |at| shared.until(at)))?;
+        let key = key.map_err(|error| core.refusal(now, error))?;
         core.slots.insert(key, Slot::default());
         Ok(key)
     })

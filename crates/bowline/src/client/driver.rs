@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{Action, State};
+use bowline_proto::link::{Action, State, StopOutcome};
 use bowline_proto::{Instant, MonotonicTable};
 use tokio::sync::Mutex;
 
@@ -18,6 +18,7 @@ use super::features::cancel_orphan;
 use super::hands::Hands;
 use super::input;
 use super::requests::Running;
+use super::runtime::{NO_IO, has_io};
 use super::shared::{Core, Dispatch, Shared, Told};
 use crate::clock::Alarm;
 use crate::io::Io;
@@ -120,7 +121,10 @@ impl<T: Transport> Driver<T> {
                 self.rest = Rest::Shaking;
                 core.link.handle_opened(now, life);
             }
-            Err(error) => core.link.handle_open_failed(now, life, error),
+            Err(error) => {
+                core.failed_with = None;
+                core.link.handle_open_failed(now, life, error);
+            }
         }
         true
     }
@@ -139,7 +143,9 @@ impl<T: Transport> Driver<T> {
         let now = self.shared.now();
         let mut core = self.shared.lock();
         core.link.handle_end(now, life, &ending.reason);
-        core.ending = Some(Arc::new(ending));
+        let ending = Arc::new(ending);
+        core.failed_with = Some((now, Arc::clone(&ending)));
+        core.ending = Some(ending);
         true
     }
 
@@ -286,8 +292,15 @@ impl<T: Transport> Driver<T> {
         let hands = std::mem::take(&mut self.hands);
         // What crashed once may do so again.
         let _ = caught(|| drop(hands));
+        // What panicked for want of it would do so again.
+        let has_io = has_io();
         let now = self.shared.now();
-        self.shared.lock().link.handle_crash(now);
+        let link = &mut self.shared.lock().link;
+        if has_io {
+            link.handle_crash(now);
+        } else {
+            link.handle_driver_failed(now, NO_IO);
+        }
     }
 }
 
@@ -316,7 +329,9 @@ impl<T> Drop for Driver<T> {
         let mut events = std::mem::take(&mut dispatch.events);
         {
             let mut core = self.shared.lock();
-            core.link.stop(now);
+            if core.link.stop(now) == StopOutcome::Begun {
+                core.stopped_by = "its tokio runtime was shut down";
+            }
             core.link.handle_crash(now);
             while core.take_events(now, &mut dispatch) {
                 events.append(&mut dispatch.events);

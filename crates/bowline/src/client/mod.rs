@@ -18,6 +18,7 @@ mod outputs;
 mod params;
 mod requests;
 mod router;
+mod runtime;
 mod shared;
 mod states;
 mod subscription;
@@ -27,13 +28,14 @@ mod watchers;
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
-use bowline_proto::link::{Cause, State, StopOutcome, Transition};
-use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
+use bowline_proto::link::{LinkError, State, StopOutcome, Transition};
+use bowline_proto::{Agreement, Stats};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Wire};
 use tokio::time::timeout;
 
+use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Transport;
 use driver::Driver;
@@ -104,7 +106,8 @@ impl Client {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime. One without time, or without I/O where the transport needs it, is
+    /// the reason why the client gives up.
     pub async fn connect(
         transport: impl Transport,
         config: impl Into<ClientConfig>,
@@ -113,6 +116,8 @@ impl Client {
         let patience = config.connect_timeout;
         let client = Self::start(transport, config);
         let ready = match patience {
+            // A runtime without time can't wait for it either.
+            _ if client.state() == State::Closed => client.ready().await,
             None => client.ready().await,
             Some(patience) => match timeout(patience, client.ready()).await {
                 Ok(ready) => ready,
@@ -130,7 +135,8 @@ impl Client {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime. One without time, or without I/O where the transport needs it, is
+    /// the reason why the client gives up.
     pub fn start(transport: impl Transport, config: impl Into<ClientConfig>) -> Self {
         let mut config = config.into();
         let connection = config.connection();
@@ -138,7 +144,11 @@ impl Client {
             connection.startup_timeout(transport.startup_timeout());
         }
         let shared = Arc::new(Shared::new(config));
-        tokio::spawn(Driver::new(Arc::clone(&shared), transport));
+        if runtime::has_time() {
+            tokio::spawn(Driver::new(Arc::clone(&shared), transport));
+        } else {
+            shared.give_up(runtime::NO_TIME);
+        }
         Self {
             _stop: Arc::new(StopOnDrop(Arc::clone(&shared))),
             shared,
@@ -168,6 +178,21 @@ impl Client {
     /// Where the connection stands.
     pub fn state(&self) -> State {
         self.shared.lock().link.state()
+    }
+
+    /// Returns why there is no connection: what failed last, what the server wrote, and when it is
+    /// tried again. `None` while there is a connection, before anything has failed, and once the
+    /// client was stopped.
+    pub fn connection_failure(&self) -> Option<ConnectionFailure> {
+        let now = self.shared.now();
+        self.shared.lock().connection_failure(now)
+    }
+
+    /// The state, and why there is no connection, at the same moment.
+    pub(crate) fn state_and_failure(&self) -> (State, Option<ConnectionFailure>) {
+        let now = self.shared.now();
+        let core = self.shared.lock();
+        (core.link.state(), core.connection_failure(now))
     }
 
     /// Every change of state from now on.
@@ -252,16 +277,14 @@ impl Client {
     /// Dropping the future cancels it.
     pub fn ping(&self) -> Answer {
         let made = self.shared.with(|core, now| {
-            let key = core.link.ping(now)?;
+            let key = core.link.ping(now);
+            let key = key.map_err(|error| core.refusal(now, error))?;
             core.slots.insert(key, Slot::default());
-            Ok(key)
+            Ok::<_, Error>(key)
         });
         match made {
             Ok(key) => Answer::pending(Arc::clone(&self.shared), key, "ping".into(), None),
-            Err(error) => {
-                let error = Error::from_link(error, |at| self.shared.until(at));
-                Answer::refused(error.in_operation("ping"))
-            }
+            Err(error) => Answer::refused(error.in_operation("ping")),
         }
     }
 
@@ -275,10 +298,10 @@ impl Client {
     pub fn notify(&self, method: &str, params: impl Into<Params>) -> Result<(), Error> {
         let notified = params.into().check().and_then(|params| {
             let body = params.with_meta();
-            self.shared.with(|core, _| {
+            self.shared.with(|core, now| {
                 core.check_revision(method)?;
                 let notified = core.link.notify(method, body);
-                notified.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+                notified.map_err(|error| core.refusal(now, error))
             })
         });
         notified.map_err(|error| error.in_operation(method.to_owned()))
@@ -309,28 +332,40 @@ impl Client {
     }
 
     fn why_closed(&self) -> Error {
+        let now = self.shared.now();
         let core = self.shared.lock();
-        let last = core.link.history().last();
-        let (kind, words) = match last.map(|transition| &transition.cause) {
-            None | Some(Cause::Stopped | Cause::Drained) => (ErrorKind::Shutdown, String::new()),
-            Some(Cause::AttemptsExhausted) => (ErrorKind::Transport, core.exhausted()),
-            Some(cause) => (kind_of(cause), cause.to_string()),
+        let error = match core.connection_failure(now) {
+            Some(failure) => Error::not_connected(failure),
+            None => core.refusal(now, LinkError::Shutdown),
         };
-        let error = Error::new(kind, words).after(core.ending.clone());
         error.in_operation("connect")
     }
 
     /// Connecting took too long: what happened last may say why.
     fn late(&self, patience: std::time::Duration) -> Error {
+        let now = self.shared.now();
         let core = self.shared.lock();
-        let failed = |it: &&Transition| it.to == State::Backoff;
-        let last = core.link.history().filter(failed).last();
-        let words = match last {
-            Some(failed) => format!("after {patience:?}; the last attempt: {}", failed.cause),
-            None => format!("after {patience:?}, while {}", core.link.state()),
+        let failure = core.connection_failure(now);
+        let state = core.link.state();
+        let words = match &failure {
+            Some(failed) if state == State::Backoff => {
+                format!("after {patience:?}; the last attempt: {}", failed.cause)
+            }
+            Some(failed) => {
+                let before = &failed.cause;
+                format!("after {patience:?}, while {state}; the attempt before: {before}")
+            }
+            None => format!("after {patience:?}, while {state}"),
         };
-        let error = Error::new(ErrorKind::Timeout, words).after(core.ending.clone());
-        error.in_operation("connect")
+        let error = Error::new(ErrorKind::Timeout, words).in_operation("connect");
+        match failure {
+            Some(mut failure) => {
+                // The client ends with this error.
+                failure.next_attempt = None;
+                error.with_connection_failure(failure)
+            }
+            None => error,
+        }
     }
 }
 
@@ -363,14 +398,5 @@ impl WeakClient {
             _stop: self.stop.upgrade()?,
             shared: self.shared.upgrade()?,
         })
-    }
-}
-
-fn kind_of(cause: &Cause) -> ErrorKind {
-    match cause {
-        Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(_))) => ErrorKind::JsonRpc,
-        Cause::Ended(CloseReason::Negotiation(_) | CloseReason::Peer(_)) => ErrorKind::Protocol,
-        Cause::Ended(CloseReason::Refused(_)) => ErrorKind::Auth,
-        _ => ErrorKind::Transport,
     }
 }

@@ -80,12 +80,13 @@ impl Params {
 
     /// What can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
-        self.0.map_err(|unfit| {
-            let (kind, words) = match unfit {
-                Unfit::Wrong(words) => (ErrorKind::Config, words),
-                Unfit::NotInRevision(words) => (ErrorKind::CapabilityNotSupported, words),
-            };
-            Error::new(kind, format!("the parameters: {words}"))
+        self.0.map_err(|unfit| match unfit {
+            // The kind says what they are.
+            Unfit::Wrong(words) => Error::new(ErrorKind::InvalidParams, words),
+            Unfit::NotInRevision(words) => {
+                let words = format!("the parameters: {words}");
+                Error::new(ErrorKind::CapabilityNotSupported, words)
+            }
         })
     }
 
@@ -103,7 +104,7 @@ impl Params {
             .strip_prefix(b"{")
             .and_then(|it| it.strip_suffix(b"}"));
         let Some(inner) = inner else {
-            return Self(Err(Unfit::Wrong("they are no object".to_owned())));
+            return Self(Err(Unfit::Wrong(not_an_object(&bytes))));
         };
         // Members or nothing: who puts something before them has to know which.
         let inner = inner.trim_ascii();
@@ -134,6 +135,15 @@ impl Params {
     }
 }
 
+/// What is wrong with a JSON value that is not an object.
+fn not_an_object(json: &[u8]) -> String {
+    let text = std::str::from_utf8(json).unwrap_or_default();
+    match RawJsonRef::parse(text) {
+        Ok(json) => format!("they must be a JSON object, not {}", json.kind()),
+        Err(error) => format!("not valid JSON: {error}"),
+    }
+}
+
 impl Checked {
     /// The members, with `_meta` among them: what a notification has.
     pub(super) fn with_meta(self) -> Bytes {
@@ -151,7 +161,7 @@ impl From<&str> for Params {
     fn from(text: &str) -> Self {
         match RawJsonRef::parse(text) {
             Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
-            Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),
+            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
         }
     }
 }
@@ -161,7 +171,7 @@ impl From<String> for Params {
         match RawJsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
             Ok(true) => Self::of_text(Bytes::from(text)),
             Ok(false) => Self::from(text.as_str()),
-            Err(error) => Self(Err(Unfit::Wrong(error.to_string()))),
+            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
         }
     }
 }
@@ -235,19 +245,22 @@ mod tests {
     #[test]
     fn what_is_no_object_is_an_error_that_says_so() {
         for (text, words) in [
-            ("", "the parameters"),
-            ("[1]", "no object"),
-            ("{\"a\":}", "the parameters"),
+            ("", "not valid JSON"),
+            ("[1]", "they must be a JSON object, not an array"),
+            ("{\"a\":}", "not valid JSON"),
             (r#"{"_meta":3}"#, "_meta"),
         ] {
             let error = Params::from(text).check().expect_err(text);
-            assert_eq!(error.kind(), ErrorKind::Config);
+            assert_eq!(error.kind(), ErrorKind::InvalidParams);
             assert!(error.to_string().contains(words), "{error}");
         }
         for value in [json!(null), json!([1]), json!("{}"), json!(3)] {
             let error = Params::from(value).check().expect_err("no object");
-            assert_eq!(error.kind(), ErrorKind::Config);
-            assert!(error.to_string().contains("no object"), "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidParams);
+            assert!(
+                error.to_string().contains("must be a JSON object, not "),
+                "{error}"
+            );
         }
     }
 }

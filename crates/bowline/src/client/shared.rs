@@ -8,13 +8,12 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
-use std::time::Duration;
 
 use bowline_proto::link::{
-    CallKey, Cause, Link, LinkCall, LinkEvent, State, StopOutcome, SubscriptionKey,
+    CallKey, Link, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey,
 };
 use bowline_proto::{
-    Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey,
+    Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
     Timeouts, Transmit, TransmitKind,
 };
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
@@ -34,6 +33,7 @@ use super::requests::{Handlers, Running, ServerRequest};
 use super::router::Router;
 use super::watchers::{ChangeLimits, Watchers, Watching};
 use crate::clock::Clock;
+use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::TransportEnd;
 
@@ -70,6 +70,10 @@ pub(super) struct Core {
     pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<TransportEnd>>,
+    /// How the stream ended with which the link failed at this moment, until calls are served.
+    pub(super) failed_with: Option<(Instant, Arc<TransportEnd>)>,
+    /// Why the client is stopped, if not because its user wanted it to be.
+    pub(super) stopped_by: &'static str,
     /// What is still to be sent after a stop: notifications and answers.
     pub(super) parting: Vec<Transmit>,
     /// The driver, while it has nothing to do.
@@ -86,6 +90,8 @@ pub(super) struct Slot {
     pub(super) ending: Option<Arc<TransportEnd>>,
     /// Why it was given up by us, where that says more than the outcome.
     pub(super) failure: Option<Error>,
+    /// Why there was no connection when it ended, where it ended because of that.
+    pub(super) no_connection: Option<Box<ConnectionFailure>>,
     pub(super) waker: Option<Waker>,
     /// Nobody waits any more; the result, which is on its way, may be a task.
     pub(super) is_orphan: bool,
@@ -153,6 +159,8 @@ impl Shared {
             declares_tasks,
             log_level: None,
             ending: None,
+            failed_with: None,
+            stopped_by: "",
             parting: Vec::new(),
             driver: None,
         };
@@ -204,9 +212,30 @@ impl Shared {
         self.lock().slots.get_mut(call)?.progress.pop_front()
     }
 
-    /// How long it is until a moment of the core.
-    pub(super) fn until(&self, at: Instant) -> Duration {
-        at.since(self.now())
+    /// Returns the same error, of a call that timed out, with why there is no connection now.
+    pub(super) fn with_connection_failure(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::Timeout || error.connection_failure().is_some() {
+            return error;
+        }
+        let now = self.now();
+        error.without_connection(self.lock().connection_failure(now))
+    }
+
+    /// Refuses what needs a client that may still connect.
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        let now = self.now();
+        let core = self.lock();
+        let closed = match core.link.state() {
+            State::Starting | State::Initializing | State::Ready | State::Backoff => return Ok(()),
+            State::Closed if core.link.has_given_up() => LinkError::GaveUp,
+            State::Closing | State::Closed => LinkError::Shutdown,
+        };
+        Err(core.refusal(now, closed))
+    }
+
+    /// Closes the link for good: nothing can work here, for this reason.
+    pub(super) fn give_up(&self, reason: &str) {
+        self.with(|core, now| core.link.handle_driver_failed(now, reason));
     }
 }
 
@@ -262,12 +291,48 @@ impl Core {
         }
     }
 
-    /// That no more attempts are made, and how the last one failed.
-    pub(super) fn exhausted(&self) -> String {
-        let failures = self.link.history().filter(|it| it.to == State::Backoff);
-        match failures.last() {
-            Some(last) => format!("attempts exhausted; the last one: {}", last.cause),
-            None => Cause::AttemptsExhausted.to_string(),
+    /// Returns why there is no connection. `None` while there is one, before anything has
+    /// failed, and once the client was stopped.
+    pub(super) fn connection_failure(&self, now: Instant) -> Option<ConnectionFailure> {
+        let last = self.link.last_failure()?;
+        // Of another moment it is how an earlier stream ended.
+        let ending = self.failed_with.as_ref().filter(|(at, _)| *at == last.at);
+        Some(ConnectionFailure {
+            state: self.link.state(),
+            cause: last.cause.clone(),
+            ending: ending.map(|(_, ending)| Arc::clone(ending)),
+            attempts: self.link.failed_attempts(),
+            next_attempt: self.link.next_attempt().map(|at| at.since(now)),
+        })
+    }
+
+    /// Returns the error for what the link refuses.
+    pub(super) fn refusal(&self, now: Instant, error: LinkError) -> Error {
+        match error {
+            LinkError::Shutdown => {
+                let error = Error::from_link(error, |at| at.since(now));
+                error.in_words(self.stopped_by)
+            }
+            LinkError::GaveUp | LinkError::Unavailable { .. } => {
+                let error = Error::from_link(error, |at| at.since(now));
+                error.without_connection(self.connection_failure(now))
+            }
+            other => Error::from_link(other, |at| at.since(now)),
+        }
+    }
+
+    /// Returns why there was no connection for a call that ended so, where that is why.
+    fn no_connection(&self, now: Instant, outcome: &Outcome) -> Option<Box<ConnectionFailure>> {
+        let is_about_it = match outcome {
+            Outcome::TimedOut { .. } => true,
+            // A call that was sent was lost with its connection, whatever happened then.
+            Outcome::Lost { sent, .. } => *sent == Sent::No && self.link.has_given_up(),
+            _ => false,
+        };
+        if is_about_it {
+            self.connection_failure(now).map(Box::new)
+        } else {
+            None
         }
     }
 
@@ -320,7 +385,10 @@ impl Core {
                         if let Outcome::Result(result) = outcome {
                             dispatch.events.push(Told::Orphan(result));
                         }
-                    } else if let Some(slot) = self.slots.get_mut(call) {
+                    } else if let no_connection = self.no_connection(now, &outcome)
+                        && let Some(slot) = self.slots.get_mut(call)
+                    {
+                        slot.no_connection = no_connection;
                         if let Outcome::Lost { .. } = outcome {
                             slot.ending.clone_from(&self.ending);
                         }
@@ -343,6 +411,7 @@ impl Core {
                 }
                 LinkEvent::Ready { agreement, .. } => {
                     self.agreement = Some(agreement);
+                    self.failed_with = None;
                     dispatch.events.push(Told::Ready);
                 }
                 LinkEvent::Notification { method, params } => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::link::SubscriptionKey;
-use bowline_proto::{Agreement, Timeouts};
+use bowline_proto::{Agreement, Outcome, Timeouts};
 use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::tasks::EXTENSION;
 use bowline_types::{Era, Method};
@@ -72,15 +72,15 @@ impl Client {
         timeouts: Timeouts,
     ) -> Result<Subscription, Error> {
         let shared = &self.shared;
-        let refused = |error| Error::from_link(error, |at| shared.until(at));
         let watched = Arc::new(Watched::new(filter.clone(), shared.change_limits));
         let key = shared.with(|core, now| {
-            core.link.check_connected().map_err(refused)?;
+            let serving = core.link.check_connected();
+            serving.map_err(|error| core.refusal(now, error))?;
             if let Some(agreement) = &core.agreement {
                 check_filter(&filter, agreement, core.declares_tasks)?;
             }
             let key = core.link.subscribe_within(now, filter, Some(timeouts));
-            let key = key.map_err(refused)?;
+            let key = key.map_err(|error| core.refusal(now, error))?;
             // Before the driver can tell of it.
             shared.watchers.add(key, Arc::clone(&watched));
             Ok::<_, Error>(key)
@@ -135,7 +135,10 @@ impl Subscribing<'_> {
     }
 
     async fn open(self) -> Result<Subscription, Error> {
-        let mut timeouts = self.client.shared.call_timeouts;
+        let shared = &self.client.shared;
+        // Whatever it waits for doesn't come any more.
+        shared.check_open()?;
+        let mut timeouts = shared.call_timeouts;
         timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
         timeouts.total = timeouts.total.max(timeouts.idle);
         // The connection may be lost before it is confirmed, and not come back.
@@ -144,7 +147,8 @@ impl Subscribing<'_> {
             Ok(opened) => opened,
             Err(_) => {
                 let words = format!("not confirmed after {patience:?}");
-                Err(Error::new(ErrorKind::Timeout, words))
+                let error = Error::new(ErrorKind::Timeout, words);
+                Err(shared.with_connection_failure(error))
             }
         }
     }
@@ -209,7 +213,24 @@ impl Subscription {
     /// honours nothing of it any more, in a later connection, ends it with an error.
     pub fn end(&self) -> Option<Result<(), Error>> {
         let end = self.watched.lock().end.clone()?;
-        Some(ended(end))
+        Some(self.ended(end))
+    }
+
+    /// Returns what its end means for its user.
+    fn ended(&self, end: End) -> Result<(), Error> {
+        match end {
+            // It has ended with the client, which knows why.
+            End::Outcome(Outcome::Shutdown | Outcome::Lost { .. })
+                if let Err(error) = self.shared.check_open() =>
+            {
+                Err(error)
+            }
+            End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),
+            End::NothingHonoured => Err(Error::new(
+                ErrorKind::CapabilityNotSupported,
+                "the server honours nothing of the subscription",
+            )),
+        }
     }
 
     /// Waits until it is open.
@@ -221,7 +242,9 @@ impl Subscription {
                 let state = self.watched.lock();
                 if let Some(end) = &state.end {
                     let over = || Error::new(ErrorKind::Protocol, "it was over at once");
-                    return Err(ended(end.clone()).map_or_else(|error| error, |()| over()));
+                    return Err(self
+                        .ended(end.clone())
+                        .map_or_else(|error| error, |()| over()));
                 }
                 if state.is_open {
                     return Ok(());
@@ -279,16 +302,6 @@ fn check_filter(
         None => return Ok(()),
     };
     Err(Error::new(ErrorKind::CapabilityNotSupported, words))
-}
-
-fn ended(end: End) -> Result<(), Error> {
-    match end {
-        End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),
-        End::NothingHonoured => Err(Error::new(
-            ErrorKind::CapabilityNotSupported,
-            "the server honours nothing of the subscription",
-        )),
-    }
 }
 
 impl Drop for Subscription {

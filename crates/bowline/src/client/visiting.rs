@@ -185,7 +185,8 @@ impl Again {
                 Ok(ended) => return ended,
                 Err(_) => {
                     let elapsed = self.since.elapsed();
-                    return Err(of_outcome(Outcome::TimedOut { elapsed }, method));
+                    let error = of_outcome(Outcome::TimedOut { elapsed }, method);
+                    return Err(shared.with_connection_failure(error));
                 }
             }
             on_progress = answer.take_on_progress();

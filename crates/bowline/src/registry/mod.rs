@@ -50,6 +50,7 @@ use bowline_types::common::Implementation;
 use tokio::time::timeout;
 
 use crate::client::{Client, ClientConfig};
+use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Transport;
 use watch::Mailbox;
@@ -103,6 +104,10 @@ pub struct Entry {
     pub revision: Option<Revision>,
     /// Who the server says it is, the last time that it did.
     pub server: Option<Implementation>,
+    /// Why there is no connection: what failed last, what the server wrote, and when it is tried
+    /// again or that the client has given up. `None` while there is a connection, before anything
+    /// has failed, and once the client was stopped.
+    pub failure: Option<ConnectionFailure>,
 }
 
 impl Registry {
@@ -121,7 +126,7 @@ impl Registry {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime with time and I/O.
+    /// Outside a tokio runtime, as [`Client::start`].
     pub fn start(
         &self,
         name: impl Into<String>,
@@ -153,13 +158,15 @@ impl Registry {
         let members = self.0.lock().members.clone();
         let entries = members.iter().map(|(name, member)| {
             let agreement = member.client.agreement();
+            let (state, failure) = member.client.state_and_failure();
             Entry {
                 name: name.to_string(),
-                state: member.client.state(),
+                state,
                 session: member.client.session(),
                 pending: member.client.pending(),
                 revision: agreement.as_ref().map(|agreement| agreement.revision),
                 server: agreement.and_then(|agreement| agreement.server_info.clone()),
+                failure,
             }
         });
         entries.collect()

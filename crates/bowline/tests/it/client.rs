@@ -6,6 +6,7 @@ mod calls;
 mod checking;
 mod connecting;
 mod endings;
+mod failures;
 mod faults;
 mod fitting;
 mod lists;

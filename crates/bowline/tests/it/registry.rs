@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline::registry::{Registry, RegistryEvent, Watch};
 use bowline::testing::{self, Peer};
-use bowline::transport::{OpenError, Stream, Transport};
+use bowline::transport::{ChildProcess, OpenError, Stream, Transport};
 use bowline::types::common::Implementation;
 use bowline::{Client, ClientConfig, ConnectionState, ErrorKind};
 use tokio::time::Instant;
@@ -35,6 +35,66 @@ impl Transport for Missing {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         Err(OpenError::permanent("no such command"))
     }
+}
+
+/// A server that is not there now.
+struct Away;
+
+impl Transport for Away {
+    async fn open(&mut self) -> Result<Stream, OpenError> {
+        Err(OpenError::transient("not there"))
+    }
+}
+
+// proves: RG-1, ER-1
+#[tokio::test(start_paused = true)]
+async fn an_entry_says_why_there_is_no_connection() -> Test {
+    let registry = Registry::new();
+    let away = registry.start("away", Away, config())?;
+    let gone = registry.start("gone", Missing, config())?;
+    registry.start("opening", Endless, config())?;
+    started(&registry, "there").ready().await?;
+    let stopped = started(&registry, "stopped");
+    stopped.stop().await;
+    gone.ready().await.unwrap_err();
+    let mut changes = away.state_changes();
+    while away.state() != ConnectionState::Backoff {
+        changes.next().await.expect("it goes on");
+    }
+    let entries = registry.list().into_iter();
+    let entries: BTreeMap<_, _> = entries.map(|it| (it.name.clone(), it)).collect();
+    for name in ["opening", "there", "stopped"] {
+        assert_eq!(entries[name].failure, None, "{name}");
+    }
+    let failure = entries["away"].failure.clone().expect("it failed");
+    assert_eq!(failure.state, entries["away"].state);
+    assert!(failure.next_attempt.is_some() && !failure.has_given_up());
+    let words = failure.to_string();
+    assert!(words.contains("not there; attempt "), "{words}");
+    let failure = entries["gone"].failure.clone().expect("it failed");
+    assert!(failure.has_given_up() && failure.next_attempt.is_none());
+    let words = failure.to_string();
+    assert!(words.ends_with("no such command; gave up"), "{words}");
+    Ok(())
+}
+
+// proves: RG-1, ER-1
+#[tokio::test]
+async fn an_entry_has_the_last_words_of_its_server() -> Test {
+    let registry = Registry::new();
+    let server = ChildProcess::new("/bin/sh").args(["-c", "echo no licence >&2; exit 3"]);
+    let client = registry.start("files", server, config())?;
+    let mut changes = client.state_changes();
+    while client.state() != ConnectionState::Backoff {
+        changes.next().await.expect("it goes on");
+    }
+    let entry = registry.list().remove(0);
+    let failure = entry.failure.expect("it failed");
+    assert_eq!(failure.last_words(), Some("no licence"));
+    let status = failure.ending.as_ref().and_then(|ending| ending.status);
+    assert_eq!(status.and_then(|status| status.code()), Some(3));
+    assert!(failure.next_attempt.is_some());
+    Ok(())
 }
 
 /// A server that takes for ever to open.

@@ -342,6 +342,7 @@ pub(crate) fn refusal(error: LinkError) -> String {
         },
         LinkError::Backpressure => "backpressure".into(),
         LinkError::Shutdown => "shutdown".into(),
+        LinkError::GaveUp => "gave up".into(),
         other => panic!("{other:?}"),
     }
 }

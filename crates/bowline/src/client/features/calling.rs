@@ -153,7 +153,9 @@ async fn learn_support(
     patience: Duration,
     waits: Option<Duration>,
 ) -> Result<(), Error> {
-    if let Some(patience) = waits {
+    if let Some(patience) = waits
+        && client.shared.check_open().is_ok()
+    {
         // The call says best why there is none.
         let _ = timeout(patience, client.ready()).await;
     }

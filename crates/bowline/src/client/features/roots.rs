@@ -55,8 +55,11 @@ impl<'c> Roots<'c> {
             && let Err(error) = self.client.notify(operation, ())
         {
             match error.kind() {
-                // There is no connection, and the next one asks anew.
+                // There is no connection, and the next one, if any, asks anew.
                 ErrorKind::Unavailable | ErrorKind::Shutdown => {
+                    tracing::debug!(%error, "the server is not told of the roots");
+                }
+                _ if error.connection_failure().is_some() => {
                     tracing::debug!(%error, "the server is not told of the roots");
                 }
                 _ => return Err(error),

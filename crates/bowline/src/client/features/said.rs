@@ -34,7 +34,7 @@ impl Said {
         encoder.key("arguments");
         let written = match encoder.serialized(arguments) {
             Ok(written) => written,
-            Err(error) => return Self(Err(error.to_string())),
+            Err(error) => return Self(Err(unwritable(&error))),
         };
         match written.first() {
             Some(b'{') => {}
@@ -55,8 +55,8 @@ impl Said {
         task: Option<(&TaskMetadata, Revision)>,
     ) -> Result<Params, Error> {
         let unfit = |why| {
-            let words = format!("the arguments of {tool}: {why}");
-            Error::new(ErrorKind::Config, words)
+            let words = format!("the arguments of tool {tool:?} {why}");
+            Error::new(ErrorKind::InvalidParams, words)
         };
         let mut members = self.0.map_err(unfit)?;
         if let Some((task, revision)) = task {
@@ -88,9 +88,13 @@ fn add_task(members: &mut Vec<u8>, task: &TaskMetadata, revision: Revision) -> R
 fn no_object(written: &[u8]) -> String {
     let text = std::str::from_utf8(written).unwrap_or_default();
     match RawJsonRef::parse(text) {
-        Ok(json) => format!("an object is wanted, not {}", json.kind()),
-        Err(error) => error.to_string(),
+        Ok(json) => format!("must be a JSON object, not {}", json.kind()),
+        Err(error) => unwritable(&error),
     }
+}
+
+fn unwritable(error: &dyn std::fmt::Display) -> String {
+    format!("can't be written as JSON: {error}")
 }
 
 #[cfg(test)]
@@ -124,12 +128,12 @@ mod tests {
     #[test]
     fn arguments_that_are_no_object_are_refused() {
         for (arguments, words) in [
-            (json!([1]), "an object is wanted, not an array"),
-            (json!("{"), "an object is wanted, not a string"),
-            (json!(1), "an object is wanted, not a number"),
+            (json!([1]), "must be a JSON object, not an array"),
+            (json!("{"), "must be a JSON object, not a string"),
+            (json!(1), "must be a JSON object, not a number"),
         ] {
             let error = said(arguments, None).expect_err("no object");
-            assert_eq!(error.kind(), ErrorKind::Config);
+            assert_eq!(error.kind(), ErrorKind::InvalidParams);
             assert!(error.to_string().contains(words), "{error}");
         }
         let error = said([("x", f64::NAN)], None).expect_err("no number");

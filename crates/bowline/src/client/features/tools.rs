@@ -184,7 +184,8 @@ impl ToolResult {
             },
             (None, None) => return Err(self.invalid("it returned nothing for programs")),
         };
-        read.map_err(|error| self.invalid(&error.to_string()).caused_by(error))
+        // As the source it would say the same again.
+        read.map_err(|error| self.invalid(&error.to_string()))
     }
 
     /// All texts, each on lines of its own.

@@ -236,7 +236,8 @@ fn keep_result(
 /// A result as what it must be.
 pub(super) fn decoded<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
     T::from_json_ref(result).map_err(|error| {
+        // Its words are all that there is to it: as the source it would say them again.
         let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
-        wrong.in_operation(method.to_owned()).caused_by(error)
+        wrong.in_operation(method.to_owned())
     })
 }

@@ -87,8 +87,9 @@ pub(in crate::server) enum Unanswered {
 impl fmt::Display for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Told(words) => f.write_str(words),
-            Self::Refused(error) => f.write_str(&error.message),
+            // The error that this is the source of has the words already.
+            Self::Told(_) => f.write_str("the client is given this message"),
+            Self::Refused(error) => write!(f, "the client is given the error {}", error.code),
         }
     }
 }

@@ -167,13 +167,9 @@ async fn roots_that_were_not_declared_can_not_be_set() -> Test {
 async fn arguments_that_are_no_object_are_not_sent() -> Test {
     let (client, mut server, _peer) = able(config(), NEW).await?;
     let error = client.tools().call("a", 3).await.expect_err("a number");
-    assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(
-        error
-            .to_string()
-            .contains("the arguments of a: an object is wanted"),
-        "{error}"
-    );
+    assert_eq!(error.kind(), ErrorKind::InvalidParams);
+    let words = r#"the arguments of tool "a" must be a JSON object, not a number"#;
+    assert!(error.to_string().contains(words), "{error}");
 
     let call = client.tools().call("a", ()).send();
     let request = server.expect("tools/call").await?;

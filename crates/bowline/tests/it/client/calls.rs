@@ -221,12 +221,12 @@ async fn parameters_that_are_no_object_never_leave() -> Test {
         let error = client.call("tools/call", bad).await.unwrap_err();
         assert_eq!(
             (error.kind(), error.operation()),
-            (ErrorKind::Config, Some("tools/call"))
+            (ErrorKind::InvalidParams, Some("tools/call"))
         );
         let error = client.notify("notifications/x", bad).unwrap_err();
         assert_eq!(
             (error.kind(), error.operation()),
-            (ErrorKind::Config, Some("notifications/x"))
+            (ErrorKind::InvalidParams, Some("notifications/x"))
         );
     }
     assert_eq!(client.pending(), 0);
@@ -288,6 +288,27 @@ async fn parameters_that_are_blank_are_sent_as_none() -> Test {
                 .expect_notification("notifications/cancelled")
                 .await?;
         }
+    }
+    Ok(())
+}
+
+// proves: FT-14
+#[tokio::test(start_paused = true)]
+async fn arguments_that_are_no_object_are_named_with_their_tool() -> Test {
+    let (client, _server, _peer) = connected(OLD).await?;
+    for (arguments, kind) in [
+        (serde_json::json!([1]), "an array"),
+        (serde_json::json!("{}"), "a string"),
+    ] {
+        let error = client.tools().call("add", arguments).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                r#"tools/call: invalid parameters: the arguments of tool "add" must be a JSON object, not {kind}"#
+            )
+        );
+        assert_ne!(error.kind(), ErrorKind::Config);
+        assert_eq!(error.recovery(), Recovery::Abort);
     }
     Ok(())
 }

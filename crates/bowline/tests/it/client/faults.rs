@@ -92,7 +92,8 @@ async fn a_driver_that_panics_too_often_gives_up_and_says_why() -> Test {
     let error = client.ready().await.unwrap_err();
     assert!(error.to_string().contains("too many crashes"), "{error}");
     let after = client.call("tools/list", ()).await.unwrap_err();
-    assert_eq!(after.kind(), ErrorKind::Shutdown);
+    assert!(after.to_string().contains("too many crashes"), "{after}");
+    assert_eq!(after.kind(), ErrorKind::Transport);
     Ok(())
 }
 
@@ -156,6 +157,14 @@ fn a_runtime_that_goes_away_ends_what_others_wait_for() {
             let error = answer.unwrap_err();
             while changes.next().await.is_some() {}
             client.stop().await;
+            // Nobody has stopped it: its runtime was shut down.
+            for error in [&error, &client.ready().await.unwrap_err(), &end] {
+                let words = error.to_string();
+                assert!(
+                    words.ends_with("its tokio runtime was shut down"),
+                    "{words}"
+                );
+            }
             (error.kind(), client.state(), client.ready().await.is_err())
         })
     });

@@ -285,3 +285,33 @@ async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
         }
     }
 }
+
+// proves: ER-1
+#[tokio::test]
+async fn an_error_does_not_repeat_what_the_client_is_given() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (sender, mut failed) = mpsc::channel(1);
+        let tries = move |cx: Context| {
+            let sender = sender.clone();
+            async move {
+                let form = FormSchema::new([("name", PrimitiveSchema::string())]);
+                let asked = cx.elicit("who", ElicitFormParams::new("Who?", form)).await;
+                let error = asked.expect_err("it is not declared");
+                sender.send(error).await.expect("the test listens");
+                "done"
+            }
+        };
+        let server = Server::new("asking", "1").tool("asks", "Asks", tries);
+        let client = connected(server, revision).await;
+        assert_eq!(called(&client, "asks", "{}").await, "done");
+        let error = failed.recv().await.expect("it failed");
+        let words = error.to_string();
+        assert!(words.contains("doesn't declare elicitation"), "{words}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            let cause_words = cause.to_string();
+            assert!(!words.contains(&cause_words), "{words}: {cause_words}");
+            source = cause.source();
+        }
+    }
+}

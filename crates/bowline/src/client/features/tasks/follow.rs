@@ -134,6 +134,10 @@ impl Follower {
         }
     }
 
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Tells the server that nobody wants the task any more. It is not waited for, and not said
     /// again.
     pub(super) fn cancel(&self) {
@@ -147,7 +151,7 @@ impl Follower {
             core.check_capability(method)?;
             let call = LinkCall::new(CallRequest::new(method, params.members));
             let called = core.link.call(now, call);
-            called.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
+            called.map_err(|error| core.refusal(now, error))
         });
         if let Err(error) = cancelled {
             tracing::debug!(%error, "a task is not cancelled");

@@ -63,6 +63,7 @@ impl Waiting {
         let ended = self.ended(first).await.unwrap_or_else(|outcome| {
             let error = Error::from_outcome(outcome, None).err();
             let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
+            let error = self.follower.shared().with_connection_failure(error);
             Err(error.in_operation(Method::CallTool.as_str()))
         });
         self.is_over = match &ended {

@@ -126,7 +126,7 @@ async fn an_answer_at_once_is_told_apart() -> Test {
     answered?;
     assert_eq!(started.unwrap_err().kind(), ErrorKind::JsonRpc);
     let unfit = client.tools().call("odd", 5).start_task().await;
-    assert_eq!(unfit.unwrap_err().kind(), ErrorKind::Config);
+    assert_eq!(unfit.unwrap_err().kind(), ErrorKind::InvalidParams);
     Ok(())
 }
 

@@ -1,0 +1,76 @@
+//! Why there is no connection to a server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_proto::link::{Cause, State};
+
+use crate::error::rounded;
+use crate::transport::TransportEnd;
+
+/// Why there is no connection to a server: what failed last, and what happens next.
+///
+/// Errors of calls have it as [`Error::connection_failure`](crate::Error::connection_failure).
+///
+/// ```
+/// # fn example(client: &bowline::Client) {
+/// if let Some(failure) = client.connection_failure() {
+///     println!("no connection: {failure}");
+///     if let Some(words) = failure.last_words() {
+///         println!("the server wrote: {words}");
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConnectionFailure {
+    /// The state of the client: [`Backoff`](State::Backoff) while it waits for the next attempt,
+    /// [`Closed`](State::Closed) when it has given up.
+    pub state: State,
+    /// What failed last.
+    pub cause: Cause,
+    /// How the stream ended, where it was open and its transport knows: with the exit status of
+    /// a process, and the end of what it wrote on stderr.
+    pub ending: Option<Arc<TransportEnd>>,
+    /// How many attempts to connect have failed in a row. A connection that was lost soon after
+    /// it was ready counts as one.
+    pub attempts: u32,
+    /// How long it is until the next attempt. `None` while one is under way, and when there will
+    /// be none.
+    pub next_attempt: Option<Duration>,
+}
+
+impl ConnectionFailure {
+    /// Returns `true` if the client has given up: it never connects again.
+    pub fn has_given_up(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Returns the end of what the server's process wrote on stderr, as it was written: 64 KiB at
+    /// most. `None` if that was nothing, or is not known.
+    pub fn last_words(&self) -> Option<&str> {
+        let ending = self.ending.as_ref()?;
+        Some(ending.stderr.trim()).filter(|words| !words.is_empty())
+    }
+}
+
+/// What failed, in which the process's exit status and last words are, and what happens next.
+impl fmt::Display for ConnectionFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)?;
+        let next = self.attempts.saturating_add(1);
+        match (self.state, self.next_attempt) {
+            (_, Some(wait)) => write!(f, "; attempt {next} in {:?}", rounded(wait)),
+            (State::Starting | State::Initializing, None) => {
+                write!(f, "; attempt {next} is under way")
+            }
+            (State::Closed, None) if self.attempts > 1 => {
+                write!(f, "; gave up after {} attempts", self.attempts)
+            }
+            (State::Closed, None) => f.write_str("; gave up"),
+            (State::Ready | State::Backoff | State::Closing, None) => Ok(()),
+        }
+    }
+}
