@@ -25,6 +25,7 @@ mod run;
 mod secrets;
 mod servers;
 mod streams;
+mod tables;
 mod terminal;
 mod tools;
 mod watch;
