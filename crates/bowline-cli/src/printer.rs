@@ -205,6 +205,7 @@ impl Printer {
         let _ = self.data.flush();
         self.remark(&Remark {
             error: Some(&words_of(error)),
+            last_words: Failure::last_words_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
             ..Remark::of_server(server_error_of(error))
