@@ -27,6 +27,8 @@ pub(crate) struct Wishes {
     /// How long a call may take in all, whatever progress it reports, and the task that it
     /// becomes. None: as long as usual.
     pub(crate) max_time: Option<Duration>,
+    /// How many attempts to connect may fail in a row. None: any number.
+    pub(crate) attempts: Option<u32>,
 }
 
 impl Default for Wishes {
@@ -37,6 +39,9 @@ impl Default for Wishes {
             connect_timeout: Duration::from_secs(30),
             call_timeout: None,
             max_time: None,
+            // A server that ends when it is started does so again, and somebody waits. Where the
+            // question for its era may have ended it, one attempt is two starts.
+            attempts: Some(1),
         }
     }
 }
@@ -65,8 +70,7 @@ impl Wishes {
         }
         config.connection().call_timeouts(timeouts);
         let mut backoff = Backoff::fast();
-        // A server that fails three times in a row does so a fourth time, and somebody waits.
-        backoff.max_attempts(Some(3));
+        backoff.max_attempts(self.attempts);
         config.backoff(backoff);
         config
     }
@@ -211,6 +215,9 @@ const NOTHING_IN_COMMON: &str = "no protocol revision in common";
 /// What an error says beyond that there is no connection, which we say ourselves.
 fn without_frame(words: &str) -> &str {
     let words = words.strip_prefix("connect: ").unwrap_or(words);
+    let words = words
+        .strip_prefix("attempts exhausted; the last one: ")
+        .unwrap_or(words);
     let inner = words.trim_start_matches("the transport could not be opened: ");
     // Nobody has broken anything.
     let unblamed = inner.strip_prefix("the peer broke the protocol: ");
@@ -239,9 +246,11 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         ErrorKind::Tool => ExitStatus::ToolError,
-        ErrorKind::Transport | ErrorKind::TransportDown | ErrorKind::Unavailable => {
-            ExitStatus::Unreachable
-        }
+        // No command stops its client while it calls: the client has given the server up.
+        ErrorKind::Transport
+        | ErrorKind::TransportDown
+        | ErrorKind::Unavailable
+        | ErrorKind::Shutdown => ExitStatus::Unreachable,
         _ => ExitStatus::Failed,
     };
     let last_words = error.transport_end().and_then(TransportEnd::last_words);
@@ -374,6 +383,7 @@ mod tests {
             (ErrorKind::Tool, ExitStatus::ToolError),
             (ErrorKind::TransportDown, ExitStatus::Unreachable),
             (ErrorKind::Unavailable, ExitStatus::Unreachable),
+            (ErrorKind::Shutdown, ExitStatus::Unreachable),
             (ErrorKind::JsonRpc, ExitStatus::Failed),
             (ErrorKind::Timeout, ExitStatus::Failed),
         ] {

@@ -13,7 +13,7 @@ use anyhow::{Context as _, anyhow};
 use bowline::client::ServerNotification;
 use bowline::client::features::{Listed, Pages};
 use bowline::transport::{ChildProcess, Children};
-use bowline::{Backoff, Client, ClientConfig, Error, Timeouts};
+use bowline::{Client, ClientConfig, Error, Timeouts};
 use bowline_types::Era;
 use bowline_types::logging::LoggingLevel;
 use bowline_types::roots::Root;
@@ -282,15 +282,12 @@ fn finished_config(
         connect_timeout: connect_timeout.min(settings.whole_time.unwrap_or(Duration::MAX)),
         call_timeout: settings.timeout.or(configured_timeout),
         max_time: settings.max_time,
+        attempts: (!settings.is_followed).then_some(1),
     };
     let mut config = wishes.config();
     // A call that becomes a task is followed to its end.
     config.tasks();
-    if settings.is_followed {
-        let mut backoff = Backoff::fast();
-        backoff.max_attempts(None);
-        config.backoff(backoff);
-    } else {
+    if !settings.is_followed {
         let level = settings.log.clone().unwrap_or(log::USUAL);
         log::show(&config, level, aside.clone());
     }
