@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use crate::asking::Asking;
 use crate::connect::{Said, Wishes, call_failed_within, connect};
 use crate::conversation::aside::Aside;
+use crate::descriptors;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
 use crate::progress::{Look, Progress};
@@ -69,6 +70,7 @@ pub(crate) fn hold<T>(
     target.launch.keep_secrets(surroundings);
     let asking = settings.asking()?;
     let roots = settings.roots()?;
+    descriptors::check(descriptors::OF_CLIENT)?;
     let mut interrupt = Interrupt::listen()?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start")?;
