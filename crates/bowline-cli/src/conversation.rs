@@ -78,11 +78,11 @@ pub(crate) fn hold<T>(
     let child = target.launch.child().grace(GRACE);
     let children = child.children();
     let outcome = runtime.block_on(async {
-        let answering = (asking.as_ref(), roots);
+        let answering = (&asking, roots);
         let beginning = Conversation::begin(child, target, settings, answering, printer);
         // One that never said a word is not waited for: its watchdog sees to its end.
         let conversation = interrupt.or(beginning, || 0).await?;
-        let held = talked(conversation, &mut interrupt, asking.as_ref(), talk).await;
+        let held = talked(conversation, &mut interrupt, &asking, talk).await;
         // One that saves something when it ends has done so when the command has.
         let gone = interrupt.or(gone(children, &name, printer), || 0).await;
         let gone = match gone {
@@ -100,15 +100,13 @@ pub(crate) fn hold<T>(
 async fn talked<T>(
     mut conversation: Conversation<'_>,
     interrupt: &mut Interrupt,
-    asking: Option<&Asking>,
+    asking: &Asking,
     talk: impl AsyncFnOnce(&mut Conversation<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let client = conversation.client.clone();
     let talking = talk(&mut conversation);
     let outcome = interrupt.or(talking, || client.pending()).await;
-    if let Some(asking) = asking {
-        asking.warn_of_unused(conversation.printer);
-    }
+    asking.warn_of_unused(conversation.printer);
     // Readers need not wait until the server has ended.
     let flushed = conversation.printer.flush();
     conversation.end().await;
@@ -130,7 +128,7 @@ impl<'a> Conversation<'a> {
         child: ChildProcess,
         target: Target,
         settings: &ServerSettings,
-        (asking, roots): (Option<&Asking>, Vec<Root>),
+        (asking, roots): (&Asking, Vec<Root>),
         printer: &'a mut Printer,
     ) -> anyhow::Result<Self> {
         let aside = Aside::new(settings.format);
@@ -143,12 +141,9 @@ impl<'a> Conversation<'a> {
         if !roots.is_empty() {
             config.roots(roots);
         }
-        if let Some(asking) = asking {
-            let aside = aside.clone();
-            asking.answer(&mut config, &target.name, move |is_asked| {
-                aside.hush(is_asked)
-            });
-        }
+        let hushed = aside.clone();
+        let hush = move |is_asked| hushed.hush(is_asked);
+        asking.answer(&mut config, &target.name, hush);
         let limits = config.connection().default_timeouts();
         // From the beginning: many servers log when they start.
         let log = settings.is_followed.then(|| log::keep(&config));

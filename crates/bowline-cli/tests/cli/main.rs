@@ -24,6 +24,7 @@ mod resources;
 mod run;
 mod secrets;
 mod servers;
+mod starts;
 mod streams;
 mod tables;
 mod terminal;
