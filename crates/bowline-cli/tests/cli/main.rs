@@ -22,6 +22,7 @@ mod prompts;
 mod refusals;
 mod resources;
 mod run;
+mod saving;
 mod secrets;
 mod servers;
 mod starts;
