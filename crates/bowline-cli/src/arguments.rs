@@ -9,7 +9,8 @@
 //! | `key=1 key=2` | an array, where the schema wants one |
 //! | `{…}`, `@file`, `-` | all arguments as one JSON object, sent as it is |
 //!
-//! Words are checked by name and value, and what the tool requires has to be there. Of a JSON
+//! Words are checked by name and value, and what the tool requires has to be there, or gets its
+//! default where the schema has one. Of a JSON
 //! object only the names are checked, where the schema has no others or one is a slip:
 //! whoever writes one wants to see what the server says to it. Words beside it add to it or
 //! replace its members.

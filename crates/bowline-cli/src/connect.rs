@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bowline::transport::ChildProcess;
+use bowline::transport::{ChildProcess, TransportEnd};
 use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Timeouts};
 use bowline_types::common::Implementation;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, hinted};
+use crate::failure::{Failure, hinted, in_error};
 use crate::redact;
 
 /// What a user can say about a connection.
@@ -27,6 +27,8 @@ pub(crate) struct Wishes {
     /// How long a call may take in all, whatever progress it reports, and the task that it
     /// becomes. None: as long as usual.
     pub(crate) max_time: Option<Duration>,
+    /// How many attempts to connect may fail in a row. None: any number.
+    pub(crate) attempts: Option<u32>,
 }
 
 impl Default for Wishes {
@@ -37,6 +39,9 @@ impl Default for Wishes {
             connect_timeout: Duration::from_secs(30),
             call_timeout: None,
             max_time: None,
+            // A server that ends when it is started does so again, and somebody waits. Where the
+            // question for its era may have ended it, one attempt is two starts.
+            attempts: Some(1),
         }
     }
 }
@@ -65,8 +70,7 @@ impl Wishes {
         }
         config.connection().call_timeouts(timeouts);
         let mut backoff = Backoff::fast();
-        // A server that fails three times in a row does so a fourth time, and somebody waits.
-        backoff.max_attempts(Some(3));
+        backoff.max_attempts(self.attempts);
         config.backoff(backoff);
         config
     }
@@ -124,6 +128,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
         _ => ExitStatus::Unreachable,
     };
     let has_hung = has_hung(error);
+    let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
     let mut words = format!("cannot connect: {}", reason(error));
     if has_hung && scene.is_stopped {
         words += "; the server is stopped, as one that asks for something on the terminal is";
@@ -131,11 +136,11 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
     if let Some(sample) = sample(error) {
         words += &format!("; the server wrote something that is not MCP: `{sample}`");
     }
-    if has_hung && let Some(last_words) = &scene.last_words {
-        words += "; its last words: ";
-        words += last_words;
+    if has_hung && let Some(lines) = &scene.last_words {
+        words += &in_error(lines);
+        last_words = Some(lines.clone());
     }
-    let failure = Failure::new(status, anyhow!(words));
+    let failure = Failure::new(status, anyhow!(words)).last_words(last_words);
     match hint(error, scene) {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
@@ -248,25 +253,28 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         ErrorKind::Tool => ExitStatus::ToolError,
-        ErrorKind::Transport | ErrorKind::TransportDown | ErrorKind::Unavailable => {
-            ExitStatus::Unreachable
-        }
+        // No command stops its client while it calls: the client has given the server up.
+        ErrorKind::Transport
+        | ErrorKind::TransportDown
+        | ErrorKind::Unavailable
+        | ErrorKind::Shutdown => ExitStatus::Unreachable,
         _ => ExitStatus::Failed,
     };
-    let failure = |error: anyhow::Error| Failure::new(status, error);
-    let wants_to_ask = error
+    let last_words = error.transport_end().and_then(TransportEnd::last_words);
+    let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
+    let is_undeclared = error
         .server_error()
         .is_some_and(|it| it.code == NOT_DECLARED);
     // It was refused, and not executed.
     if let [page, ..] = &error.url_elicitations()[..] {
         let page: String = page.url.chars().take(LONGEST_PAGE).collect();
         let hint = format!("open {page} if you trust it; --accept-pages says that you have");
-        return failure(anyhow!(error)).hint(hint).into();
+        return failure(error).hint(hint).into();
     }
     match was_executed(&error) {
-        Some(executed) => failure(anyhow!(error)).hint(executed).into(),
-        None if wants_to_ask => failure(anyhow!(error)).hint(ASK).into(),
-        None => failure(anyhow!(error)).into(),
+        Some(executed) => failure(error).hint(executed).into(),
+        None if is_undeclared => failure(error).hint(DECLARE).into(),
+        None => failure(error).into(),
     }
 }
 
@@ -276,8 +284,8 @@ const NOT_DECLARED: i64 = -32021;
 /// The most that is repeated of a page's address.
 const LONGEST_PAGE: usize = 500;
 
-const ASK: &str = "the server wants to ask something: let it at a terminal, or answer with options \
-    (`bowline call --help`)";
+const DECLARE: &str = "bowline has not declared what the server requires of its client; \
+    --root PATH declares roots";
 
 /// The error with which the server answered, if that is what `error` is about.
 pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
@@ -382,6 +390,7 @@ mod tests {
             (ErrorKind::Tool, ExitStatus::ToolError),
             (ErrorKind::TransportDown, ExitStatus::Unreachable),
             (ErrorKind::Unavailable, ExitStatus::Unreachable),
+            (ErrorKind::Shutdown, ExitStatus::Unreachable),
             (ErrorKind::JsonRpc, ExitStatus::Failed),
             (ErrorKind::Timeout, ExitStatus::Failed),
         ] {

@@ -32,6 +32,11 @@ pub(crate) enum Part<'a> {
 }
 
 impl Part<'_> {
+    /// Whether it is saved in a file.
+    fn is_bytes(&self) -> bool {
+        matches!(self, Self::Bytes { .. })
+    }
+
     /// Whether there is nothing to be seen of it.
     pub(crate) fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
@@ -123,7 +128,8 @@ impl<'a> Telling<'a> {
         if parts.is_empty() {
             self.printer.talk("there is nothing in the answer");
         }
-        let has_bytes = parts.iter().any(|part| matches!(part, Part::Bytes { .. }));
+        let has_bytes = parts.iter().any(Part::is_bytes);
+        let has_room = self.has_room_for(parts)?;
         if matches!(self.output, Output::File(_)) && !has_bytes {
             let text = joined_texts(parts);
             if !text.is_empty() {
@@ -137,7 +143,8 @@ impl<'a> Telling<'a> {
                     kind,
                     mime_type,
                     base64,
-                } => self.save_encoded(kind, *mime_type, base64, Format::Text)?,
+                } if has_room => self.save_encoded(kind, *mime_type, base64, Format::Text)?,
+                Part::Bytes { .. } => {}
                 Part::Link(link) => print_link(link, self.printer)?,
                 Part::Other(json) => self.printer.text(&pretty(json))?,
             }
@@ -155,6 +162,9 @@ impl<'a> Telling<'a> {
         if matches!(self.output, Output::Usual | Output::Stdout) {
             return Ok(());
         }
+        if !self.has_room_for(parts)? {
+            return Ok(());
+        }
         for part in parts {
             if let Part::Bytes {
                 kind,
@@ -166,6 +176,28 @@ impl<'a> Telling<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether all that is to be saved has a place: one file has it for one part. If not, all of
+    /// them are lost, rather than all but the last.
+    fn has_room_for(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
+        let Output::File(path) = self.output else {
+            return Ok(true);
+        };
+        let count = parts.iter().filter(|part| part.is_bytes()).count();
+        if count < 2 {
+            return Ok(true);
+        }
+        self.lost += count;
+        self.printer.flush()?;
+        let path = path.display();
+        self.printer.warning(
+            &format!("the answer has {count} files, and {path} is not a directory"),
+            Some(&format!(
+                "end it with a slash to have a directory made: --output {path}/"
+            )),
+        );
+        Ok(false)
     }
 
     /// Says what is not as it was. `made` is what made the answer, where that should not be

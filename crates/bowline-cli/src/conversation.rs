@@ -13,7 +13,7 @@ use anyhow::{Context as _, anyhow};
 use bowline::client::ServerNotification;
 use bowline::client::features::{Listed, Pages};
 use bowline::transport::{ChildProcess, Children};
-use bowline::{Backoff, Client, ClientConfig, Error, Timeouts};
+use bowline::{Client, ClientConfig, Error, Timeouts};
 use bowline_types::Era;
 use bowline_types::logging::LoggingLevel;
 use bowline_types::roots::Root;
@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use crate::asking::Asking;
 use crate::connect::{Said, Wishes, call_failed_within, connect};
 use crate::conversation::aside::Aside;
+use crate::descriptors;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
 use crate::progress::{Look, Progress};
@@ -69,6 +70,7 @@ pub(crate) fn hold<T>(
     target.launch.keep_secrets(surroundings);
     let asking = settings.asking()?;
     let roots = settings.roots()?;
+    descriptors::check(descriptors::OF_CLIENT)?;
     let mut interrupt = Interrupt::listen()?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start")?;
@@ -76,11 +78,11 @@ pub(crate) fn hold<T>(
     let child = target.launch.child().grace(GRACE);
     let children = child.children();
     let outcome = runtime.block_on(async {
-        let answering = (asking.as_ref(), roots);
+        let answering = (&asking, roots);
         let beginning = Conversation::begin(child, target, settings, answering, printer);
         // One that never said a word is not waited for: its watchdog sees to its end.
         let conversation = interrupt.or(beginning, || 0).await?;
-        let held = talked(conversation, &mut interrupt, asking.as_ref(), talk).await;
+        let held = talked(conversation, &mut interrupt, &asking, talk).await;
         // One that saves something when it ends has done so when the command has.
         let gone = interrupt.or(gone(children, &name, printer), || 0).await;
         let gone = match gone {
@@ -98,15 +100,13 @@ pub(crate) fn hold<T>(
 async fn talked<T>(
     mut conversation: Conversation<'_>,
     interrupt: &mut Interrupt,
-    asking: Option<&Asking>,
+    asking: &Asking,
     talk: impl AsyncFnOnce(&mut Conversation<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let client = conversation.client.clone();
     let talking = talk(&mut conversation);
     let outcome = interrupt.or(talking, || client.pending()).await;
-    if let Some(asking) = asking {
-        asking.warn_of_unused(conversation.printer);
-    }
+    asking.warn_of_unused(conversation.printer);
     // Readers need not wait until the server has ended.
     let flushed = conversation.printer.flush();
     conversation.end().await;
@@ -128,7 +128,7 @@ impl<'a> Conversation<'a> {
         child: ChildProcess,
         target: Target,
         settings: &ServerSettings,
-        (asking, roots): (Option<&Asking>, Vec<Root>),
+        (asking, roots): (&Asking, Vec<Root>),
         printer: &'a mut Printer,
     ) -> anyhow::Result<Self> {
         let aside = Aside::new(settings.format);
@@ -141,12 +141,9 @@ impl<'a> Conversation<'a> {
         if !roots.is_empty() {
             config.roots(roots);
         }
-        if let Some(asking) = asking {
-            let aside = aside.clone();
-            asking.answer(&mut config, &target.name, move |is_asked| {
-                aside.hush(is_asked)
-            });
-        }
+        let hushed = aside.clone();
+        let hush = move |is_asked| hushed.hush(is_asked);
+        asking.answer(&mut config, &target.name, hush);
         let limits = config.connection().default_timeouts();
         // From the beginning: many servers log when they start.
         let log = settings.is_followed.then(|| log::keep(&config));
@@ -282,15 +279,12 @@ fn finished_config(
         connect_timeout: connect_timeout.min(settings.whole_time.unwrap_or(Duration::MAX)),
         call_timeout: settings.timeout.or(configured_timeout),
         max_time: settings.max_time,
+        attempts: (!settings.is_followed).then_some(1),
     };
     let mut config = wishes.config();
     // A call that becomes a task is followed to its end.
     config.tasks();
-    if settings.is_followed {
-        let mut backoff = Backoff::fast();
-        backoff.max_attempts(None);
-        config.backoff(backoff);
-    } else {
+    if !settings.is_followed {
         let level = settings.log.clone().unwrap_or(log::USUAL);
         log::show(&config, level, aside.clone());
     }

@@ -11,6 +11,8 @@ use crate::exit::ExitStatus;
 pub(crate) struct Failure {
     error: anyhow::Error,
     hint: Option<Cow<'static, str>>,
+    /// The lines that a server wrote to stderr before it failed.
+    last_words: Option<String>,
     status: ExitStatus,
 }
 
@@ -36,14 +38,26 @@ pub(crate) fn words_of(error: &anyhow::Error) -> String {
     words
 }
 
+/// The last words of a server as an error has them, behind what happened.
+pub(crate) fn in_error(last_words: &str) -> String {
+    format!("; its last words: {}", last_words.replace('\n', " "))
+}
+
 impl Failure {
     /// `error`, which ends the command with `status`.
     pub(crate) fn new(status: ExitStatus, error: anyhow::Error) -> Self {
         Self {
             error,
             hint: None,
+            last_words: None,
             status,
         }
+    }
+
+    /// Knows the lines that a server wrote to stderr. The error has them on one line.
+    pub(crate) fn last_words(mut self, lines: Option<String>) -> Self {
+        self.last_words = lines;
+        self
     }
 
     /// Says what to do about it.
@@ -55,6 +69,13 @@ impl Failure {
     /// What to do about `error`, if that is known.
     pub(crate) fn hint_of(error: &anyhow::Error) -> Option<&str> {
         error.downcast_ref::<Self>()?.hint.as_deref()
+    }
+
+    /// The lines that a server wrote to stderr before `error`.
+    pub(crate) fn last_words_of(error: &anyhow::Error) -> Option<&str> {
+        let failure = error.downcast_ref::<Self>()?;
+        let own = failure.last_words.as_deref();
+        own.or_else(|| Self::last_words_of(&failure.error))
     }
 
     /// What `error` is in its heart, if it is an `E`.

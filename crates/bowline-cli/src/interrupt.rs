@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
+use crate::output::remove_unfinished;
 
 /// Whether somebody pressed Ctrl-C.
 #[derive(Debug)]
@@ -37,6 +38,10 @@ impl Interrupt {
         let runtime = runtime.context(words)?;
         let signals = {
             let _inside = runtime.enter();
+            // With a handler, a file that grows beyond its limit is an error of what writes it,
+            // which then removes it. Without one it is the end of the process.
+            let too_large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+            drop(signal(too_large).context(words)?);
             signal(SignalKind::interrupt()).context(words)?
         };
         let (sender, receiver) = watch::channel(false);
@@ -83,6 +88,7 @@ async fn listen(mut signals: Signal, pressed: &watch::Sender<bool>) {
     signals.recv().await;
     pressed.send_replace(true);
     signals.recv().await;
+    remove_unfinished();
     process::exit(INTERRUPTED);
 }
 

@@ -16,6 +16,7 @@ mod connect;
 mod content;
 mod conversation;
 mod demo;
+mod descriptors;
 mod escape;
 mod excerpt;
 mod exit;

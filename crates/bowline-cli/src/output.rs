@@ -2,17 +2,21 @@
 //!
 //! A name is never what a server says: it is what was typed, or made from a kind that we know,
 //! a number, and the ending of a media type that we know. What was not named by the user
-//! is never overwritten.
+//! is never overwritten, and what was named is [replaced](replace) as a whole or not at all.
 
-use std::ffi::OsString;
+mod replace;
+
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use rustix::fs::{Access, access};
 
 use crate::failure::usage;
+use crate::output::replace::Target;
+
+pub(crate) use replace::remove_unfinished;
 
 /// Where the contents of an answer go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +25,7 @@ pub(crate) enum Output {
     Usual,
     /// The same, with the files in a folder.
     Folder(PathBuf),
-    /// All that is no text to a file, or texts where there is nothing else.
+    /// What is no text to a file, if it is only one, or texts where there is nothing else.
     File(PathBuf),
     /// All of it to stdout, byte by byte.
     Stdout,
@@ -57,18 +61,28 @@ impl Output {
         };
         checked.map_err(|reason| {
             let error = anyhow!("cannot write {}: {reason}", path.display());
-            usage(error, "name another place with --output")
+            usage(error, ELSEWHERE)
         })
     }
 }
 
+/// What to do where a place can't be written.
+const ELSEWHERE: &str = "name another place with --output, or write to stdout: --output - > FILE";
+
 fn check_file(path: &Path) -> Result<(), String> {
     if path.exists() {
-        return access(path, Access::WRITE_OK).map_err(|error| io::Error::from(error).to_string());
+        let allowed = access(path, Access::WRITE_OK);
+        allowed.map_err(|error| io::Error::from(error).to_string())?;
     }
+    let Target::Regular(path) = Target::of(path) else {
+        return Ok(());
+    };
+    // A file that is there is replaced by one beside it.
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
-        Some(folder) if !folder.exists() => Err(format!("there is no folder {}", folder.display())),
+        Some(folder) if !folder.exists() => {
+            Err(format!("there is no directory {}", folder.display()))
+        }
         Some(folder) => writable(folder),
         None => Ok(()),
     }
@@ -83,66 +97,62 @@ fn check_folder(path: &Path) -> Result<(), String> {
 /// Whether files can be made in a folder.
 fn writable(folder: &Path) -> Result<(), String> {
     if !folder.is_dir() {
-        return Err(format!("{} is no folder", folder.display()));
+        return Err(format!("{} is not a directory", folder.display()));
     }
     let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
-    allowed.map_err(|error| format!("{}: {}", folder.display(), io::Error::from(error)))
+    allowed.map_err(|error| {
+        let error = io::Error::from(error);
+        format!("no file can be made in {}: {error}", folder.display())
+    })
 }
 
 /// Makes the files of one answer.
 #[derive(Debug)]
 pub(crate) struct Files<'a> {
     output: &'a Output,
-    is_named_taken: bool,
 }
 
 impl<'a> Files<'a> {
     /// Where `output` says.
     pub(crate) fn new(output: &'a Output) -> Self {
-        Self {
-            output,
-            is_named_taken: false,
-        }
+        Self { output }
     }
 
-    /// Puts bytes into a file: one of ours, or the one that was named. Of several the first
-    /// gets that name, and the others one with a number.
+    /// Puts bytes into a file: a new one, or the one that was named.
     ///
     /// # Errors
     ///
     /// What the system says.
     pub(crate) fn save(
-        &mut self,
+        &self,
         kind: &'static str,
         mime_type: Option<&str>,
         bytes: &[u8],
     ) -> anyhow::Result<PathBuf> {
-        let (mut file, path) = match self.output {
-            Output::File(path) if !self.is_named_taken => {
-                self.is_named_taken = true;
-                let file = File::create(path);
-                let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-                (file, path.clone())
+        let (file, path) = match self.output {
+            Output::File(path) => {
+                let written = replace::replace(path, bytes);
+                written.with_context(|| format!("cannot write {}", path.display()))?;
+                return Ok(path.clone());
             }
-            Output::File(path) => fresh(|number| numbered(path, number), 2)?,
             Output::Folder(folder) => {
                 let made = fs::create_dir_all(folder);
                 made.with_context(|| format!("cannot make {}", folder.display()))?;
-                fresh(|number| folder.join(own_name(kind, number, mime_type)), 1)?
+                fresh(|number| folder.join(own_name(kind, number, mime_type)))?
             }
             Output::Usual | Output::Stdout => {
-                fresh(|number| own_name(kind, number, mime_type).into(), 1)?
+                fresh(|number| own_name(kind, number, mime_type).into())?
             }
         };
-        let written = file.write_all(bytes).and_then(|()| file.flush());
+        let written = replace::fill(file, &path, bytes);
         written.with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }
 }
 
 /// A file that was not there, under the first name that is free.
-fn fresh(name: impl Fn(u32) -> PathBuf, first: u32) -> anyhow::Result<(File, PathBuf)> {
-    for number in first..MAX_NUMBER {
+fn fresh(name: impl Fn(u32) -> PathBuf) -> anyhow::Result<(File, PathBuf)> {
+    for number in 1..MAX_NUMBER {
         let path = name(number);
         // A link that leads elsewhere is not followed either.
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -154,22 +164,11 @@ fn fresh(name: impl Fn(u32) -> PathBuf, first: u32) -> anyhow::Result<(File, Pat
             }
         }
     }
-    bail!("{} and all names like it are taken", name(first).display())
+    bail!("{} and all names like it are taken", name(1).display())
 }
 
 fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String {
     format!("{kind}-{number}.{}", ending(mime_type))
-}
-
-/// `picture.png` with a number: `picture-2.png`.
-fn numbered(path: &Path, number: u32) -> PathBuf {
-    let mut name: OsString = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{number}"));
-    if let Some(ending) = path.extension() {
-        name.push(".");
-        name.push(ending);
-    }
-    path.with_file_name(name)
 }
 
 /// The ending of files of a media type, `bin` for those that we don't know.
@@ -253,9 +252,9 @@ mod tests {
             (Output::File(at("new")), None),
             (Output::Folder(at("a/b/")), None),
             (Output::Folder("new/".into()), None),
-            (Output::File(at("a/b")), Some("there is no folder ")),
-            (Output::File(file.join("x")), Some(" is no folder")),
-            (Output::Folder(file.join("x/")), Some(" is no folder")),
+            (Output::File(at("a/b")), Some("there is no directory ")),
+            (Output::File(file.join("x")), Some(" is not a directory")),
+            (Output::Folder(file.join("x/")), Some(" is not a directory")),
         ] {
             let checked = output.check();
             let Some(reason) = reason else {
@@ -276,7 +275,7 @@ mod tests {
         let target = scratch.path().join("elsewhere");
         std::os::unix::fs::symlink(&target, scratch.path().join("image-2.png")).unwrap();
         let output = Output::Folder(scratch.path().to_owned());
-        let mut files = Files::new(&output);
+        let files = Files::new(&output);
         for (mime_type, name) in [
             (Some("image/png"), "image-3.png"),
             (Some("IMAGE/PNG; x=y"), "image-4.png"),
@@ -293,16 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_named_is_the_first_of_several() {
+    fn a_file_that_was_named_is_replaced() {
         let scratch = Scratch::new();
         let named = scratch.write("out.png", "before");
         let output = Output::File(named.clone());
-        let mut files = Files::new(&output);
-        for name in ["out.png", "out-2.png", "out-3.png"] {
-            let path = files.save("image", None, name.as_bytes()).unwrap();
-            assert_eq!(path, scratch.path().join(name));
-        }
-        assert_eq!(fs::read(&named).unwrap(), b"out.png");
+        let path = Files::new(&output).save("image", None, b"after").unwrap();
+        assert_eq!(path, named);
+        assert_eq!(fs::read(&named).unwrap(), b"after");
         let nowhere = Output::File(named.join("below"));
         let error = Files::new(&nowhere).save("image", None, b"").unwrap_err();
         assert!(error.to_string().starts_with("cannot write "), "{error}");
@@ -315,7 +311,7 @@ mod tests {
         let path = Files::new(&output).save("audio", Some("audio/wav"), b"x");
         assert_eq!(path.unwrap(), scratch.path().join("a/b/audio-1.wav"));
         let taken = scratch.write("taken", "");
-        let error = fresh(|_| taken.clone(), 1).unwrap_err();
+        let error = fresh(|_| taken.clone()).unwrap_err();
         assert!(error.to_string().ends_with("are taken"), "{error}");
     }
 }

@@ -1,5 +1,11 @@
 //! Texts in lines that a terminal has room for, and rows of a label and a text.
+//!
+//! A text is broken between words, and only once: lines that its author has broken already are
+//! joined again where they don't fit. Widths are columns of a terminal, not characters.
 
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::escape;
 use crate::printer::{self, Piece, Printer, Tone};
 
 /// A label and a text, which goes on below itself when it is long or has several lines.
@@ -10,10 +16,11 @@ use crate::printer::{self, Piece, Printer, Tone};
 pub(crate) fn row(printer: &mut Printer, label: &str, text: &str) -> anyhow::Result<()> {
     let mut label = label;
     for line in lines(text, printer::width().saturating_sub(LABEL)) {
-        let column = format!("{label:<width$} ", width = LABEL - 1);
-        let pieces = match line.is_empty() {
-            true => vec![Piece::new(Tone::Aside, column.trim_end())],
-            false => vec![Piece::new(Tone::Aside, column), Piece::plain(line)],
+        let column = format!("{} ", padded(label, LABEL - 1));
+        let pieces = if line.is_empty() {
+            vec![Piece::new(Tone::Aside, column.trim_end())]
+        } else {
+            vec![Piece::new(Tone::Aside, column), Piece::plain(line)]
         };
         printer.pieces(0, &pieces)?;
         label = "";
@@ -56,34 +63,109 @@ pub(crate) fn opening(printer: &mut Printer, depth: usize, text: &str) -> anyhow
     Ok(())
 }
 
-/// The lines of a text, each broken where it is too long. What is blank at the end is left
-/// out.
+/// The lines of a text, broken where they are too long. Blank lines at the end are left out.
 fn lines(text: &str, width: usize) -> Vec<String> {
-    let lines = text.trim_end().lines();
-    let broken: Vec<_> = lines
-        .flat_map(|line| wrapped(&line.trim_end().replace('\t', "    "), width))
-        .collect();
-    match broken.is_empty() {
-        true => vec![String::new()],
-        false => broken,
-    }
-}
-
-/// `text` in lines of at most `width` columns, unless a word is longer.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let columns = word.chars().count();
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + columns <= width => {
-                line.push(' ');
-                line.push_str(word);
+    let text = text.trim_end();
+    let lines: Vec<_> = text.lines().map(printable).collect();
+    let paragraphs = lines.split(|line| line.is_empty());
+    let mut broken = Vec::new();
+    for (index, paragraph) in paragraphs.enumerate() {
+        if index > 0 {
+            broken.push(String::new());
+        }
+        let longest = paragraph.iter().map(|line| columns(line)).max();
+        match longest.filter(|longest| *longest > width) {
+            // It is as its author wanted it.
+            None => broken.extend_from_slice(paragraph),
+            Some(longest) => {
+                for line in unbroken(paragraph, longest) {
+                    broken.extend(wrapped(&line, width));
+                }
             }
-            _ => lines.push(word.to_owned()),
         }
     }
+    if broken.is_empty() {
+        broken.push(String::new());
+    }
+    broken
+}
+
+/// A line as it is printed, which decides how wide it is.
+fn printable(line: &str) -> String {
+    let line = line.trim_end().replace('\t', "    ");
+    escape::for_terminal(&line).into_owned()
+}
+
+/// The lines of a paragraph, those joined that were broken only because they had no room in
+/// `longest` columns. Whatever looks like an item of a list, or is indented, begins a line.
+fn unbroken(paragraph: &[String], longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut last = 0;
+    for line in paragraph {
+        let word = line.split(' ').next().unwrap_or_default();
+        let had_no_room = last + 1 + columns(word) > longest;
+        match lines.last_mut() {
+            Some(open) if had_no_room && !begins_item(line) => {
+                open.push(' ');
+                open.push_str(line);
+            }
+            _ => lines.push(line.clone()),
+        }
+        last = columns(line);
+    }
     lines
+}
+
+/// Whether a line begins something of its own: an item, a heading, a quote, code.
+fn begins_item(line: &str) -> bool {
+    if line.starts_with([' ', '-', '*', '+', '#', '>', '|', '`']) {
+        return true;
+    }
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    number.len() < line.len() && number.starts_with(['.', ')'])
+}
+
+/// `text` in lines of at most `width` columns, unless a word is wider; as far indented as it is.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let words = text.trim_start_matches(' ');
+    let indent = &text[..(text.len() - words.len()).min(width / 2)];
+    let width = width - indent.len();
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in words.split(' ') {
+        let wide = columns(word);
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => {
+                line.push_str(word);
+                used = wide;
+            }
+            Some(line) if used + 1 + wide <= width => {
+                line.push(' ');
+                line.push_str(word);
+                used += 1 + wide;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                used = wide;
+            }
+        }
+    }
+    if !indent.is_empty() && !words.is_empty() {
+        lines.iter_mut().for_each(|line| line.insert_str(0, indent));
+    }
+    lines
+}
+
+/// Columns of a terminal that `text` takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` with spaces behind it, up to `width` columns. Any width is fine, which is not so with
+/// those of `format!`.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    let spaces = width.saturating_sub(columns(text));
+    format!("{text}{}", " ".repeat(spaces))
 }
 
 /// Columns of labels.
@@ -102,6 +184,31 @@ mod tests {
         assert_eq!(wrapped("aa bb cc", 4), ["aa", "bb", "cc"]);
         assert_eq!(wrapped("a longer word", 3), ["a", "longer", "word"]);
         assert_eq!(wrapped("", 3), [""]);
+    }
+
+    #[test]
+    fn lines_are_as_wide_as_a_terminal_prints_them() {
+        // Two columns each; a mark that takes none.
+        assert_eq!(wrapped("全角 文字 x", 9), ["全角 文字", "x"]);
+        assert_eq!(wrapped("全角 文字 x", 8), ["全角", "文字 x"]);
+        assert_eq!(wrapped("e\u{301}e e", 4), ["e\u{301}e e"]);
+        assert_eq!(lines("a\u{1b}b c", 9), ["a\\u{1b}b", "c"]);
+        assert_eq!(padded("全", 4), "全  ");
+        assert_eq!(padded("wide", 2), "wide");
+        assert_eq!(padded("x", 70_000).len(), 70_000);
+    }
+
+    #[test]
+    fn what_its_author_has_broken_is_broken_once() {
+        let text = "one two three four\nfive six seven\nend\n\nshort\nlines";
+        // All of it fits.
+        assert_eq!(lines(text, 18).join("\n"), text);
+        // The first paragraph doesn't, and the line that had room ends where it ended.
+        let expected = "one two three\nfour five six\nseven\nend\n\nshort\nlines";
+        assert_eq!(lines(text, 13).join("\n"), expected);
+        let list = "to do one thing\n- another\n1. third\n  inner\n12 more things";
+        let expected = "to do one\nthing\n- another\n1. third\n  inner\n12 more\nthings";
+        assert_eq!(lines(list, 10).join("\n"), expected);
     }
 
     #[test]

@@ -205,6 +205,7 @@ impl Printer {
         let _ = self.data.flush();
         self.remark(&Remark {
             error: Some(&words_of(error)),
+            last_words: Failure::last_words_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
             ..Remark::of_server(server_error_of(error))
@@ -282,15 +283,15 @@ fn harmless(text: &str) -> String {
     format!("{}\n", escape::for_terminal(text))
 }
 
-/// Columns of the terminal that stdout is, or of a page where it is none.
+/// Columns for texts: those of the terminal that stdout is, or of a page where it is none.
 pub(crate) fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout());
-    let columns = size.map_or(0, |size| usize::from(size.ws_col));
-    match columns {
-        // Some terminals don't know.
-        0 => PAGE,
-        columns => columns.clamp(NARROWEST, WIDEST),
-    }
+    screen().map_or(PAGE, |columns| columns.clamp(NARROWEST, WIDEST))
+}
+
+/// Columns of the terminal that stdout is, if it is one that knows.
+pub(crate) fn screen() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 impl fmt::Debug for Printer {

@@ -1,7 +1,12 @@
 //! Tables for readers.
+//!
+//! On a terminal a table is as wide as that: cells go on below themselves, broken between words.
+//! Elsewhere a row has as many lines as its widest texts need, and the last cell is never broken,
+//! so that it can be searched for.
 
 use crate::escape;
-use crate::printer::{Printer, Tone};
+use crate::paragraph::{columns, padded, wrapped};
+use crate::printer::{self, Printer, Tone};
 
 /// Rows of cells, aligned. Columns that are empty from top to bottom are left out.
 #[derive(Debug)]
@@ -29,14 +34,16 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
 
     /// Adds a row, and what is to be said below it.
     pub(crate) fn row(&mut self, tone: Tone, cells: [String; COLUMNS], note: Option<String>) {
-        let last = COLUMNS.saturating_sub(1);
         let mut index = 0;
         // Escaped here, since what is printed decides how wide it is.
         let cells = cells.map(|cell| {
-            let cell = escape::for_terminal(&cell).into_owned();
-            let is_last = index == last;
+            let cell = escape::for_terminal(&cell);
             index += 1;
-            if is_last { cell } else { cut(cell) }
+            if index == COLUMNS {
+                cell.into_owned()
+            } else {
+                without_long_words(&cell)
+            }
         });
         self.rows.push(Row { tone, cells, note });
     }
@@ -47,25 +54,75 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     ///
     /// What the printer says.
     pub(crate) fn print(&self, printer: &mut Printer) -> anyhow::Result<()> {
-        let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-            let cells = self
-                .rows
-                .iter()
-                .map(|row| row.cells[column].chars().count());
-            match cells.max().unwrap_or(0) {
-                0 => 0,
-                widest => widest.max(self.head[column].chars().count()),
-            }
-        });
+        let widths = self.widths(printer::screen());
         printer.line(0, Tone::Aside, &aligned(&self.head, &widths))?;
         for row in &self.rows {
-            let cells = row.cells.each_ref().map(String::as_str);
-            printer.line(0, row.tone, &aligned(&cells, &widths))?;
+            for line in row.lines(&widths) {
+                printer.line(0, row.tone, &line)?;
+            }
             if let Some(note) = &row.note {
                 printer.line(1, Tone::Bad, note)?;
             }
         }
         Ok(())
+    }
+
+    /// How wide each column is, on a screen that has so many columns. 0: it is left out.
+    fn widths(&self, screen: Option<usize>) -> [usize; COLUMNS] {
+        let mut widths = [0; COLUMNS];
+        // What can't be broken.
+        let mut narrowest = [0; COLUMNS];
+        for row in &self.rows {
+            for (column, cell) in row.cells.iter().enumerate() {
+                let words = cell.split(' ').map(columns);
+                narrowest[column] = words.max().unwrap_or(0).max(narrowest[column]);
+                widths[column] = columns(cell).max(widths[column]);
+            }
+        }
+        let last = COLUMNS.saturating_sub(1);
+        for (column, width) in widths.iter_mut().enumerate().filter(|(_, it)| **it > 0) {
+            let head = columns(self.head[column]);
+            let most = if column == last { usize::MAX } else { WIDEST };
+            *width = (*width).min(most).max(head);
+            narrowest[column] = narrowest[column].max(head).min(*width);
+        }
+        if let Some(screen) = screen {
+            narrow(&mut widths, &narrowest, screen);
+        }
+        widths
+    }
+}
+
+impl<const COLUMNS: usize> Row<COLUMNS> {
+    /// The lines of the row: as many as the cell that has most.
+    fn lines(&self, widths: &[usize; COLUMNS]) -> Vec<String> {
+        let cells = self.cells.iter().zip(widths);
+        let cells: Vec<_> = cells.map(|(cell, width)| wrapped(cell, *width)).collect();
+        let count = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |index: usize| {
+            let parts = cells.iter().map(|lines| lines.get(index));
+            let parts: Vec<_> = parts.map(|part| part.map_or("", String::as_str)).collect();
+            aligned(&parts, widths)
+        };
+        (0..count).map(line).collect()
+    }
+}
+
+/// Takes columns from the widest until all have room, or nothing is left that can be broken.
+fn narrow(widths: &mut [usize], narrowest: &[usize], screen: usize) {
+    let gaps = widths.iter().filter(|width| **width > 0).count();
+    let room = screen.saturating_sub(gaps.saturating_sub(1) * GAP.len());
+    // None is wider than the screen, if it can be less: so this ends soon.
+    for (width, narrowest) in widths.iter_mut().zip(narrowest) {
+        *width = (*width).min(screen.max(*narrowest));
+    }
+    while widths.iter().sum::<usize>() > room {
+        let columns = widths.iter_mut().zip(narrowest);
+        let wide = columns.filter(|(width, narrowest)| **width > **narrowest);
+        let Some((widest, _)) = wide.max_by_key(|(width, _)| **width) else {
+            return;
+        };
+        *widest -= 1;
     }
 }
 
@@ -73,61 +130,114 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
 fn aligned(cells: &[&str], widths: &[usize]) -> String {
     let mut line = String::new();
     for (cell, width) in cells.iter().zip(widths).filter(|(_, width)| **width > 0) {
-        line.push_str(&format!("{cell:width$}  "));
+        line.push_str(&padded(cell, *width));
+        line.push_str(GAP);
     }
     line.truncate(line.trim_end().len());
     line
 }
 
-/// A cell that leaves room for its neighbours.
-fn cut(cell: String) -> String {
-    match cell.char_indices().nth(WIDEST) {
-        Some((end, _)) => format!("{}…", &cell[..end]),
-        None => cell,
-    }
+/// A cell that can be broken so that it leaves room for its neighbours: words that are wider
+/// than a column may be are cut.
+fn without_long_words(cell: &str) -> String {
+    let words: Vec<_> = cell.split(' ').map(cut).collect();
+    words.join(" ")
 }
 
-/// Cells with more characters are cut, except in the last column.
+fn cut(word: &str) -> String {
+    if columns(word) <= WIDEST {
+        return word.to_owned();
+    }
+    let mut kept = String::new();
+    for character in word.chars() {
+        kept.push(character);
+        if columns(&kept) >= WIDEST {
+            kept.pop();
+            break;
+        }
+    }
+    kept + "…"
+}
+
+/// Columns that a cell may have, except in the last one.
 const WIDEST: usize = 48;
+
+/// What stands between two cells.
+const GAP: &str = "  ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn printed<const COLUMNS: usize>(table: &Table<COLUMNS>) -> String {
-        let (mut printer, page) = Printer::on_page();
-        table.print(&mut printer).unwrap();
-        page.text()
+    /// The rows as they are printed on a screen.
+    fn lines<const COLUMNS: usize>(table: &Table<COLUMNS>, screen: Option<usize>) -> Vec<String> {
+        let widths = table.widths(screen);
+        let rows = table.rows.iter().flat_map(|row| row.lines(&widths));
+        rows.collect()
+    }
+
+    fn row<const COLUMNS: usize>(cells: [&str; COLUMNS]) -> [String; COLUMNS] {
+        cells.map(str::to_owned)
     }
 
     #[test]
     fn columns_are_aligned_and_empty_ones_left_out() {
         let mut table = Table::new(["A", "LONG", "EMPTY", "Z"]);
-        let row = |cells: [&str; 4]| cells.map(str::to_owned);
         table.row(Tone::Plain, row(["ü", "x", "", "last one"]), None);
-        table.row(
-            Tone::Bad,
-            row(["a\nb", "longer", "", ""]),
-            Some("note".to_owned()),
-        );
+        let note = Some("note".to_owned());
+        table.row(Tone::Bad, row(["a\nb", "longer", "", ""]), note);
+        let (mut printer, page) = Printer::on_page();
+        table.print(&mut printer).unwrap();
         assert_eq!(
-            printed(&table),
+            page.text(),
             "A     LONG    Z\nü     x       last one\na\\nb  longer\n  note\n"
         );
     }
 
     // proves: F-CL-01
     #[test]
-    fn a_cell_is_as_wide_as_it_is_printed_and_not_without_measure() {
+    fn a_cell_is_as_wide_as_it_is_printed_and_of_any_length() {
         let mut table = Table::new(["A", "B"]);
-        let long = "x".repeat(WIDEST + 1);
-        table.row(Tone::Plain, ["\u{1b}".to_owned(), long.clone()], None);
-        table.row(Tone::Plain, [long.clone(), String::new()], None);
-        let cut = format!("{}…", "x".repeat(WIDEST));
-        let wide = WIDEST + 1;
+        let long = "x".repeat(70_000);
+        table.row(Tone::Plain, row(["\u{1b}全", &long]), None);
+        table.row(Tone::Plain, row([&long, "y"]), None);
+        for screen in [None, Some(40)] {
+            let cut = format!("{}…", "x".repeat(WIDEST - 1));
+            let blanks = " ".repeat(WIDEST - 8);
+            let expected = [format!("\\u{{1b}}全{blanks}  {long}"), format!("{cut}  y")];
+            assert_eq!(lines(&table, screen), expected);
+        }
+    }
+
+    #[test]
+    fn cells_go_on_below_themselves_between_words() {
+        let mut table = Table::new(["A", "ABOUT", "Z"]);
+        let about = "one word or two 全角 more";
+        table.row(Tone::Plain, row(["a", about, "the last of them"]), None);
+        table.row(Tone::Plain, row(["b", "", "x:y"]), None);
         assert_eq!(
-            printed(&table),
-            format!("{:wide$}  B\n{:wide$}  {long}\n{cut}\n", "A", "\\u{1b}")
+            lines(&table, Some(25)),
+            [
+                "a  one word    the last",
+                "   or two      of them",
+                "   全角 more",
+                "b              x:y",
+            ]
         );
+        // With room, and where nothing limits it.
+        for screen in [None, Some(47)] {
+            assert_eq!(
+                lines(&table, screen)[0],
+                format!("a  {about}  the last of them")
+            );
+        }
+        // Nothing is broken within words, and the last column not at all.
+        let mut table = Table::new(["A", "Z"]);
+        let long = "word ".repeat(20);
+        table.row(Tone::Plain, row([long.trim(), long.trim()]), None);
+        let lines = lines(&table, None);
+        assert!(lines[0].ends_with(&format!("  {}", long.trim())));
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[2], ["word"; 2].join(" "));
     }
 }

@@ -152,6 +152,10 @@ fn in_catalogue(
             "`{name}` is disabled in {file}; used, since it was named"
         ));
     }
+    // Before what it refers to: no variable makes it reachable.
+    if found.entry.has_url() {
+        return Err(no_http().context(format!("cannot reach `{name}`")));
+    }
     let complete = found.entry.complete(found.place, surroundings);
     let complete = complete.map_err(|problem| problem.into_error())?;
     match complete.reach {

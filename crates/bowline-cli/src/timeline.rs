@@ -6,6 +6,7 @@ use std::time::Duration;
 use bowline::ConnectionState;
 
 use crate::charset::Charset;
+use crate::paragraph::{columns, padded};
 use crate::printer::{Piece, Tone};
 use crate::times;
 
@@ -304,17 +305,6 @@ fn axis_label(at: Duration) -> String {
         millis if millis < 100 => format!("{millis} ms"),
         _ => format!("{} s", at.as_secs_f64()),
     }
-}
-
-/// Columns that a text takes. Names of tools are letters of one column.
-fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// `text` with spaces behind it.
-fn padded(text: &str, width: usize) -> String {
-    let spaces = width.saturating_sub(columns(text));
-    format!("{text}{}", " ".repeat(spaces))
 }
 
 /// The label of the row with the states.

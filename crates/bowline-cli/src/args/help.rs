@@ -40,6 +40,8 @@ pub(super) const CALL_HELP: &str = r#"Arguments:
   key=1 key=2        a list, where the schema wants one
   '{"key": 1}'       all of them as a JSON object, sent as it is; also @file, or - for stdin
 
+What is required and not given is sent with its default, if the tool's schema has one.
+
 Examples:
   bowline call demo add a=2 b=3
   echo '{"a": 2, "b": 3}' | bowline call demo add -
@@ -48,9 +50,8 @@ Examples:
 Questions of the server:
   On a terminal (stdin and stderr) you are asked, after what the options answer: !decline
   says no, !cancel or Ctrl-D gives no answer, and a text that begins with ! begins with !!.
-  Pages are shown, never opened. Where there is no terminal, only what an option answers is
-  declared to the server, so that it doesn't ask for the rest. A form that the options
-  can't fill in is cancelled, with a warning.
+  Pages are shown, never opened. Where there is no terminal, what no option answers is
+  cancelled, with a warning that names the option.
 
 Output:
   Texts on stdout, with what a terminal would obey escaped. Images, sound and blobs are saved

@@ -134,9 +134,10 @@ pub(crate) struct AskArgs {
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
-    /// Save images, sound and blobs in this folder, or as this file; a text too, if there is
-    /// nothing else. `-`: all of it to stdout, byte by byte
-    #[arg(short, long, value_name = "DIR|FILE")]
+    /// Save images, sound and blobs in this directory, which exists, or is made if a slash ends
+    /// its name; or the only one of them, or a text if there is nothing else, as this file, which
+    /// is replaced. `-`: all of it to stdout, byte by byte
+    #[arg(short, long, value_name = "DIR/|FILE")]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]

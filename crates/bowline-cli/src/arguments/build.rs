@@ -1,6 +1,9 @@
 //! Putting `key=value` words together, by the schema of the tool.
 
+use std::collections::BTreeSet;
+
 use anyhow::anyhow;
+use serde_json::value::to_raw_value;
 
 use crate::arguments::coerce::{Mismatch, coerce, coerce_item, list_of, object_of};
 use crate::arguments::given::Given;
@@ -92,6 +95,7 @@ impl<'a> Builder<'a> {
             insert(&mut items, &field.path, item, &key)?;
         }
         if is_checked {
+            add_defaults(&self.members, &mut items, others);
             let mut missing = Vec::new();
             let given = items.iter().chain(others);
             let given: Vec<_> = given.map(|(name, item)| (name.as_str(), item)).collect();
@@ -254,6 +258,31 @@ fn insert(
         (Some(_), _) => return Err(conflict(name)),
     }
     Ok(())
+}
+
+/// Adds what is required, not given, and has a default: here, and in objects that were put
+/// together by members. A server need not fill it in, and may refuse what lacks it.
+fn add_defaults(members: &Members<'_>, items: &mut Vec<(String, Item)>, others: &[(String, Item)]) {
+    for (name, item) in items.iter_mut() {
+        if let Item::Object(inner) = item
+            && let Some(object) = members.known(name).and_then(object_of)
+        {
+            add_defaults(&object.members(), inner, &[]);
+        }
+    }
+    let given = items.iter().chain(others).map(|(name, _)| name.as_str());
+    let given: BTreeSet<_> = given.map(str::to_owned).collect();
+    for name in members
+        .required
+        .iter()
+        .filter(|name| !given.contains(**name))
+    {
+        let default = members.known(name).and_then(|it| it.keyword("default"));
+        // What was JSON once can be put into JSON again.
+        if let Some(raw) = default.and_then(|default| to_raw_value(default).ok()) {
+            items.push(((*name).to_owned(), Item::Raw(raw)));
+        }
+    }
 }
 
 /// What is required and not given, here and in objects that were put together by members.

@@ -74,21 +74,6 @@ impl Given {
         })
     }
 
-    /// Whether forms are answered at all.
-    pub(super) fn has_forms(&self) -> bool {
-        self.declines || self.accepts_defaults || !self.answers.is_empty()
-    }
-
-    /// Whether pages are.
-    pub(super) fn has_pages(&self) -> bool {
-        self.declines || self.accepts_pages
-    }
-
-    /// Whether requests for a model are.
-    pub(super) fn has_samples(&self) -> bool {
-        self.declines || !self.samples.is_empty()
-    }
-
     /// The text for the next request for a model.
     pub(super) fn next_sample(&self) -> Option<&str> {
         let last = self.samples.len().checked_sub(1)?;
@@ -312,9 +297,6 @@ mod tests {
             ..Given::default()
         };
         assert_eq!(fate(&declines, true), "decline");
-        assert!(declines.has_forms() && declines.has_pages() && declines.has_samples());
-        let nothing = Given::default();
-        assert!(!nothing.has_forms() && !nothing.has_pages() && !nothing.has_samples());
     }
 
     // proves: FT-4

@@ -6,10 +6,11 @@
 //! how what they type is checked, knows nothing of terminals; [`terminal`] is the only one here
 //! that reads or writes.
 //!
-//! Where there is no terminal, what no option answers is not declared. A server that knows that
-//! nobody is there can do without, or say what it would have needed; to decline for a person
-//! who was never asked would be a lie, and to wait for one would never end. What was declared
-//! and can't be answered is cancelled at once, with a warning.
+//! Every command declares the same, whatever its options are and wherever it runs: a server may
+//! have tools only for clients that can be asked, and a list without them would be no list of
+//! what can be called. What can't be answered, since there is neither an option for it nor a
+//! terminal, is cancelled at once, with a warning that names the option: to decline for a person
+//! who was never asked would be a lie, and to wait for one would never end.
 
 mod args;
 mod field;
@@ -68,48 +69,37 @@ impl Asking {
         })))
     }
 
-    /// Declares what can be answered, and answers it. `server` is what whoever is asked calls
-    /// the server; `hush` lets nobody else use the terminal meanwhile.
+    /// Declares forms, pages and requests for a model, and answers them. `server` is what whoever
+    /// is asked calls the server; `hush` lets nobody else use the terminal meanwhile.
     pub(crate) fn answer(
         &self,
         config: &mut ClientConfig,
         server: &str,
         hush: impl Fn(bool) + Send + Sync + 'static,
     ) {
-        let Inner {
-            given, terminal, ..
-        } = &*self.0;
-        let is_attended = terminal.is_some();
         let asker: Arc<Asker> = Arc::new(Asker {
             asking: self.clone(),
             server: cut(server),
             hush: Box::new(hush),
         });
-        if is_attended || given.has_forms() {
+        let (of_forms, of_pages) = (Arc::clone(&asker), Arc::clone(&asker));
+        let of_visits = Arc::clone(&asker);
+        config.elicitation(move |asked| {
+            let asker = Arc::clone(&of_forms);
+            async move { Ok(asker.form(&asked).await) }
+        });
+        config.elicitation_url(move |asked| {
+            let asker = Arc::clone(&of_pages);
+            async move { Ok(asker.page(&asked).await) }
+        });
+        config.pages_visited(move |_| {
+            let asker = Arc::clone(&of_visits);
+            async move { asker.pages_are_visited().await }
+        });
+        config.sampling_with_tools(move |asked| {
             let asker = Arc::clone(&asker);
-            config.elicitation(move |asked| {
-                let asker = Arc::clone(&asker);
-                async move { Ok(asker.form(&asked).await) }
-            });
-        }
-        if is_attended || given.has_pages() {
-            let asker = Arc::clone(&asker);
-            let visited = Arc::clone(&asker);
-            config.elicitation_url(move |asked| {
-                let asker = Arc::clone(&asker);
-                async move { Ok(asker.page(&asked).await) }
-            });
-            config.pages_visited(move |_| {
-                let asker = Arc::clone(&visited);
-                async move { asker.pages_are_visited().await }
-            });
-        }
-        if is_attended || given.has_samples() {
-            config.sampling_with_tools(move |asked| {
-                let asker = Arc::clone(&asker);
-                async move { asker.message(&asked).await }
-            });
-        }
+            async move { asker.message(&asked).await }
+        });
     }
 
     /// Warns of answers that no form has asked for: most are misspelt.
@@ -161,10 +151,18 @@ impl Asker {
             );
             return page::accepted();
         }
-        match self.floor().await {
-            Some(mut floor) => page::visit(&mut *floor.terminal, &self.server, asked).await,
-            None => ElicitResult::cancel(),
+        if let Some(mut floor) = self.floor().await {
+            return page::visit(&mut *floor.terminal, &self.server, asked).await;
         }
+        let page: String = asked.url.chars().take(LONGEST_PAGE).collect();
+        self.warn(
+            &format!(
+                "{} asked to open a page and got no answer: {page}",
+                self.server
+            ),
+            Some("open it if you trust it; --accept-pages of `bowline call` says that you have"),
+        );
+        ElicitResult::cancel()
     }
 
     /// Whether the call that needs the pages is to be made again.
@@ -193,10 +191,17 @@ impl Asker {
                 model::refusal()
             });
         }
-        match self.floor().await {
-            Some(mut floor) => model::answer(&mut *floor.terminal, &self.server, asked).await,
-            None => Err(model::refusal()),
+        if let Some(mut floor) = self.floor().await {
+            return model::answer(&mut *floor.terminal, &self.server, asked).await;
         }
+        self.warn(
+            &format!(
+                "{} asked for an answer of a model and got none",
+                self.server
+            ),
+            Some("answer with --sample TEXT of `bowline call`, or let it ask at a terminal"),
+        );
+        Err(model::refusal())
     }
 
     /// The terminal for one question, as soon as no other one has it.
@@ -220,9 +225,10 @@ impl Asker {
                 let answers: Vec<_> = names
                     .map(|name| format!("--answer {}=…", cut(name)))
                     .collect();
-                let hint = match answers.is_empty() {
-                    true => "add --accept-defaults".to_owned(),
-                    false => format!("add {}", answers.join(" ")),
+                let hint = if answers.is_empty() {
+                    "add --accept-defaults".to_owned()
+                } else {
+                    format!("add {}", answers.join(" "))
                 };
                 self.warn(&asks, Some(&hint));
             }
@@ -234,6 +240,9 @@ impl Asker {
         printer::warn_aside(self.asking.0.talks_json, text, hint);
     }
 }
+
+/// Characters that are repeated of a page's address.
+const LONGEST_PAGE: usize = 500;
 
 /// The terminal, while a question has it.
 struct Floor<'a> {

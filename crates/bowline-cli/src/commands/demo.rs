@@ -14,6 +14,7 @@ use tokio::runtime::Builder;
 
 use crate::commands::demo::stage::Stage;
 use crate::commands::demo::step::{Outcome, Step};
+use crate::descriptors;
 use crate::exit::ExitStatus;
 use crate::printer::{Printer, Tone};
 use crate::progress::Look;
@@ -26,6 +27,7 @@ use crate::settings::{DemoSettings, Format};
 /// The server can't be started, something did not work that should, or the output can't be
 /// written.
 pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
+    descriptors::check(descriptors::OF_CLIENT)?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start")?;
     let mut show = Show {

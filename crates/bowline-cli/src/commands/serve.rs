@@ -7,6 +7,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::demo;
+use crate::descriptors;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{ServeSettings, Served};
@@ -20,6 +21,7 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
     if settings.is_typed {
         printer.talk("serving on stdin and stdout, one JSON-RPC message a line; Ctrl-D ends it");
     }
+    descriptors::check(descriptors::OF_SERVER)?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start")?;
     let served = runtime.block_on(async {

@@ -1,5 +1,6 @@
 //! From the fields of a server to what can be started: variables are filled in here.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use crate::config::entry::{CommandFields, Entry, Reach, Text, UrlFields, UrlKind
 use crate::config::env_file;
 use crate::config::places::{Origin, Place};
 use crate::config::problem::Problem;
-use crate::config::variables::{self, Filled};
+use crate::config::variables::{self, Filled, MAX_FILLED};
 use crate::launch::Launch;
 use crate::surroundings::Surroundings;
 
@@ -51,6 +52,7 @@ impl Entry {
             entry: self,
             place,
             surroundings,
+            room: Cell::new(MAX_FILLED),
         };
         Ok(Complete {
             reach: match &server.reach {
@@ -67,6 +69,8 @@ struct Completion<'a> {
     entry: &'a Entry,
     place: &'a Place,
     surroundings: &'a Surroundings,
+    /// Bytes that may still be filled in.
+    room: Cell<usize>,
 }
 
 impl Completion<'_> {
@@ -163,7 +167,8 @@ impl Completion<'_> {
 
     fn text(&self, text: &Text) -> Result<Filled, Problem> {
         let (dialect, folder) = (self.entry.dialect(), &self.place.folder);
-        let complete = variables::complete(&text.raw, dialect, folder, self.surroundings);
+        let complete =
+            variables::complete(&text.raw, dialect, folder, self.surroundings, &self.room);
         let complete =
             complete.map_err(|missing| self.problem(text, missing.message, missing.hint))?;
         if complete.text.contains('\0') {

@@ -144,6 +144,12 @@ impl Entry {
         self.server.as_ref().is_ok_and(|server| server.is_disabled)
     }
 
+    /// Whether it is reached by a URL.
+    pub(crate) fn has_url(&self) -> bool {
+        let server = self.server.as_ref();
+        server.is_ok_and(|server| matches!(server.reach, Reach::Url(_)))
+    }
+
     /// Whether both reach the same server in the same way, wherever that is written.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (&self.server, &other.server) {

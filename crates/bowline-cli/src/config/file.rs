@@ -97,12 +97,9 @@ fn entries(
     shown: &str,
     surroundings: &Surroundings,
 ) -> Result<Vec<Entry>, Problem> {
-    let source = Rc::new(Source {
-        path: place.path.clone(),
-        shown: shown.to_owned(),
-        text,
-    });
-    let root = jsonc::parse(&source.text).map_err(|fault| {
+    let source = Source::new(place.path.clone(), shown.to_owned(), text);
+    let source = Rc::new(source);
+    let root = jsonc::parse(source.text()).map_err(|fault| {
         let hint = "mend it; comments and a comma after the last element are fine";
         Problem::in_file(&source, fault.at, fault.message, hint)
     })?;

@@ -1,6 +1,7 @@
 //! What is wrong with a configuration: where, and what to do about it.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
@@ -15,26 +16,84 @@ pub(crate) struct Source {
     /// The same for a reader.
     pub(crate) shown: String,
     /// What it says.
-    pub(crate) text: String,
+    text: String,
+    /// The positions of some bytes, one in [`STEP`] or so, so that no position is found by a walk
+    /// through the whole text: a file may have any number of servers, all on one line.
+    marks: OnceCell<Vec<(usize, Position)>>,
 }
 
 impl Source {
-    /// The line and column of a byte, both from 1, the column in characters.
-    pub(crate) fn position(&self, at: usize) -> Position {
-        let before = self.text.get(..at).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position {
-            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+    /// A file, and the same for a reader.
+    pub(crate) fn new(path: PathBuf, shown: String, text: String) -> Self {
+        Self {
+            path,
+            shown,
+            text,
+            marks: OnceCell::new(),
         }
     }
+
+    /// What it says.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line and column of a byte, both from 1, the column in characters.
+    pub(crate) fn position(&self, at: usize) -> Position {
+        let at = self.text.floor_char_boundary(at);
+        let (from, mut position) = self.mark_before(at);
+        for character in self.text[from..at].chars() {
+            position.pass(character);
+        }
+        position
+    }
+
+    /// The nearest byte that is not behind `at` and whose position is known.
+    fn mark_before(&self, at: usize) -> (usize, Position) {
+        let marks = self.marks.get_or_init(|| marks(&self.text));
+        let next = marks.partition_point(|(byte, _)| *byte <= at);
+        // The first byte is always one of them.
+        let mark = next.checked_sub(1).and_then(|index| marks.get(index));
+        mark.copied().unwrap_or((0, Position::FIRST))
+    }
 }
+
+fn marks(text: &str) -> Vec<(usize, Position)> {
+    let mut marks = Vec::with_capacity(text.len() / STEP + 1);
+    let mut position = Position::FIRST;
+    let mut next = 0;
+    for (at, character) in text.char_indices() {
+        if at >= next {
+            marks.push((at, position));
+            next = at + STEP;
+        }
+        position.pass(character);
+    }
+    marks
+}
+
+/// Bytes between two marks.
+const STEP: usize = 1024;
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: usize,
     pub(crate) column: usize,
+}
+
+impl Position {
+    const FIRST: Self = Self { line: 1, column: 1 };
+
+    /// Goes on behind a character.
+    fn pass(&mut self, character: char) {
+        if character == '\n' {
+            self.line += 1;
+            self.column = 1;
+        } else {
+            self.column += 1;
+        }
+    }
 }
 
 /// What is wrong, and where.
@@ -122,11 +181,7 @@ mod tests {
     use crate::failure::Failure;
 
     fn source(text: &str) -> Source {
-        Source {
-            path: "/x/mcp.json".into(),
-            shown: "mcp.json".to_owned(),
-            text: text.to_owned(),
-        }
+        Source::new("/x/mcp.json".into(), "mcp.json".to_owned(), text.to_owned())
     }
 
     #[test]
@@ -142,6 +197,25 @@ mod tests {
         ] {
             assert_eq!(source.position(at), Position { line, column }, "{at}");
         }
+    }
+
+    // proves: F-CL-01
+    #[test]
+    fn a_position_is_found_in_a_few_steps_wherever_it_is() {
+        // Many lines, and one.
+        for separator in ["\n", "ü"] {
+            let text = vec!["12345"; 100_000].join(separator);
+            let source = source(&text);
+            for at in (0..text.len()).step_by(997).chain([text.len()]) {
+                let (from, _) = source.mark_before(at);
+                assert!(at - from <= STEP + 4, "{at} is looked for from {from} on");
+            }
+            let before = text.trim_end_matches("12345");
+            let column = if separator == "\n" { 1 } else { 6 * 99_999 + 1 };
+            let line = if separator == "\n" { 100_000 } else { 1 };
+            assert_eq!(source.position(before.len()), Position { line, column });
+        }
+        assert_eq!(source("").position(0), Position::FIRST);
     }
 
     #[test]

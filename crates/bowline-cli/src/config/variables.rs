@@ -1,5 +1,6 @@
 //! `${VAR}` and its relatives in the texts of a configuration.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use crate::redact;
@@ -64,16 +65,18 @@ pub(crate) struct Incomplete {
 }
 
 /// `text` with everything in it that stands for something else replaced. `project` is the
-/// folder that the configuration is for.
+/// folder that the configuration is for; `room`, which begins with [`MAX_FILLED`], the bytes that
+/// may still be filled in for one server.
 ///
 /// # Errors
 ///
-/// A variable is not set, or something else is not known.
+/// A variable is not set, something else is not known, or there is no room left.
 pub(crate) fn complete(
     text: &str,
     dialect: Dialect,
     project: &Path,
     surroundings: &Surroundings,
+    room: &Cell<usize>,
 ) -> Result<Filled, Incomplete> {
     let mut filled = Filled::default();
     for piece in pieces(text, dialect) {
@@ -84,6 +87,8 @@ pub(crate) fn complete(
             },
             Piece::Reference { whole, inner } => {
                 let value = value(whole, inner, project, surroundings)?;
+                let left = room.get().checked_sub(value.len());
+                room.set(left.ok_or_else(too_much)?);
                 match meaning(inner) {
                     Meaning::Variable { name, .. } if redact::is_secret_variable(name, &value) => {
                         filled.push_secret(value, &redact::value(whole, dialect));
@@ -145,9 +150,25 @@ fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
         // `${env:` has two of them; the one that begins first is meant.
         Dialect::Opencode => &["${", "{env:", "{file:"],
     };
-    let found = openings.iter();
-    let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
-    found.min()
+    // One walk for all of them: one that is nowhere would be looked for to the end of the text,
+    // behind each reference again.
+    let starts = text.match_indices(['$', '{']).map(|(start, _)| start);
+    let mut starts = starts.filter_map(|start| {
+        let mut openings = openings.iter();
+        let opening = openings.find(|opening| text[start..].starts_with(**opening))?;
+        Some((start, *opening))
+    });
+    starts.next()
+}
+
+fn too_much() -> Incomplete {
+    Incomplete {
+        message: format!(
+            "the variables in the texts of this server stand for more than {} MiB",
+            MAX_FILLED >> 20
+        ),
+        hint: "refer to fewer of them, or to shorter ones".to_owned(),
+    }
 }
 
 /// What follows may be a part of a password, and is not told.
@@ -292,6 +313,10 @@ pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> Strin
     });
     shown.collect()
 }
+
+/// Bytes that may be filled in for one server, 1 MiB: a system takes hardly more as arguments and
+/// variables of a program.
+pub(crate) const MAX_FILLED: usize = 1024 * 1024;
 
 fn is_name(name: &str) -> bool {
     let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();

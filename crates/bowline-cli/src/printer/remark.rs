@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::harmless;
 use crate::escape;
+use crate::failure::in_error;
 use crate::redact;
 
 /// An error, a warning or a note as a program sees it.
@@ -12,6 +13,9 @@ use crate::redact;
 pub(super) struct Remark<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<&'a str>,
+    /// The lines that the server wrote to stderr before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_words: Option<&'a str>,
     /// The code of the server's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) code: Option<i64>,
@@ -56,15 +60,18 @@ impl<'a> Remark<'a> {
         let error = self
             .error
             .map(|error| format!("{error}{}", self.told_data()));
-        let lines = [
-            ("error: ", error.as_deref()),
+        let (error, words) = match (error, self.last_words) {
+            (Some(error), Some(words)) => apart(error, words),
+            (error, _) => (error, Vec::new()),
+        };
+        let lines = [("error: ", error.as_deref())].into_iter();
+        let lines = lines.chain(words.iter().map(|line| ("", Some(line.as_str()))));
+        let lines = lines.chain([
             ("warning: ", self.warning),
             ("", self.note),
             ("hint: ", self.hint),
-        ];
-        let lines = lines
-            .iter()
-            .filter_map(|(kind, text)| Some((kind, (*text)?)));
+        ]);
+        let lines = lines.filter_map(|(kind, text)| Some((kind, text?)));
         lines
             .map(|(kind, text)| {
                 let text = redact::without_secrets(text);
@@ -89,6 +96,20 @@ impl<'a> Remark<'a> {
             false => format!("; `--json` has its data, {} bytes", data.as_str().len()),
         }
     }
+}
+
+/// An error without the last words of the server, and their lines, if they are several. One line
+/// stays where it is.
+fn apart(error: String, words: &str) -> (Option<String>, Vec<String>) {
+    let on_one_line = in_error(words);
+    if !words.contains('\n') || !error.contains(&on_one_line) {
+        return (Some(error), Vec::new());
+    }
+    let error = error.replacen(&on_one_line, "", 1) + "; its last words:";
+    // Before they are taken apart: a secret may have several lines.
+    let words = redact::without_secrets(words);
+    let lines = words.lines().map(|line| format!("  {line}"));
+    (Some(error), lines.collect())
 }
 
 /// Bytes of a server's data that are told to a program.

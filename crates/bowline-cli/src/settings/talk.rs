@@ -39,8 +39,8 @@ pub(crate) struct ServerSettings {
     pub(crate) log: Option<LoggingLevel>,
     /// Folders that it may work in.
     pub(crate) roots: Vec<PathBuf>,
-    /// What it may ask while it is called. None: nothing.
-    pub(crate) asking: Option<AskingArgs>,
+    /// Answers to what it asks, given before it does.
+    pub(crate) asking: AskingArgs,
     /// Whether it is followed: it is always tried again, and its log is not talk but data.
     pub(crate) is_followed: bool,
     /// How things are drawn.
@@ -82,23 +82,21 @@ impl ServerSettings {
             max_time: args.max_time,
             log: args.log,
             roots: args.root,
-            asking: None,
+            asking: AskingArgs::default(),
             is_followed: false,
             screen,
         };
         Ok((settings, rest.to_vec()))
     }
 
-    /// Who answers what the server asks, if anybody does.
+    /// Answers what the server asks.
     ///
     /// # Errors
     ///
     /// An answer that was given makes no sense.
-    pub(crate) fn asking(&self) -> anyhow::Result<Option<Asking>> {
+    pub(crate) fn asking(&self) -> anyhow::Result<Asking> {
         let talks_json = self.format == Format::Json;
-        let args = self.asking.as_ref();
-        let asking = args.map(|args| Asking::resolve(args, self.screen.is_attended, talks_json));
-        asking.transpose()
+        Asking::resolve(&self.asking, self.screen.is_attended, talks_json)
     }
 
     /// The folders that it may work in.
@@ -187,7 +185,7 @@ impl AskSettings {
         (kind, list): (&str, &str),
     ) -> anyhow::Result<Self> {
         let (mut server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
-        server.asking = Some(args.asking);
+        server.asking = args.asking;
         let mut rest = rest.into_iter();
         let Some(name) = rest.next() else {
             let error = anyhow!("no {kind} was named");

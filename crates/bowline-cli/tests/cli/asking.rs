@@ -257,9 +257,15 @@ fn a_call_that_needs_a_page_is_made_again() {
 }
 
 #[test]
-fn who_is_not_there_is_not_asked() {
+fn who_is_not_there_gives_no_answer_and_the_option_is_named() {
     let place = Place::new("asking_nobody");
-    place.check("asking_nobody", &["call", "demo", "ask_name"]);
+    for (name, args) in [
+        ("asking_nobody", &["ask_name"][..]),
+        ("asking_nobody_page", &["ask_page"]),
+        ("asking_nobody_model", &["ask_model", "question=Why?"]),
+    ] {
+        place.check(name, &[&["call", "demo"], args].concat());
+    }
     let old = [&["call", "demo", "ask_name"], &OLD[..]].concat();
     place.check("asking_nobody_old", &old);
 }

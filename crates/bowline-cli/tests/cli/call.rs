@@ -371,3 +371,26 @@ fn a_tool_that_failed_has_failed_though_nobody_reads_on() {
         assert_eq!(output.status.code(), Some(5));
     }
 }
+
+#[test]
+fn a_required_argument_with_a_default_may_be_left_out() {
+    let place = Place::new("call_defaults");
+    let peer = peer("defaults.sh");
+    let peer = peer.each_ref().map(String::as_str);
+    for (name, args) in [
+        ("call_default", &["call", "greet", "name=Ada"][..]),
+        (
+            "call_default_given",
+            &["call", "greet", "name=Ada", "style=plain", "times=3"],
+        ),
+        (
+            "call_default_inner",
+            &["call", "greet", "name=Ada", "page.from=1"],
+        ),
+        // What is sent as it is stays as it is.
+        ("call_default_json", &["call", "greet", r#"{"name":"Ada"}"#]),
+        ("call_default_missing", &["call", "greet", "page.size=1"]),
+    ] {
+        place.check(name, &[args, &peer].concat());
+    }
+}

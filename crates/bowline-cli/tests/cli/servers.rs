@@ -324,3 +324,48 @@ fn the_help_documents_every_member_of_the_json() {
     }
     assert!(found > 50, "{found}");
 }
+
+#[test]
+fn what_no_variable_can_mend_is_said_first() {
+    let world = World::new("servers_order");
+    world.write(
+        "project/.mcp.json",
+        r#"{"mcpServers": {"remote": {
+            "url": "https://example.com/${NO_SUCH_PATH}",
+            "headers": {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}
+        }}}"#,
+    );
+    world.check("ping_url_unset", &["ping", "remote"]);
+    // Nothing else is known to be wrong with it.
+    world.check("servers_url_unset", &["servers", "remote"]);
+}
+
+// proves: F-CL-01
+#[test]
+fn what_variables_grow_to_has_a_bound() {
+    let world = World::new("servers_bound");
+    let server = |name: &str, count: usize| {
+        let references = "${GITHUB_TOKEN}".repeat(count);
+        format!(r#""{name}": {{"command": "x", "args": ["{references}"]}}"#)
+    };
+    // 20 bytes each.
+    let text = [server("fits", 52_428), server("grows", 52_429)].join(",");
+    let split = vec![r#""${GITHUB_TOKEN}""#; 52_429].join(",");
+    let split = format!(r#""split": {{"command": "x", "args": [{split}]}}"#);
+    let config = format!(r#"{{"mcpServers": {{{text},{split}}}}}"#);
+    world.write("project/.mcp.json", &config);
+    let output = world.run(&["servers", "fits", "--json"]);
+    assert!(output.status.success(), "{}", text_of(&output));
+    for (name, field) in [("grows", "args[0]"), ("split", "args[52428]")] {
+        let output = world.run(&["servers", name, "--json"]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = text_of(&output);
+        let where_and_what = format!("server `{name}`: {field}: ");
+        assert!(said.contains(&where_and_what), "{said}");
+        assert!(said.contains("more than 1 MiB"), "{said}");
+    }
+}
+
+fn text_of(output: &Output) -> &str {
+    text(&output.stderr)
+}

@@ -48,6 +48,8 @@ impl Stage {
             connect_timeout: Duration::from_secs(10),
             call_timeout: Some(Duration::from_secs(10)),
             max_time: None,
+            // It is killed, and started again.
+            attempts: Some(3),
         };
         let begun = Instant::now();
         let said = Said {

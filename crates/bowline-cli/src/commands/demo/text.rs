@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::step::{Call, Change, Outcome, Step};
 use crate::charset::Charset;
-use crate::paragraph::wrapped;
+use crate::paragraph::{padded, wrapped};
 use crate::printer::{self, Piece, Printer, Tone};
 use crate::times;
 
@@ -146,7 +146,7 @@ impl Page<'_> {
 
 /// A label, as wide as all of them.
 pub(super) fn column(label: &str) -> String {
-    format!("{label:<width$} ", width = LABEL - 1)
+    format!("{} ", padded(label, LABEL - 1))
 }
 
 /// Arguments as somebody would type them.

@@ -8,11 +8,8 @@ use crate::scratch::Scratch;
 
 /// The server that `text` describes, in a project at `folder`.
 fn complete(text: &str, folder: &Path, origin: Origin) -> Result<Complete, Problem> {
-    let source = Rc::new(Source {
-        path: folder.join("mcp.json"),
-        shown: "mcp.json".to_owned(),
-        text: text.to_owned(),
-    });
+    let path = folder.join("mcp.json");
+    let source = Rc::new(Source::new(path, "mcp.json".to_owned(), text.to_owned()));
     let entry = Entry::read("x", &parse(text).unwrap(), Shape::McpServers, &source);
     let place = Place {
         path: folder.join("mcp.json"),

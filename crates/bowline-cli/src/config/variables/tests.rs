@@ -19,7 +19,13 @@ fn surroundings() -> Surroundings {
 }
 
 fn completed(text: &str, dialect: Dialect) -> Result<String, Incomplete> {
-    let filled = complete(text, dialect, Path::new("/srv/project"), &surroundings());
+    let filled = complete(
+        text,
+        dialect,
+        Path::new("/srv/project"),
+        &surroundings(),
+        &Cell::new(MAX_FILLED),
+    );
     filled.map(|filled| filled.text)
 }
 
@@ -38,7 +44,14 @@ fn what_secret_variables_stand_for_is_known_and_not_shown() {
         ("${HOME}${workspaceFolder}", "/home/me/srv/project", &[]),
     ] {
         let project = Path::new("/srv/project");
-        let filled = complete(text, Dialect::Dollar, project, &surroundings).unwrap();
+        let filled = complete(
+            text,
+            Dialect::Dollar,
+            project,
+            &surroundings,
+            &Cell::new(99),
+        )
+        .unwrap();
         assert_eq!(filled.shown, shown);
         assert_eq!(filled.secrets, secrets);
     }
@@ -139,7 +152,13 @@ fn what_is_missing_is_named_with_what_to_do() {
 #[test]
 fn a_home_that_is_not_known_is_not_invented() {
     let nowhere = Surroundings::default();
-    let error = complete("${userHome}", Dialect::Dollar, Path::new("/"), &nowhere);
+    let error = complete(
+        "${userHome}",
+        Dialect::Dollar,
+        Path::new("/"),
+        &nowhere,
+        &Cell::new(99),
+    );
     assert_eq!(error.unwrap_err().message, "the variable HOME is not set");
 }
 
@@ -150,7 +169,13 @@ fn a_variable_that_is_no_text_is_refused() {
     let mut surroundings = surroundings();
     let value = std::ffi::OsString::from_vec(vec![0xff]);
     surroundings.variables.insert("RAW".into(), value);
-    let error = complete("${RAW}", Dialect::Dollar, Path::new("/"), &surroundings);
+    let error = complete(
+        "${RAW}",
+        Dialect::Dollar,
+        Path::new("/"),
+        &surroundings,
+        &Cell::new(99),
+    );
     assert_eq!(error.unwrap_err().message, "the variable RAW is not UTF-8");
 }
 
@@ -184,4 +209,39 @@ proptest! {
             let _ = completed(&text, dialect);
         }
     }
+}
+
+// proves: F-CL-01
+#[test]
+fn what_is_filled_in_has_room_for_one_server() {
+    let room = Cell::new(12);
+    let filled = |text: &str| {
+        let folder = Path::new("/");
+        complete(text, Dialect::Dollar, folder, &surroundings(), &room)
+    };
+    // 8 bytes; what stands for itself doesn't count.
+    assert_eq!(filled("a text ${HOME}").unwrap().text, "a text /home/me");
+    assert_eq!(filled("${A}${A}${X:-y}").unwrap().text, "11y");
+    assert_eq!(filled("${A}").unwrap().text, "1");
+    let error = filled("x${A}").unwrap_err();
+    assert!(error.message.ends_with("more than 1 MiB"), "{error:?}");
+    assert_eq!(filled("x${EMPTY}").unwrap().text, "x");
+}
+
+#[test]
+fn openings_are_found_in_one_walk() {
+    let text = "{${env:A} {file:x} {env:B} $ ${";
+    let found = |dialect| {
+        let pieces = pieces(text, dialect);
+        let references = pieces.iter().filter_map(|piece| match piece {
+            Piece::Reference { whole, .. } => Some((*whole).to_owned()),
+            Piece::Plain(_) => None,
+        });
+        references.collect::<Vec<_>>()
+    };
+    assert_eq!(found(Dialect::Dollar), ["${env:A}"]);
+    assert_eq!(
+        found(Dialect::Opencode),
+        ["${env:A}", "{file:x}", "{env:B}"]
+    );
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use super::ending::Witness;
-use super::stderr::shown;
+use super::stderr::lines;
 
 /// The processes that a [`ChildProcess`](super::ChildProcess) and its clones have started: see
 /// [`ChildProcess::children`](super::ChildProcess::children).
@@ -32,11 +32,11 @@ impl Children {
         let _ = self.count.wait_for(|count| *count == 0).await;
     }
 
-    /// What the process that was started last has said on stderr, as errors show it: the end of
-    /// it, 2 KiB at most, on one line. `None` when it said nothing, or
-    /// [not to us](super::StderrTo::Inherit).
+    /// The end of what the process that was started last has written to stderr, line by line:
+    /// 2 KiB at most, without what would confuse a terminal. `None` if it wrote nothing, or
+    /// [not to this process](super::StderrTo::Inherit).
     pub fn last_words(&self) -> Option<String> {
-        let words = shown(&self.latest()?.tail.text());
+        let words = lines(&self.latest()?.tail.text());
         Some(words).filter(|words| !words.is_empty())
     }
 

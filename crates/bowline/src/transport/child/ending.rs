@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::super::TransportEnd;
 use super::reaper::Exit;
-use super::stderr::{Tail, shown};
+use super::stderr::{Tail, lines, shown};
 
 /// How long the exit status of a child that is ending is waited for. It takes a millisecond;
 /// a machine that is so busy that it takes longer is worth the wait.
@@ -21,6 +21,16 @@ pub(super) const UNKNOWN: Duration = Duration::from_millis(100);
 /// How long the last words of a child that has ended may take: somebody else may hold its
 /// stderr, and never close it.
 const LAST_WORDS: Duration = Duration::from_millis(50);
+
+impl TransportEnd {
+    /// The end of what the process wrote to stderr, line by line: 2 KiB at most, without what
+    /// would confuse a terminal. `None` if it wrote nothing.
+    ///
+    /// [`reason`](Self::reason) has the same on one line.
+    pub fn last_words(&self) -> Option<String> {
+        Some(lines(&self.stderr)).filter(|words| !words.is_empty())
+    }
+}
 
 /// Who knows how a child is.
 #[derive(Clone, Debug)]

@@ -181,14 +181,19 @@ async fn abandoned(mut exit: watch::Receiver<Exit>, unwanted: oneshot::Receiver<
     tokio::time::sleep(LINGER).await;
 }
 
-/// Last words as an error shows them: short, on one line, and without what would confuse a
-/// terminal or reorder the text around it.
+/// Last words as an error shows them: [`lines`] on one line.
 pub(super) fn shown(text: &str) -> String {
+    lines(text).replace('\n', " ")
+}
+
+/// The lines of last words: short, and without what would confuse a terminal or reorder the
+/// text around it.
+pub(super) fn lines(text: &str) -> String {
     let text = last(text.trim_end(), SHOWN).trim_start();
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
-            '\n' => shown.push(' '),
+            '\n' => shown.push('\n'),
             '\r' => {}
             char if char.is_control() || is_bidirectional(char) => {
                 shown.extend(char.escape_default());
@@ -220,6 +225,7 @@ mod tests {
             shown("\u{1b}[31mred\u{7}\r\nnext\u{202e}\n\n"),
             r"\u{1b}[31mred\u{7} next\u{202e}"
         );
+        assert_eq!(lines("\none\r\n  two\u{1b}\n"), "one\n  two\\u{1b}");
         let long = "\u{1b}é".repeat(KEPT);
         assert!(shown(&long).len() <= SHOWN);
     }

@@ -63,7 +63,7 @@ async fn a_child_that_runs_can_be_asked_what_it_said_and_whether_it_is_stopped()
     });
     let mut stream = opened(child).await;
     heard.recv().await.expect("it speaks");
-    assert_eq!(children.last_words().as_deref(), Some(r"visit\u{1b} x:y"));
+    assert_eq!(children.last_words().as_deref(), Some("visit\\u{1b}\nx:y"));
     let pid = i32::try_from(started.await.expect("it is started")).unwrap();
     let pid = Pid::from_raw(pid).unwrap();
     // Nobody tells when it has stopped itself.

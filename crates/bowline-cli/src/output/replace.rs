@@ -1,0 +1,214 @@
+//! Writes files as a whole or not at all: beside the one that is to be replaced, which is then
+//! renamed. What was begun and not finished is removed, whatever ends the command, as far as a
+//! process can see to that.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, PoisonError};
+
+/// Where bytes go that are written to a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// To what is there: a pipe, a device, or what a descriptor of this process is.
+    Direct,
+    /// To a regular file at this path, where no link leads on.
+    Regular(PathBuf),
+}
+
+impl Target {
+    /// What `path` leads to.
+    pub(super) fn of(path: &Path) -> Self {
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return Self::Direct;
+        }
+        let mut path = path.to_owned();
+        for _ in 0..MAX_LINKS {
+            if is_descriptor(&path) {
+                return Self::Direct;
+            }
+            let Ok(next) = fs::read_link(&path) else {
+                break;
+            };
+            path = path.parent().unwrap_or(Path::new("")).join(next);
+        }
+        Self::Regular(path)
+    }
+}
+
+/// Whether a path is a descriptor of this process. That may be a regular file, which others have
+/// open and would not see replaced.
+fn is_descriptor(path: &Path) -> bool {
+    let is_stream = ["/dev/stdout", "/dev/stderr"]
+        .iter()
+        .any(|it| path == Path::new(it));
+    is_stream || path.starts_with("/dev/fd") || path.starts_with("/proc")
+}
+
+/// Replaces the content of `path`, or makes it. Permissions stay what they were.
+///
+/// # Errors
+///
+/// What the system says. A regular file is then what it was before.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match Target::of(path) {
+        Target::Direct => File::create(path)?.write_all(bytes),
+        Target::Regular(path) => replace_regular(&path, bytes),
+    }
+}
+
+/// Writes a file that is new and empty, and removes it if that fails.
+///
+/// # Errors
+///
+/// What the system says.
+pub(super) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = Unfinished::begin(path.to_owned());
+    file.write_all(bytes)?;
+    unfinished.keep();
+    Ok(())
+}
+
+/// Removes what was begun and is not finished, since the process ends now.
+pub(crate) fn remove_unfinished() {
+    for path in lock().drain(..) {
+        // There is nobody left to tell when this fails.
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn replace_regular(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let old = match path.metadata() {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let (mut file, beside) = create_beside(path, old.is_some())?;
+    let unfinished = Unfinished::begin(beside.clone());
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        take_over(&file, &old)?;
+    }
+    // So that after a crash of the system there is the old content or the new.
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    unfinished.keep();
+    Ok(())
+}
+
+/// A new file in the same directory, which only its owner can read if `is_private`.
+fn create_beside(path: &Path, is_private: bool) -> io::Result<(File, PathBuf)> {
+    let mode = if is_private { 0o600 } else { 0o666 };
+    let mut number = 0_u32;
+    loop {
+        let name = format!(".bowline-{}-{number}.part", process::id());
+        let beside = path.with_file_name(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode);
+        match options.open(&beside) {
+            Ok(file) => return Ok((file, beside)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MAX_NAMES => {
+                number += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Gives a file the owner and the permissions of another one.
+fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        // Only root may give files away; for others the new file is theirs.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// A file that is not finished, and removed unless it is kept.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn begin(path: PathBuf) -> Self {
+        lock().push(path.clone());
+        Self(path)
+    }
+
+    fn keep(self) {
+        lock().retain(|path| *path != self.0);
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let mut unfinished = lock();
+        let count = unfinished.len();
+        unfinished.retain(|path| *path != self.0);
+        if unfinished.len() < count {
+            // The error that led here says more than one of this.
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Files that are not finished.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Links that are followed, as many as Linux follows.
+const MAX_LINKS: u32 = 40;
+
+/// Names that are tried. Others have the number of another process in them.
+const MAX_NAMES: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn links_lead_to_what_is_replaced() {
+        let scratch = Scratch::new();
+        let at = |name: &str| scratch.path().join(name);
+        symlink("second", at("first")).unwrap();
+        symlink(at("none"), at("second")).unwrap();
+        assert_eq!(Target::of(&at("first")), Target::Regular(at("none")));
+        // Not a descriptor, though it is in the same directory.
+        let shared = Path::new("/dev/shm/none");
+        assert_eq!(Target::of(shared), Target::Regular(shared.to_owned()));
+        symlink("/dev/fd/1", at("descriptor")).unwrap();
+        assert_eq!(Target::of(&at("descriptor")), Target::Direct);
+        symlink("circle", at("circle")).unwrap();
+        assert!(replace(&at("circle"), b"x").is_err());
+        for direct in ["/dev/null", "/dev/stdout", "/proc/self/fd/1", "/"] {
+            assert_eq!(Target::of(Path::new(direct)), Target::Direct, "{direct}");
+        }
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_behind() {
+        let scratch = Scratch::new();
+        let old = scratch.write("old", "before");
+        fs::set_permissions(&old, fs::Permissions::from_mode(0o604)).unwrap();
+        replace(&old, b"after").unwrap();
+        assert_eq!(fs::read(&old).unwrap(), b"after");
+        let mode = old.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o604);
+        let (_, beside) = create_beside(&old, true).unwrap();
+        drop(Unfinished::begin(beside.clone()));
+        assert!(!beside.exists());
+        // A file that can't be written to, as on a disk that is full.
+        let path = scratch.write("new", "");
+        let closed = File::open(&path).unwrap();
+        assert!(fill(closed, &path, b"x").is_err());
+        assert!(!path.exists());
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,147 @@
+//! Where `--output` writes: what was there before is replaced as a whole or not at all.
+
+use std::fs::{self, File, Permissions};
+use std::io::Read as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output};
+use std::thread;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::place::Place;
+use crate::run::text;
+
+/// Runs `bowline` in a shell, after `before`.
+fn in_shell(place: &Place, before: &str, args: &str) -> Output {
+    shell(place, before, args).output().unwrap()
+}
+
+fn shell(place: &Place, before: &str, args: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("{before}; exec \"$0\" {args}");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_bowline")])
+        .current_dir(&place.folder)
+        .env("HOME", &place.folder);
+    command
+}
+
+#[test]
+fn a_file_that_cannot_be_written_to_its_end_is_left_as_it_was() {
+    let place = Place::new("saving_limit");
+    let file = place.folder.join("out");
+    fs::write(&file, "before").unwrap();
+    for (output, files) in [("out", &["out"][..]), ("new", &["out"])] {
+        let args = format!("call demo large bytes=1000000 --output {output}");
+        let ended = in_shell(&place, "ulimit -f 1", &args);
+        let said = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        assert!(said.contains(&format!("cannot write {output}: ")), "{said}");
+        assert!(said.contains("File too large"), "{said}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "before");
+        assert_eq!(place.files(), files);
+    }
+    // So with those that bowline names.
+    let ended = in_shell(&place, "ulimit -f 0", "call demo image");
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(place.files(), ["out"]);
+}
+
+#[test]
+fn a_file_keeps_its_permissions_and_a_link_its_target() {
+    let place = Place::new("saving_kept");
+    let target = place.folder.join("target");
+    fs::write(&target, "before").unwrap();
+    fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
+    symlink("target", place.folder.join("link")).unwrap();
+    symlink("none", place.folder.join("dangling")).unwrap();
+    for link in ["link", "dangling"] {
+        let output = place.run(&["call", "demo", "large", "bytes=5", "--output", link]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let metadata = place.folder.join(link).symlink_metadata().unwrap();
+        assert!(metadata.is_symlink());
+    }
+    assert_eq!(fs::read(&target).unwrap().len(), 5);
+    assert_eq!(fs::read(place.folder.join("none")).unwrap().len(), 5);
+    let mode = target.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert_eq!(place.files(), ["dangling", "link", "none", "target"]);
+}
+
+#[test]
+fn what_is_no_regular_file_is_written_directly() {
+    let place = Place::new("saving_direct");
+    let pipe = place.folder.join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let reader = thread::spawn(move || {
+        let mut read = Vec::new();
+        File::open(pipe).unwrap().read_to_end(&mut read).unwrap();
+        read.len()
+    });
+    let output = place.run(&["call", "demo", "large", "bytes=5", "-o", "pipe"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(reader.join().unwrap(), 5);
+    // To a pipe, and to a file that the shell has opened.
+    let args = "call demo large bytes=5 -o /dev/stdout";
+    let output = in_shell(&place, ":", args);
+    assert_eq!(output.stdout.len(), 5, "{}", text(&output.stderr));
+    let output = in_shell(&place, ":", &format!("{args} > redirected"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let redirected = place.folder.join("redirected");
+    assert_eq!(fs::read(redirected).unwrap().len(), 5);
+    assert_eq!(place.files(), ["pipe", "redirected"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused_before_the_call() {
+    let place = Place::new("saving_read_only");
+    // Of another user than root, whom no permission stops.
+    let inner = std::env::temp_dir().join(format!("bowline-read-only-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&inner);
+    fs::create_dir_all(&inner).unwrap();
+    let program = inner.join("bowline");
+    fs::copy(env!("CARGO_BIN_EXE_bowline"), &program).unwrap();
+    let folder = inner.join("read-only");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("out"), "before").unwrap();
+    fs::set_permissions(folder.join("out"), Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+    for name in ["out", "new"] {
+        let mut command = Command::new(&program);
+        command
+            .args(["call", "demo", "increment", "--output", name])
+            .current_dir(&folder)
+            .env("HOME", &place.folder);
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534);
+        }
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("cannot write {name}: ")), "{said}");
+        assert!(said.contains("--output - "), "{said}");
+    }
+    assert_eq!(fs::read(folder.join("out")).unwrap(), b"before");
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    fs::remove_dir_all(&inner).unwrap();
+}
+
+#[test]
+fn several_files_need_a_directory() {
+    let place = Place::new("saving_several");
+    place.check(
+        "call_output_several",
+        &["call", "demo", "mixed", "-o", "new"],
+    );
+    place.check(
+        "call_output_several_json",
+        &["call", "demo", "mixed", "--json", "-o", "new"],
+    );
+    assert_eq!(place.files(), [""; 0]);
+    fs::create_dir(place.folder.join("new")).unwrap();
+    let output = place.run(&["call", "demo", "mixed", "-o", "new"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(fs::read_dir(place.folder.join("new")).unwrap().count(), 2);
+}

@@ -1,0 +1,156 @@
+//! How a server is started: how often, by which declaration of the client, and what is said of
+//! one that ends.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::place::{Place, peer};
+use crate::run::text;
+
+/// How often the server has been started that notes each start in a line of `starts`.
+fn starts(place: &Place) -> usize {
+    let starts = fs::read_to_string(place.folder.join("starts")).unwrap();
+    fs::remove_file(place.folder.join("starts")).unwrap();
+    starts.lines().count()
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_started_once_for_each_era() {
+    let place = Place::new("starts_dying");
+    let server = ["--", "sh", "-c", "echo >> starts; exit 3"];
+    for (args, count) in [
+        // Asking for the era may be what ended it: it is started again without.
+        (&["tools"][..], 2),
+        (&["call", "x"], 2),
+        (&["info", "--revision", "2026-07-28"], 1),
+        (&["tools", "--revision", "2025-06-18"], 1),
+    ] {
+        let output = place.run(&[args, &server].concat());
+        assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+        assert_eq!(starts(&place), count, "{args:?}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_is_not_started_again() {
+    let place = Place::new("starts_lost");
+    let [.., dying] = peer("dying.sh");
+    let noted = format!("echo >> starts; exec sh {dying}");
+    let server = ["--revision", "2025-06-18", "--", "sh", "-c", &noted];
+    let output = place.run(&[&["call", "die"], &server[..]].concat());
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(starts(&place), 1);
+    // Between two calls.
+    let script = r#"echo >> starts; sed -u '/"ping"/{p;Q}' | "$0" serve demo"#;
+    let program = env!("CARGO_BIN_EXE_bowline");
+    let server = [
+        "--revision",
+        "2025-06-18",
+        "--",
+        "sh",
+        "-c",
+        script,
+        program,
+    ];
+    let output = place.run(&[&["ping", "-c", "3", "-i", "0.2"], &server[..]].concat());
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert_eq!(starts(&place), 1);
+    // It ends whenever it is asked for its tools.
+    let noted = format!("echo >> starts; sed -u '/tools.list/Q' | sh {dying}");
+    let server = ["--revision", "2025-06-18", "--", "sh", "-c", &noted];
+    let output = place.run(&[&["tools"], &server[..]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("the transport was lost"), "{said}");
+    assert_eq!(starts(&place), 1);
+}
+
+/// What the client declared to a server that notes all that it hears.
+fn declared(place: &Place, args: &[&str]) -> Value {
+    let script = r#"tee heard | "$0" serve demo"#;
+    let server = ["--revision", "2025-06-18", "--", "sh", "-c", script];
+    let args = [args, &server, &[env!("CARGO_BIN_EXE_bowline")]].concat();
+    place.run(&args);
+    let heard = fs::read_to_string(place.folder.join("heard")).unwrap();
+    let first = heard.lines().next().unwrap();
+    let first: Value = serde_json::from_str(first).unwrap();
+    first["params"]["capabilities"].clone()
+}
+
+#[test]
+fn all_commands_declare_the_same() {
+    let place = Place::new("starts_declared");
+    let expected = declared(&place, &["tools"]);
+    assert!(expected["elicitation"].is_object(), "{expected}");
+    assert!(expected["sampling"].is_object(), "{expected}");
+    for args in [
+        &["call", "ask_name"][..],
+        &["call", "ask_name", "--answer", "name=Ada"],
+        &["call", "ask_name", "--decline"],
+        &["call", "ask_name", "--sample", "x", "--accept-pages"],
+        &["info"],
+        &["ping"],
+        &["resources"],
+        &["read", "demo://readme"],
+        &["prompts"],
+        &["prompt", "greet", "name=Ada"],
+        &["complete", "greet", "style=f"],
+        &["watch", "--for", "0.1"],
+    ] {
+        assert_eq!(declared(&place, args), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn last_words_keep_their_lines() {
+    let place = Place::new("starts_words");
+    let script = r#"printf 'Traceback:\n  File "x", line 1\nError: no \033[31mlicence\n' >&2"#;
+    let dying = format!("{script}; exit 3");
+    place.check("words_dying", &["ping", "--", "sh", "-c", &dying]);
+    place.check(
+        "words_dying_json",
+        &["ping", "--json", "--", "sh", "-c", &dying],
+    );
+    let hanging = format!("{script}; read line; exec sleep 600");
+    place.check(
+        "words_hanging",
+        &["ping", "--timeout", "1", "--", "sh", "-c", &hanging],
+    );
+    let [.., peer] = peer("dying.sh");
+    let script = format!(r"sed -u '/tools.call/Q' | sh {peer}; printf 'one\ntwo\n' >&2; exit 7");
+    let server = ["--revision", "2025-06-18", "--", "sh", "-c", &script];
+    let output = place.run(&[&["call", "die"], &server[..]].concat());
+    let said = text(&output.stderr);
+    assert!(said.contains("; its last words:\n  one\n  two\n"), "{said}");
+}
+
+// proves: F-CL-01
+#[test]
+fn few_descriptors_are_an_error_and_no_panic() {
+    let place = Place::new("starts_descriptors");
+    let mut refused = 0;
+    for limit in [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 40] {
+        for command in ["ping demo", "ping -v demo", "serve demo", "demo", "servers"] {
+            let script = format!("ulimit -n {limit}; exec \"$0\" {command}");
+            let output = std::process::Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_bowline")])
+                .current_dir(&place.folder)
+                .env("HOME", &place.folder)
+                .stdin(std::process::Stdio::null())
+                .output()
+                .unwrap();
+            let said = text(&output.stderr);
+            assert!(!said.contains("panicked"), "{limit}, {command}: {said}");
+            let code = output.status.code();
+            assert!(code.is_some_and(|code| code < 100), "{limit}: {output:?}");
+            if code != Some(0) {
+                let names_it = said.contains("descriptors") || said.contains("open files");
+                assert!(names_it, "{limit}, {command}: {said}");
+                refused += usize::from(said.contains("ulimit -n"));
+            }
+        }
+    }
+    assert!(refused > 10, "{refused}");
+}
