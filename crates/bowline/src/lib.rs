@@ -48,6 +48,7 @@ pub mod transport;
 mod clock;
 mod error;
 mod io;
+mod logged;
 mod panics;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
 mod schema;

@@ -150,7 +150,8 @@ impl Follower {
             called.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
         });
         if let Err(error) = cancelled {
-            tracing::debug!(%error, "a task is not cancelled");
+            let _entered = self.shared.telemetry.enter();
+            tracing::debug!(%error, "cancellation of a task not sent");
         }
     }
 
