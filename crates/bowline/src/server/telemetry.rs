@@ -186,12 +186,31 @@ pub(super) fn result_does_not_match(context: &Context, reason: &str) {
     );
 }
 
-/// A client has introduced itself.
-pub(super) fn client_connected(
-    session: &Span,
-    client: Option<&Implementation>,
-    revision: Revision,
-) {
+/// What an operator reads about a client at level info. It is emitted without the session's
+/// lock: a subscriber may send it to a client.
+#[derive(Debug)]
+pub(super) enum Notice {
+    /// The client has introduced itself.
+    Connected {
+        client: Option<Implementation>,
+        revision: Revision,
+    },
+    Ended {
+        reason: &'static str,
+    },
+}
+
+impl Notice {
+    /// Emits the event.
+    pub(super) fn emit(self, session: &Span) {
+        match self {
+            Self::Connected { client, revision } => connected(session, client.as_ref(), revision),
+            Self::Ended { reason } => info!(reason, "session ended"),
+        }
+    }
+}
+
+fn connected(session: &Span, client: Option<&Implementation>, revision: Revision) {
     let name = client.map(|client| shortened(&client.name));
     if let Some(name) = &name {
         session.record("client", &**name);
@@ -202,8 +221,4 @@ pub(super) fn client_connected(
         revision = revision.as_str(),
         "client connected"
     );
-}
-
-pub(super) fn session_ended(reason: &str) {
-    info!(reason, "session ended");
 }

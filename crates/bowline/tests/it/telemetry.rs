@@ -1,11 +1,13 @@
 //! Every event has a message, and says by its spans which server, session, tool and request it
 //! is about.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use bowline::registry::Registry;
-use bowline::server::{Server, tool};
+use bowline::server::{Context, Server, tool};
 use bowline::testing::{self, Conversation, Peer};
 use bowline::types::Revision;
 use bowline::types::common::Implementation;
@@ -394,4 +396,66 @@ mod processes {
         let reason = reason.unwrap_or_default();
         assert!(reason.contains("/no/such/command"), "{reason}");
     }
+}
+
+/// A subscriber that looks at a session whenever something is emitted at level info, as one
+/// that sends it to a client does.
+struct Looking {
+    context: Arc<Mutex<Option<Context>>>,
+    seen: Arc<AtomicUsize>,
+}
+
+impl tracing::Subscriber for Looking {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= Level::INFO && metadata.target().starts_with("bowline::server")
+    }
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let context = self.context.lock().expect("no panic").clone();
+        if let Some(context) = context.filter(|_| *event.metadata().level() == Level::INFO) {
+            // It takes the lock of the session.
+            let _ = context.request_id();
+            self.seen.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_subscriber_may_use_the_session_that_info_is_about() {
+    let (done, is_done) = std::sync::mpsc::channel();
+    // On a thread of its own, so that a deadlock fails.
+    std::thread::spawn(move || {
+        let seen = Arc::new(AtomicUsize::new(0));
+        let context = Arc::new(Mutex::new(None));
+        let _guard = tracing::subscriber::set_default(Looking {
+            context: Arc::clone(&context),
+            seen: Arc::clone(&seen),
+        });
+        let server = Server::new("notes-server", "1").tool("keep", "", move |cx: Context| {
+            *context.lock().expect("no panic") = Some(cx);
+            async { "" }
+        });
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let client = connected(server, OLD).await;
+            called(&client, "keep", "{}").await;
+            client.stop().await;
+        });
+        // The session ends with its runtime at the latest.
+        drop(runtime);
+        done.send(seen.load(Ordering::Relaxed))
+            .expect("the test listens");
+    });
+    let seen = is_done.recv_timeout(Duration::from_secs(60));
+    assert_eq!(seen.expect("nobody waits for a lock for ever"), 1);
 }

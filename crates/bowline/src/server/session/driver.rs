@@ -21,7 +21,7 @@ use crate::panics::caught;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
 use crate::server::service::MethodName;
-use crate::server::telemetry::{client_connected, session_ended};
+use crate::server::telemetry::Notice;
 use crate::server::threads::Job;
 use crate::transport::Stream;
 
@@ -64,6 +64,8 @@ pub(in super::super) struct Driver {
     is_at_end: bool,
     /// The log has the client's name.
     is_introduced: bool,
+    /// For the log.
+    pub(super) notices: Vec<Notice>,
 }
 
 /// The end of a session that finishes what it can.
@@ -116,6 +118,7 @@ impl Driver {
             closed: None,
             is_at_end: false,
             is_introduced: false,
+            notices: Vec::new(),
         }
     }
 
@@ -383,7 +386,8 @@ impl Driver {
                 tracing::warn!("client has sent nothing within the handshake timeout");
             }
             SessionEvent::Closed(reason) => {
-                session_ended(reason_of(&reason, core));
+                let ended = reason_of(&reason, core);
+                self.notices.push(Notice::Ended { reason: ended });
                 // The client sees it now. Handlers may tidy up.
                 self.io = None;
                 self.closed = Some(Closed {
@@ -420,11 +424,12 @@ impl Driver {
         });
     }
 
-    /// Emits who the client is, the first time that it is known.
+    /// Notes who the client is, the first time that it is known.
     fn introduce(&mut self, info: impl FnOnce() -> Option<Implementation>, revision: Revision) {
         let was_introduced = std::mem::replace(&mut self.is_introduced, true);
         if !was_introduced && !self.shared.span.is_disabled() {
-            client_connected(&self.shared.span, info().as_ref(), revision);
+            let client = info();
+            self.notices.push(Notice::Connected { client, revision });
         }
     }
 
@@ -465,7 +470,8 @@ impl Drop for Driver {
             core.session.close(now);
             while let Some(event) = core.session.poll_event() {
                 if let SessionEvent::Closed(reason) = &event {
-                    session_ended(reason_of(reason, &core));
+                    let reason = reason_of(reason, &core);
+                    self.notices.push(Notice::Ended { reason });
                 }
                 if let SessionEvent::Ended { call, outcome } = event
                     && let Some(asked) = core.asked.get_mut(call)
@@ -478,6 +484,9 @@ impl Drop for Driver {
             let following = std::mem::take(&mut core.following);
             (std::mem::take(&mut core.running), begun, following)
         };
+        for notice in self.notices.drain(..) {
+            notice.emit(&self.shared.span);
+        }
         for context in running.into_values() {
             context.cancel();
         }
