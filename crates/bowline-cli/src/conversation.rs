@@ -138,6 +138,7 @@ impl<'a> Conversation<'a> {
             is_hidden: settings.screen.is_verbose || settings.format == Format::Json,
         };
         let mut config = finished_config(settings, target.timeout, &aside);
+        config.name(&*target.name);
         if !roots.is_empty() {
             config.roots(roots);
         }

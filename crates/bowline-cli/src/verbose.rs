@@ -2,10 +2,12 @@
 //!
 //! The events are those of docs/telemetry.md: numbers and words of Bowline's own, no arguments,
 //! no results, no variables. The one exception is what a server says on its stderr, which
-//! comes as it is, escaped, but for the secrets that it was given.
+//! comes as it is, escaped, but for the secrets that it was given. Each line begins with the
+//! fields of its spans: the server, the session, and the request that it is about.
+
+mod spans;
 
 use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -13,11 +15,13 @@ use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
+use tracing_core::span::Current;
 
 use crate::printer;
 use crate::redact;
 use crate::settings::Format;
 use crate::times;
+use spans::Spans;
 
 /// Tells from now on what happens: nothing, what matters, or every read and write as well.
 ///
@@ -39,7 +43,7 @@ pub(crate) fn begin(times_asked: u8, format: Format) -> anyhow::Result<()> {
 struct Teller<F> {
     level: Level,
     begun: Instant,
-    spans: AtomicU64,
+    spans: Spans,
     say: F,
 }
 
@@ -48,7 +52,7 @@ impl<F> Teller<F> {
         Self {
             level,
             begun: Instant::now(),
-            spans: AtomicU64::new(1),
+            spans: Spans::default(),
             say,
         }
     }
@@ -65,31 +69,49 @@ impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
         Some(self.level.into())
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        // Numbers from 1, and no process makes so many that they begin again.
-        Id::from_u64(self.spans.fetch_add(1, Ordering::Relaxed).max(1))
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.spans.create(span)
+    }
+
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        self.spans.record(id, values);
     }
 
     fn event(&self, event: &Event<'_>) {
-        (self.say)(&line(self.begun.elapsed(), event));
+        let scope = self.spans.scope_of(event);
+        (self.say)(&line(self.begun.elapsed(), &scope, event));
     }
 
-    // A command has one connection as a rule, so that events need no span to be told apart.
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn enter(&self, id: &Id) {
+        self.spans.enter(id);
+    }
+
+    fn exit(&self, id: &Id) {
+        self.spans.exit(id);
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        self.spans.hold(id);
+        id.clone()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        self.spans.release(&id)
+    }
+
+    fn current_span(&self) -> Current {
+        self.spans.current()
+    }
+
     fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
 }
 
-/// An event in words: when, how grave, what, and its fields.
-fn line(at: Duration, event: &Event<'_>) -> String {
-    let metadata = event.metadata();
-    let level = metadata.level().as_str().to_ascii_lowercase();
+/// An event in words: when, how grave, what it is about, what, and its fields.
+fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
+    let level = event.metadata().level().as_str().to_ascii_lowercase();
     let mut words = Words(format!("{:>7} {level:<5}", times::shown(at)));
-    // Those without a name of their own are named after their place in the source.
-    match metadata.name().starts_with("event ") {
-        true => words.push(metadata.target()),
-        false => words.push(metadata.name()),
+    if !scope.is_empty() {
+        words.push(format_args!("[{scope}]"));
     }
     event.record(&mut words);
     words.0
@@ -108,10 +130,11 @@ impl Words {
 impl Visit for Words {
     fn record_str(&mut self, field: &Field, value: &str) {
         let value = redact::without_secrets(value);
+        let is_plain = |char: char| !char.is_whitespace() && !char.is_control();
         match field.name() {
             "message" => self.push(value),
-            name if value.contains(' ') => self.push(format_args!("{name}={value:?}")),
-            name => self.push(format_args!("{name}={value}")),
+            name if value.chars().all(is_plain) => self.push(format_args!("{name}={value}")),
+            name => self.push(format_args!("{name}={value:?}")),
         }
     }
 
@@ -129,7 +152,8 @@ impl Visit for Words {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use tracing::{debug, event, info, trace};
+    use tracing::field::Empty;
+    use tracing::{Span, debug, debug_span, error_span, event, info, trace};
 
     use super::*;
 
@@ -150,13 +174,49 @@ mod tests {
         let lines = told(Level::DEBUG, || {
             event!(
                 name: "request.stop", target: "bowline::request", Level::DEBUG,
-                request = 7, outcome = "result", reason = "two words"
+                request = 7, outcome = "result", reason = "two words", "request finished"
             );
-            info!(target: "bowline::client", error = %"no", "it went wrong");
+            info!(target: "bowline::client", error = %"no", line = "a\nb", "it went wrong");
         });
         let expected = [
-            "debug request.stop request=7 outcome=result reason=\"two words\"",
-            "info  bowline::client it went wrong error=no",
+            "debug request finished request=7 outcome=result reason=\"two words\"",
+            "info  it went wrong error=no line=\"a\\nb\"",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn each_line_says_which_server_and_request_it_is_about() {
+        let lines = told(Level::DEBUG, || {
+            let spans = ["files", "mail"].map(|server| {
+                error_span!(target: "bowline::client", "client", server, session = 1, late = Empty)
+            });
+            for span in &spans {
+                let _entered = span.enter();
+                info!(target: "bowline::client", "connected");
+            }
+            let request = debug_span!(
+                target: "bowline::request", parent: &spans[1], "request", request = 3
+            );
+            spans[0].record("late", "more");
+            spans[0].in_scope(|| {
+                request.in_scope(|| info!(target: "bowline::a", "inner"));
+                info!(target: "bowline::a", "outer");
+                info!(target: "bowline::a", parent: None, "outside");
+                let current = Span::current();
+                let thread = std::thread::spawn(move || current.id().map(|id| id.into_u64()));
+                assert_eq!(
+                    thread.join().unwrap(),
+                    spans[0].id().map(|id| id.into_u64())
+                );
+            });
+        });
+        let expected = [
+            "info  [server=files session=1] connected",
+            "info  [server=mail session=1] connected",
+            "info  [server=mail session=1 request=3] inner",
+            "info  [server=files session=1 late=more] outer",
+            "info  outside",
         ];
         assert_eq!(lines, expected);
     }
@@ -169,7 +229,7 @@ mod tests {
             debug!(target: "bowline_other", "three");
             debug!(target: "hyper", "four");
         };
-        assert_eq!(told(Level::DEBUG, events), ["debug bowline::a one"]);
+        assert_eq!(told(Level::DEBUG, events), ["debug one"]);
         assert_eq!(told(Level::TRACE, events).len(), 2);
     }
 }

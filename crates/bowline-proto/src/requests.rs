@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use bowline_types::RequestId;
+use bowline_types::{Method, RequestId};
 
 use crate::defect::{self, Defect};
 use crate::monotonic_table::MonotonicTable;
@@ -57,6 +57,8 @@ pub(crate) struct Arrival {
     pub(crate) bytes: usize,
     /// It waits for what may happen, and not for a handler.
     pub(crate) is_subscription: bool,
+    /// For telemetry: see [`request_method`](crate::trace::request_method).
+    pub(crate) method: Option<Method>,
 }
 
 /// A request of the peer.
@@ -68,6 +70,8 @@ pub(crate) struct PeerRequest {
     pub(crate) started: Instant,
     /// Whether it is of the stateless era, in which the peer is not asked back.
     pub(crate) is_stateless: bool,
+    /// For telemetry.
+    pub(crate) method: Option<Method>,
     deadline: Option<Instant>,
     bytes: usize,
     is_subscription: bool,
@@ -140,6 +144,7 @@ impl Requests {
             stream: arrival.stream,
             started: now,
             is_stateless: false,
+            method: arrival.method,
             deadline,
             bytes: arrival.bytes,
             is_subscription: arrival.is_subscription,
@@ -224,13 +229,14 @@ impl Requests {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// None may be answered any more. Those that could, oldest first, and since when.
-    pub(crate) fn give_up_all(&mut self) -> Vec<(RequestKey, Instant)> {
+    /// None may be answered any more. Those that could, oldest first, with their methods, and
+    /// since when.
+    pub(crate) fn give_up_all(&mut self) -> Vec<(RequestKey, Option<Method>, Instant)> {
         self.open = Open::default();
         self.deadlines.clear();
         let open = self.handled.iter_mut().filter_map(|(key, request)| {
             let was_open = std::mem::take(&mut request.may_be_answered);
-            was_open.then_some((key, request.started))
+            was_open.then_some((key, request.method, request.started))
         });
         open.collect()
     }

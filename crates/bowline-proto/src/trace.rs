@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bowline_types::Method;
-use tracing::{Level, event};
+use tracing::{Level, enabled, event};
 
 use crate::outcome::Outcome;
 
@@ -45,18 +45,26 @@ impl Direction {
     }
 }
 
+/// Returns the method of a request for the events of its end, if the protocol has it. It is
+/// not looked up while no subscriber is interested in them, since that would cost each request.
+pub(crate) fn request_method(method: &str) -> Option<Method> {
+    match enabled!(target: "bowline::request", Level::DEBUG) {
+        true => method.parse().ok(),
+        false => None,
+    }
+}
+
 /// A method by its name when the protocol has it. Another one is text of somebody's choice.
-fn named(method: &str) -> &'static str {
-    method
-        .parse()
-        .map_or("(other)", |method: Method| method.as_str())
+fn named(method: Option<Method>) -> &'static str {
+    method.map_or("(other)", Method::as_str)
 }
 
 /// The state of a link, which is what a user sees of a connection.
 pub(crate) fn link_transition(side: Side, from: &str, to: &str, reason: &str) {
     event!(
-        name: "connection.transition", target: "bowline::connection", Level::INFO,
-        side = side.as_str(), from, to, reason
+        name: "connection.transition", target: "bowline::connection", Level::DEBUG,
+        side = side.as_str(), from, to, reason,
+        "connection state changed"
     );
 }
 
@@ -64,30 +72,39 @@ pub(crate) fn link_transition(side: Side, from: &str, to: &str, reason: &str) {
 pub(crate) fn transition(side: Side, from: &str, to: &str, reason: &str) {
     event!(
         name: "session.transition", target: "bowline::connection", Level::DEBUG,
-        side = side.as_str(), from, to, reason
+        side = side.as_str(), from, to, reason,
+        "session phase changed"
     );
 }
 
 pub(crate) fn request_start(side: Side, direction: Direction, request: u64, method: &str) {
     event!(
         name: "request.start", target: "bowline::request", Level::DEBUG,
-        side = side.as_str(), direction = direction.as_str(), request, method = named(method)
+        side = side.as_str(), direction = direction.as_str(), request, method = named(method.parse().ok()),
+        "request started"
     );
 }
 
 /// A call of ours has ended.
-pub(crate) fn call_stop(side: Side, request: u64, duration: Duration, outcome: &Outcome) {
+pub(crate) fn call_stop(
+    side: Side,
+    (request, method): (u64, Option<Method>),
+    duration: Duration,
+    outcome: &Outcome,
+) {
     let direction = Direction::Out.as_str();
     let duration_us = micros(duration);
     match outcome {
         Outcome::Result(_) => event!(
             name: "request.stop", target: "bowline::request", Level::DEBUG,
-            side = side.as_str(), direction, request, duration_us, outcome = outcome.name()
+            side = side.as_str(), direction, request, method = named(method), duration_us, outcome = outcome.name(),
+            "request finished"
         ),
         Outcome::Error(error) => event!(
             name: "request.stop", target: "bowline::request", Level::DEBUG,
-            side = side.as_str(), direction, request, duration_us, outcome = outcome.name(),
-            code = error.code
+            side = side.as_str(), direction, request, method = named(method), duration_us, outcome = outcome.name(),
+            code = error.code,
+            "request finished"
         ),
         Outcome::TimedOut { .. }
         | Outcome::Unsupported(_)
@@ -99,27 +116,40 @@ pub(crate) fn call_stop(side: Side, request: u64, duration: Duration, outcome: &
         | Outcome::Lost { .. }
         | Outcome::Shutdown => event!(
             name: "request.exception", target: "bowline::request", Level::DEBUG,
-            side = side.as_str(), direction, request, duration_us, outcome = outcome.name()
+            side = side.as_str(), direction, request, method = named(method), duration_us, outcome = outcome.name(),
+            "request ended without a response"
         ),
     }
 }
 
 /// A request of the peer was answered: with an error, when there is a code.
-pub(crate) fn request_stop(side: Side, request: u64, duration: Duration, code: Option<i64>) {
+pub(crate) fn request_stop(
+    side: Side,
+    (request, method): (u64, Option<Method>),
+    duration: Duration,
+    code: Option<i64>,
+) {
     let outcome = if code.is_some() { "error" } else { "result" };
     event!(
         name: "request.stop", target: "bowline::request", Level::DEBUG,
-        side = side.as_str(), direction = Direction::In.as_str(), request,
-        duration_us = micros(duration), outcome, code
+        side = side.as_str(), direction = Direction::In.as_str(), request, method = named(method),
+        duration_us = micros(duration), outcome, code,
+        "request finished"
     );
 }
 
 /// A request of the peer will not be answered by its handler.
-pub(crate) fn request_exception(side: Side, request: u64, duration: Duration, outcome: &str) {
+pub(crate) fn request_exception(
+    side: Side,
+    (request, method): (u64, Option<Method>),
+    duration: Duration,
+    outcome: &str,
+) {
     event!(
         name: "request.exception", target: "bowline::request", Level::DEBUG,
-        side = side.as_str(), direction = Direction::In.as_str(), request,
-        duration_us = micros(duration), outcome
+        side = side.as_str(), direction = Direction::In.as_str(), request, method = named(method),
+        duration_us = micros(duration), outcome,
+        "request ended without a response"
     );
 }
 
@@ -127,14 +157,16 @@ pub(crate) fn request_exception(side: Side, request: u64, duration: Duration, ou
 pub(crate) fn request_refused(side: Side, reason: &str, code: i64) {
     event!(
         name: "request.refused", target: "bowline::request", Level::DEBUG,
-        side = side.as_str(), reason, code
+        side = side.as_str(), reason, code,
+        "request refused"
     );
 }
 
 pub(crate) fn notification(side: Side, method: &str) {
     event!(
         name: "notification.received", target: "bowline::notification", Level::DEBUG,
-        side = side.as_str(), method = named(method)
+        side = side.as_str(), method = named(method.parse().ok()),
+        "notification received"
     );
 }
 
@@ -142,7 +174,8 @@ pub(crate) fn notification(side: Side, method: &str) {
 pub(crate) fn notification_dropped(side: Side, direction: Direction, reason: &str) {
     event!(
         name: "notification.dropped", target: "bowline::notification", Level::DEBUG,
-        side = side.as_str(), direction = direction.as_str(), reason
+        side = side.as_str(), direction = direction.as_str(), reason,
+        "notification dropped"
     );
 }
 
@@ -150,7 +183,8 @@ pub(crate) fn notification_dropped(side: Side, direction: Direction, reason: &st
 pub(crate) fn response_dropped(side: Side, reason: &str) {
     event!(
         name: "response.dropped", target: "bowline::protocol", Level::DEBUG,
-        side = side.as_str(), reason
+        side = side.as_str(), reason,
+        "response dropped"
     );
 }
 
@@ -160,7 +194,8 @@ pub(crate) fn violation(side: Side, what: &str, count: u64) {
     if count.is_power_of_two() {
         event!(
             name: "protocol.violation", target: "bowline::protocol", Level::WARN,
-            side = side.as_str(), what, count
+            side = side.as_str(), what, count,
+            "protocol violation by the peer"
         );
     }
 }
@@ -170,7 +205,8 @@ pub(crate) fn malformed(side: Side, fault: &str, bytes: u64, count: u64) {
     if count.is_power_of_two() {
         event!(
             name: "frame.malformed", target: "bowline::protocol", Level::WARN,
-            side = side.as_str(), fault, bytes, count
+            side = side.as_str(), fault, bytes, count,
+            "malformed frame received"
         );
     }
 }
@@ -178,14 +214,16 @@ pub(crate) fn malformed(side: Side, fault: &str, bytes: u64, count: u64) {
 pub(crate) fn io(side: Side, direction: Direction, bytes: usize) {
     event!(
         name: "transport.io", target: "bowline::transport", Level::TRACE,
-        side = side.as_str(), direction = direction.as_str(), bytes
+        side = side.as_str(), direction = direction.as_str(), bytes,
+        "bytes transferred"
     );
 }
 
 pub(crate) fn busy(side: Side, attempts: u32) {
     event!(
         name: "transport.busy", target: "bowline::transport", Level::DEBUG,
-        side = side.as_str(), attempts
+        side = side.as_str(), attempts,
+        "transport busy"
     );
 }
 
@@ -193,21 +231,24 @@ pub(crate) fn busy(side: Side, attempts: u32) {
 pub(crate) fn reading_paused(side: Side) {
     event!(
         name: "transport.paused", target: "bowline::transport", Level::DEBUG,
-        side = side.as_str()
+        side = side.as_str(),
+        "reading paused"
     );
 }
 
 pub(crate) fn keepalive(side: Side, asked: u32) {
     event!(
         name: "keepalive.asked", target: "bowline::connection", Level::DEBUG,
-        side = side.as_str(), asked
+        side = side.as_str(), asked,
+        "keepalive request sent"
     );
 }
 
 pub(crate) fn ids_used(side: Side, percent: u64) {
     event!(
         name: "ids.used", target: "bowline::connection", Level::WARN,
-        side = side.as_str(), percent
+        side = side.as_str(), percent,
+        "request ids are running out"
     );
 }
 

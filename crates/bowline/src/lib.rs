@@ -49,6 +49,7 @@ mod clock;
 mod connection_failure;
 mod error;
 mod io;
+mod logged;
 mod panics;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
 mod schema;

@@ -41,6 +41,10 @@ impl<E: Tell> Endpoint<E> {
         method: &str,
         arrival: Arrival,
     ) -> Option<RequestKey> {
+        let arrival = Arrival {
+            method: trace::request_method(method),
+            ..arrival
+        };
         let error = match self.requests.admit(now, id.clone(), arrival) {
             Admission::Admitted(key) => {
                 trace::request_start(self.side, Direction::In, key.get(), method);
@@ -82,7 +86,7 @@ impl<E: Tell> Endpoint<E> {
             self.outbox.push_owed(message.clone());
         }
         self.outbox.push_owed(message);
-        trace::request_stop(self.side, key.get(), duration, code);
+        trace::request_stop(self.side, (key.get(), request.method), duration, code);
         answered
     }
 
@@ -105,7 +109,8 @@ impl<E: Tell> Endpoint<E> {
         message.stream = request.stream;
         self.outbox.push_owed(message);
         let duration = now.since(request.started);
-        trace::request_stop(self.side, key.get(), duration, Some(error.code));
+        let logged = (key.get(), request.method);
+        trace::request_stop(self.side, logged, duration, Some(error.code));
         answered
     }
 
@@ -123,9 +128,11 @@ impl<E: Tell> Endpoint<E> {
 
     /// The peer no longer wants an answer to a request of its own.
     pub(crate) fn cancelled_by_peer(&mut self, now: Instant, id: &RequestId) -> Option<RequestKey> {
-        let started = self.requests.find(id)?.started;
+        let request = self.requests.find(id)?;
+        let (started, method) = (request.started, request.method);
         let key = self.requests.cancel(id)?;
-        trace::request_exception(self.side, key.get(), now.since(started), "cancelled");
+        let duration = now.since(started);
+        trace::request_exception(self.side, (key.get(), method), duration, "cancelled");
         Some(key)
     }
 
@@ -162,9 +169,10 @@ impl<E: Tell> Endpoint<E> {
     ) -> Option<()> {
         let request = self.requests.get(key)?;
         let (id, stream, started) = (request.id.clone(), request.stream, request.started);
+        let logged = (key.get(), request.method);
         self.requests.give_up(key);
         self.answer_with(Some(&id), stream, error);
-        trace::request_exception(self.side, key.get(), now.since(started), outcome);
+        trace::request_exception(self.side, logged, now.since(started), outcome);
         Some(())
     }
 

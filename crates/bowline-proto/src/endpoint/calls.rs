@@ -77,6 +77,7 @@ impl<E: Tell> Endpoint<E> {
             wants_progress: request.wants_progress,
             stream: context.stream,
             is_subscription: request.method == Method::Listen.as_str(),
+            method: trace::request_method(&request.method),
         };
         // A subscription lasts until somebody ends it.
         let usual = match tag.is_subscription {
@@ -119,6 +120,7 @@ impl<E: Tell> Endpoint<E> {
             wants_progress: false,
             stream: None,
             is_subscription: false,
+            method: Some(method),
         };
         self.calls.insert(now, call, timeouts, tag);
         self.internal += 1;
@@ -235,7 +237,8 @@ impl<E: Tell> Endpoint<E> {
         outcome: Outcome,
     ) {
         let duration = now.since(waiting.started);
-        trace::call_stop(self.side, call.get(), duration, &outcome);
+        let request = (call.get(), waiting.tag.method);
+        trace::call_stop(self.side, request, duration, &outcome);
         match waiting.tag.purpose {
             Purpose::User => {
                 // A peer that answers before it is asked: nobody waits for the question.

@@ -11,7 +11,7 @@ mod flow;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use bowline_types::{RequestId, Revision};
+use bowline_types::{Method, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
 use crate::calls::{CallId, Calls, Found, IdCounter};
@@ -102,6 +102,8 @@ pub(crate) struct Tag {
     pub(crate) stream: Option<StreamId>,
     /// It is a `subscriptions/listen`, which the peer may end.
     pub(crate) is_subscription: bool,
+    /// For telemetry: see [`trace::request_method`].
+    pub(crate) method: Option<Method>,
 }
 
 /// How an endpoint is set up.
@@ -247,11 +249,11 @@ impl<E: Tell> Endpoint<E> {
         self.skipping = None;
         self.unfinished.since = None;
         let open = self.requests.give_up_all().into_iter();
-        let open = open.inspect(|(request, started)| {
+        let open = open.inspect(|(request, method, started)| {
             let duration = now.since(*started);
-            trace::request_exception(self.side, request.get(), duration, "closed");
+            trace::request_exception(self.side, (request.get(), *method), duration, "closed");
         });
-        open.map(|(request, _)| request).collect()
+        open.map(|(request, ..)| request).collect()
     }
 
     /// Ends the calls that wait; one that has not been seen never leaves.

@@ -9,4 +9,5 @@ mod races;
 mod regressions;
 mod state_machine;
 mod telemetry;
+mod telemetry_sources;
 mod transcripts;

@@ -211,24 +211,38 @@ fn eventful() {
     eventful_link();
 }
 
-/// The rows of the table, with the fields that are always there and all of them.
-fn documented() -> BTreeMap<String, (String, String, BTreeSet<String>, BTreeSet<String>)> {
+/// A row of the table of the core's events.
+struct Documented {
+    target: String,
+    level: String,
+    message: String,
+    /// The fields that are always there.
+    always: BTreeSet<String>,
+    fields: BTreeSet<String>,
+}
+
+/// The rows of the table of the core's events, by name.
+fn documented() -> BTreeMap<String, Documented> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md");
     let text = std::fs::read_to_string(path).expect("the document");
     let rows = text.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|line| {
-        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+    let rows = rows.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    // The first cell is the event's name, which has a dot in it.
+    let rows = rows.filter(|cells| cells[1].contains('.') && cells.len() == 7);
+    rows.map(|cells| {
         let plain = |cell: &str| cell.trim_matches('`').to_owned();
-        let all = cells[4].split(", ");
-        let always = all.clone().filter(|field| !field.ends_with('?')).map(plain);
-        let always = always.collect();
-        let all = all
-            .map(|field| plain(field.trim_end_matches('?')))
-            .collect();
-        (
-            plain(cells[1]),
-            (plain(cells[2]), cells[3].to_owned(), always, all),
-        )
+        let fields = cells[5].split(", ");
+        let always = fields.clone().filter(|field| !field.ends_with('?'));
+        let row = Documented {
+            target: plain(cells[3]),
+            level: cells[2].to_owned(),
+            message: cells[4].to_owned(),
+            always: always.map(plain).collect(),
+            fields: fields
+                .map(|field| plain(field.trim_end_matches('?')))
+                .collect(),
+        };
+        (plain(cells[1]), row)
     })
     .collect()
 }
@@ -239,13 +253,17 @@ fn what_is_emitted_is_what_is_documented() {
     let rows = collect(eventful);
     let documented = documented();
     for row in &rows {
-        let (target, level, always, all) = documented
+        let documented = documented
             .get(&row.name)
             .unwrap_or_else(|| panic!("{row:?} is not in the table"));
-        assert_eq!((&row.target, &row.level), (target, level), "{row:?}");
-        let fields: BTreeSet<_> = row.fields.keys().cloned().collect();
+        assert_eq!(row.target, documented.target, "{row:?}");
+        assert_eq!(row.level, documented.level, "{row:?}");
+        let mut fields = row.fields.clone();
+        let message = fields.remove("message");
+        assert_eq!(message.as_ref(), Some(&documented.message), "{row:?}");
+        let fields: BTreeSet<_> = fields.into_keys().collect();
         assert!(
-            fields.is_superset(always) && fields.is_subset(all),
+            fields.is_superset(&documented.always) && fields.is_subset(&documented.fields),
             "{row:?}"
         );
     }
@@ -265,21 +283,26 @@ fn nothing_that_was_said_is_told() {
     }
 }
 
-/// A request that starts, ends: once, in one of two ways.
+/// A request that starts ends once, in one of two ways, and both events name its method.
 #[test]
 fn what_starts_stops() {
     let rows = collect(eventful);
-    let mut open = BTreeSet::new();
+    let mut open = BTreeMap::new();
     for row in &rows {
         let field = |name: &str| row.fields.get(name).cloned().unwrap_or_default();
         let request = (field("side"), field("direction"), field("request"));
         match &*row.name {
-            "request.start" => assert!(open.insert(request), "{row:?}"),
-            "request.stop" | "request.exception" => assert!(open.remove(&request), "{row:?}"),
+            "request.start" => {
+                let earlier = open.insert(request, field("method"));
+                assert_eq!(earlier, None, "{row:?}");
+            }
+            "request.stop" | "request.exception" => {
+                assert_eq!(open.remove(&request), Some(field("method")), "{row:?}");
+            }
             _ => {}
         }
     }
-    assert_eq!(open, BTreeSet::new());
+    assert_eq!(open, BTreeMap::new());
 }
 
 #[test]

@@ -15,6 +15,7 @@ use bowline_types::progress::ProgressParams;
 use super::call::OnProgress;
 use super::features::Stopper;
 use super::shared::{PROGRESS, Shared, Slot};
+use super::telemetry::Telemetry;
 use super::visiting::Again;
 use crate::error::{Error, ErrorKind};
 
@@ -260,7 +261,9 @@ impl Pending {
             && let Some(report) = slot.progress.pop_front()
         {
             drop(core);
-            told(report).into_iter().for_each(callback);
+            told(&self.shared.telemetry, report)
+                .into_iter()
+                .for_each(callback);
             told_now += 1;
             if told_now == PROGRESS {
                 // A server may report faster than the callback works, and whoever polls may
@@ -364,7 +367,9 @@ impl Pending {
                 return;
             };
             drop(core);
-            told(report).into_iter().for_each(&mut *callback);
+            told(&self.shared.telemetry, report)
+                .into_iter()
+                .for_each(&mut *callback);
         }
         cx.waker().wake_by_ref();
     }
@@ -396,7 +401,7 @@ impl Pending {
     fn poll_progress(&mut self, cx: &mut Context<'_>) -> Poll<Option<ProgressParams>> {
         loop {
             if let Some(report) = self.shared.next_progress(self.key) {
-                match told(report) {
+                match told(&self.shared.telemetry, report) {
                     Some(report) => return Poll::Ready(Some(report)),
                     None => continue,
                 }
@@ -425,8 +430,11 @@ impl Drop for Pending {
 }
 
 /// A report, decoded here in the caller's task.
-fn told(report: Payload) -> Option<ProgressParams> {
+fn told(telemetry: &Telemetry, report: Payload) -> Option<ProgressParams> {
     let decoded = ProgressParams::from_json(report.as_str());
-    let told = decoded.inspect_err(|error| tracing::debug!(%error, "progress can't be read"));
+    let told = decoded.inspect_err(|error| {
+        let _entered = telemetry.enter();
+        tracing::debug!(%error, "progress notification can't be decoded");
+    });
     told.ok()
 }

@@ -178,7 +178,7 @@ impl ClientConfig {
     pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
         let (roots, wrong): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
         for root in wrong {
-            tracing::warn!(uri = root.uri, "a root is a `file://` URI; left out");
+            tracing::warn!(uri = root.uri, "root left out: it is no `file://` URI");
         }
         let declared = self.connection().capabilities_mut();
         let capability = declared.roots.get_or_insert_with(RootsCapability::new);
@@ -223,7 +223,7 @@ fn filled(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult,
         Ok(content) => Ok(answer.content(content)),
         Err(error) => {
             // The words name a field, not what was typed into it.
-            tracing::error!(%error, "the answer to an elicitation doesn't fit its form");
+            tracing::error!(%error, "answer of the elicitation handler doesn't match the requested schema");
             Err(ErrorObject::new(INTERNAL_ERROR, error.to_string()))
         }
     }

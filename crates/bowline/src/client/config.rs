@@ -58,6 +58,7 @@ use super::watchers::ChangeLimits;
 #[derive(Debug)]
 pub struct ClientConfig {
     pub(super) link: LinkConfig,
+    pub(super) name: Option<Box<str>>,
     pub(super) connect_timeout: Option<Duration>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
@@ -82,6 +83,13 @@ impl ClientConfig {
     /// What lies between two connections.
     pub fn link(&mut self) -> &mut LinkConfig {
         &mut self.link
+    }
+
+    /// Names the server in `tracing` events, so that those of several can be told apart.
+    /// Default: its name in a [`Registry`](crate::registry::Registry), or none.
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.name = Some(name.into().into());
+        self
     }
 
     /// How long to wait between attempts. Default: 1 s to 30 s.
@@ -158,6 +166,7 @@ impl Clone for ClientConfig {
     fn clone(&self) -> Self {
         Self {
             link: self.link.clone(),
+            name: self.name.clone(),
             connect_timeout: self.connect_timeout,
             router: self.router.copy(),
             handlers: self.handlers.copy(),
@@ -194,6 +203,7 @@ impl From<LinkConfig> for ClientConfig {
     fn from(link: LinkConfig) -> Self {
         Self {
             link,
+            name: None,
             connect_timeout: Some(Duration::from_secs(30)),
             router: Router::default(),
             handlers: Handlers::default(),

@@ -20,6 +20,7 @@ use super::input;
 use super::requests::Running;
 use super::runtime::{NO_IO, has_io};
 use super::shared::{Core, Dispatch, Shared, Told};
+use super::telemetry::Course;
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
@@ -40,6 +41,8 @@ pub(super) struct Driver<T> {
     alarm: Alarm,
     dispatch: Dispatch,
     rest: Rest,
+    /// Whether the transport was opened before.
+    has_opened: bool,
 }
 
 /// Whether there has been something to do.
@@ -64,12 +67,15 @@ impl<T: Transport> Driver<T> {
             alarm,
             dispatch: Dispatch::default(),
             rest: Rest::Shaking,
+            has_opened: false,
         }
     }
 
     /// Works until nothing can be done now. Ready when the link is over and everything closed.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..ROUNDS {
+            // In each round, since another connection has another span.
+            let _entered = self.shared.telemetry.enter();
             let mut has_worked = self.poll_opening(cx) | self.poll_asking(cx);
             let is_over = self.poll_core(cx, &mut has_worked);
             self.tell();
@@ -194,6 +200,11 @@ impl<T: Transport> Driver<T> {
     fn act(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<Hands> {
         match action {
             Action::Open(life) => {
+                // The first one has its span from the start.
+                if self.has_opened {
+                    self.shared.telemetry.connect(core.link.session() + 1);
+                }
+                self.has_opened = true;
                 let transport = Arc::clone(&self.transport);
                 let opening = async move { transport.lock().await.open().await };
                 self.hands.opening = Some((life, Box::pin(opening)));
@@ -213,8 +224,8 @@ impl<T: Transport> Driver<T> {
                 }
                 Some(closed)
             }
-            other => {
-                tracing::debug!(?other, "an action of a later version");
+            _ => {
+                tracing::debug!("unknown action ignored");
                 None
             }
         }
@@ -246,6 +257,7 @@ impl<T: Transport> Driver<T> {
         }
         self.dispatch.wakers.shrink_to_fit();
         self.dispatch.events.shrink_to_fit();
+        self.dispatch.course.shrink_to_fit();
     }
 
     /// Wakes who waits and starts handlers, without the lock.
@@ -258,7 +270,8 @@ impl<T: Transport> Driver<T> {
                     self.shared.cache.notify(&method, params.as_ref());
                     self.shared.outputs.notify(&method);
                     self.shared.watchers.notify(&method, params.as_ref());
-                    self.shared.router.dispatch(method, params);
+                    let telemetry = &self.shared.telemetry;
+                    self.shared.router.dispatch(telemetry, method, params);
                 }
                 Told::Watch(key, event) => {
                     if !self.shared.watchers.tell(key, event) {
@@ -281,6 +294,7 @@ impl<T: Transport> Driver<T> {
     }
 
     fn wake(&mut self) {
+        self.dispatch.course.drain(..).for_each(Course::emit);
         if let Some(state) = self.dispatch.state.take() {
             self.shared.state.send_replace(state);
         }
@@ -311,7 +325,8 @@ impl<T: Transport> Future for Driver<T> {
         match caught(|| self.work(cx)) {
             Ok(polled) => polled,
             Err(panicked) => {
-                tracing::error!(panic = panicked.0, "the driver of a client panicked");
+                let _entered = self.shared.telemetry.enter();
+                tracing::error!(panic = panicked.0, "client driver panicked");
                 self.crash();
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -324,6 +339,7 @@ impl<T> Drop for Driver<T> {
     /// The runtime may be gone before the link is over: then nobody is left to serve it, and
     /// whoever waits, in another runtime perhaps, has to know.
     fn drop(&mut self) {
+        let _entered = self.shared.telemetry.enter();
         let now = self.shared.now();
         let mut dispatch = std::mem::take(&mut self.dispatch);
         let mut events = std::mem::take(&mut dispatch.events);
@@ -337,6 +353,7 @@ impl<T> Drop for Driver<T> {
                 events.append(&mut dispatch.events);
             }
         }
+        dispatch.course.drain(..).for_each(Course::emit);
         self.shared.running.stop_all();
         self.shared.state.send_replace(State::Closed);
         for told in events.into_iter().chain(dispatch.events) {
@@ -353,6 +370,6 @@ impl<T> Drop for Driver<T> {
 /// Wakes somebody. A waker is somebody else's: a panic in it must not keep others asleep.
 fn wake(waker: Waker) {
     if let Err(panicked) = caught(|| waker.wake()) {
-        tracing::error!(panic = panicked.0, "a waker panicked");
+        tracing::error!(panic = panicked.0, "waker panicked");
     }
 }

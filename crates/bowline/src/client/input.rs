@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bowline_proto::Payload;
 use bowline_proto::link::CallKey;
 use bowline_types::{JsonObject, RawJson, RawJsonRef, Revision};
+use tracing::Instrument as _;
 
 use super::requests::ServerRequest;
 use super::shared::Shared;
@@ -17,7 +18,7 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
     let weak = Arc::downgrade(shared);
     let handlers = shared.handlers.clone();
     let revision = shared.lock().link.revision().unwrap_or(Revision::LATEST);
-    let task = tokio::spawn(async move {
+    let answering = async move {
         let mut responses = Vec::new();
         let mut failure = None;
         for (key, method, params) in questions(&result) {
@@ -51,7 +52,8 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
                 core.link.cancel(now, call, "there is no input");
             }
         });
-    });
+    };
+    let task = tokio::spawn(answering.instrument(shared.telemetry.span()));
     if let Some(slot) = shared.lock().slots.get_mut(call) {
         slot.input = Some(task.abort_handle());
     }

@@ -22,6 +22,7 @@ mod runtime;
 mod shared;
 mod states;
 mod subscription;
+mod telemetry;
 mod visiting;
 mod watchers;
 
@@ -143,7 +144,7 @@ impl Client {
         if connection.default_startup_timeout().is_none() {
             connection.startup_timeout(transport.startup_timeout());
         }
-        let shared = Arc::new(Shared::new(config));
+        let shared = Arc::new(Shared::new(config, &transport.label()));
         if runtime::has_time() {
             tokio::spawn(Driver::new(Arc::clone(&shared), transport));
         } else {
@@ -329,6 +330,17 @@ impl Client {
             shared: Arc::downgrade(&self.shared),
             stop: Arc::downgrade(&self._stop),
         }
+    }
+
+    /// Names the server in events, unless it has a name.
+    pub(crate) fn name_in_events(&self, name: &str) {
+        self.shared.telemetry.name(name);
+    }
+
+    /// Emits that it takes long to stop.
+    pub(crate) fn warn_of_slow_stop(&self) {
+        let _entered = self.shared.telemetry.enter();
+        tracing::warn!("client takes long to stop");
     }
 
     fn why_closed(&self) -> Error {

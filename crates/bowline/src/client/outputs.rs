@@ -29,9 +29,11 @@ mod checking {
 
     use bowline_types::tools::CallToolResult;
     use bowline_types::{DecodeError, Method, Reader, Revision};
+    use tracing::Span;
 
     use super::Checked;
     use crate::error::{Error, ErrorKind};
+    use crate::logged::shortened;
     use crate::schema::{MAX_BYTES, Misfit, Refused, Schema, Unrunnable};
 
     /// Which output schemas of a server's tools are known, to check results against.
@@ -139,6 +141,8 @@ mod checking {
     pub(in crate::client) struct Expected {
         output: Option<Arc<Output>>,
         is_strict: bool,
+        /// Of the connection, where there is an output to check.
+        span: Option<Span>,
     }
 
     #[derive(Debug)]
@@ -200,7 +204,8 @@ mod checking {
             drop(old);
         }
 
-        /// What the result of a call that is made now has to be, in this revision.
+        /// What the result of a call that is made now has to be, in this revision. To be called
+        /// in the span of the connection.
         pub(in crate::client) fn expected(
             &self,
             tool: &str,
@@ -215,13 +220,13 @@ mod checking {
             let is_lost = output.is_none() && known.lost.remove(tool);
             drop(known);
             if is_lost {
-                let tool: String = tool.chars().take(128).collect();
                 tracing::warn!(
-                    tool,
-                    "its output schema was forgotten: its results are not checked until it is listed again"
+                    tool = &*shortened(tool),
+                    "results are not checked until tools are listed again: too many output schemas"
                 );
             }
             Expected {
+                span: output.is_some().then(Span::current),
                 output,
                 is_strict: self.policy.is_strict,
             }
@@ -249,13 +254,14 @@ mod checking {
                 }
                 Some(content) => output.check(content.as_str()),
             };
-            let tool: String = tool.chars().take(128).collect();
+            let tool = shortened(tool);
             let words = match judged {
                 Ok(()) => return Ok((result, None)),
                 Err(Misfit::Wrong(words)) => words,
                 Err(Misfit::Unchecked(words)) if self.is_strict => words,
                 Err(Misfit::Unchecked(words)) => {
-                    tracing::warn!(tool, "its result is handed out unchecked: {words}");
+                    let _entered = self.span.as_ref().map(Span::enter);
+                    tracing::warn!(tool, reason = words, "result of the tool not checked");
                     return Ok((result, Some(words)));
                 }
             };

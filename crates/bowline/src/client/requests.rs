@@ -15,12 +15,14 @@ use bowline_proto::{Payload, RequestKey};
 use bowline_types::method::{RequestMethod, requests};
 use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
+use tracing::Instrument as _;
 
 use super::asked::{self, RootList};
 use super::shared::Shared;
 use super::visiting::Visits;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
+use crate::logged::shortened;
 use crate::panics::{CatchPanic, caught};
 
 type Answering = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
@@ -150,7 +152,11 @@ impl Handlers {
             };
             answered.unwrap_or_else(|panicked| {
                 // The words are for us, not for the peer (ER-4).
-                tracing::error!(%method, panic = panicked.0, "a request handler panicked");
+                tracing::error!(
+                    method = &*shortened(&method),
+                    panic = panicked.0,
+                    "handler panicked"
+                );
                 Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
             })
         }
@@ -198,7 +204,7 @@ fn unanswered(method: &str, error: ErrorObject, has_handler: bool) -> Error {
 
 fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
     Payload::encode(&result, revision).map_err(|error| {
-        tracing::error!(%error, "a handler's result can't be said");
+        tracing::error!(%error, "result of a handler can't be encoded");
         ErrorObject::new(INTERNAL_ERROR, "the handler failed")
     })
 }
@@ -217,6 +223,9 @@ impl Running {
             }
             _ => Vec::new(),
         };
+        let span = shared
+            .telemetry
+            .handler_span(&request.method, Some(key.get()));
         let answering = shared.handlers.answer(request);
         let mut open = Open {
             shared: Arc::downgrade(shared),
@@ -227,10 +236,11 @@ impl Running {
         // Before it can end; the lock is not held while it is spawned, since a runtime that
         // is being shut down drops it at once.
         shared.running.lock().insert(key, None);
-        let task = tokio::spawn(async move {
+        let answered = async move {
             let reply = answering.await;
             open.answer(reply);
-        });
+        };
+        let task = tokio::spawn(answered.instrument(span));
         if let Some(handle) = shared.running.lock().get_mut(&key) {
             *handle = Some(task.abort_handle());
         }
@@ -282,7 +292,7 @@ impl Open {
             }
         });
         if let Err(error) = responded {
-            tracing::debug!(%error, "an answer was not sent");
+            tracing::debug!(%error, "response not sent");
         }
     }
 }

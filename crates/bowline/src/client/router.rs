@@ -15,7 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bowline_proto::Payload;
 use bowline_types::method;
 use bowline_types::{DecodeError, Wire};
+use tracing::{Instrument as _, Span};
 
+use super::telemetry::Telemetry;
+use crate::logged::shortened;
 use crate::panics::{CatchPanic, caught};
 use queue::Queue;
 
@@ -29,6 +32,8 @@ pub struct ServerNotification {
     method: Box<str>,
     params: Option<Payload>,
     missed: u64,
+    /// Where its handlers run.
+    span: Span,
 }
 
 impl ServerNotification {
@@ -154,7 +159,10 @@ impl Router {
             match note.decode::<N::Params>() {
                 Ok(params) => Box::pin(handler(params)),
                 Err(error) => {
-                    tracing::warn!(method = &*note.method, %error, "parameters can't be read");
+                    tracing::warn!(
+                        method = &*shortened(&note.method), %error,
+                        "parameters of a notification can't be decoded"
+                    );
                     Box::pin(std::future::ready(()))
                 }
             }
@@ -220,12 +228,18 @@ impl Router {
 
     /// Hands out a notification: inline at once, otherwise through the queue. Must be called
     /// within a runtime.
-    pub(super) fn dispatch(&self, method: Box<str>, params: Option<Payload>) {
+    pub(super) fn dispatch(
+        &self,
+        telemetry: &Telemetry,
+        method: Box<str>,
+        params: Option<Payload>,
+    ) {
         let entries = Arc::clone(&self.table().entries);
         if entries.is_empty() {
             return;
         }
         let note = ServerNotification {
+            span: telemetry.handler_span(&method, None),
             method,
             params,
             missed: 0,
@@ -235,6 +249,7 @@ impl Router {
             match &entry.run {
                 Run::Later(_) => is_wanted_later = true,
                 Run::Inline(handler) => {
+                    let _entered = note.span.enter();
                     if let Err(panicked) = caught(|| handler(&note)) {
                         told(&note.method, &panicked.0);
                     }
@@ -280,14 +295,22 @@ where
 /// Runs handlers until nothing waits.
 async fn hand_out(mut turn: Turn) {
     while let Some(note) = turn.next() {
+        let span = note.span.clone();
+        turn.router.hand_out_one(note).instrument(span).await;
+    }
+}
+
+impl Router {
+    /// Runs the handlers of a notification, one after the other.
+    async fn hand_out_one(&self, note: ServerNotification) {
         let note = Arc::new(note);
-        let entries = Arc::clone(&turn.router.table().entries);
+        let entries = Arc::clone(&self.table().entries);
         for entry in entries.iter().filter(|entry| entry.wants(&note.method)) {
             let Run::Later(handler) = &entry.run else {
                 continue;
             };
             // The handler may have been removed while others ran.
-            if !turn.router.has(entry.id) {
+            if !self.has(entry.id) {
                 continue;
             }
             let handling = match caught(|| handler(Arc::clone(&note))) {
@@ -299,9 +322,7 @@ async fn hand_out(mut turn: Turn) {
             }
         }
     }
-}
 
-impl Router {
     fn has(&self, id: HandlerId) -> bool {
         self.table().entries.iter().any(|entry| entry.id == id)
     }
@@ -331,7 +352,8 @@ impl Drop for Turn {
 }
 
 fn told(method: &str, words: &str) {
-    tracing::error!(method, panic = words, "a notification handler panicked");
+    let method = &*shortened(method);
+    tracing::error!(method, panic = words, "notification handler panicked");
 }
 
 #[cfg(test)]
@@ -348,15 +370,16 @@ mod tests {
     #[test]
     fn a_runtime_that_is_gone_before_handlers_run_keeps_nobody_from_it() {
         let router = Router::default();
+        let telemetry = Telemetry::new(None, "memory");
         let (sender, mut seen) = mpsc::unbounded_channel();
         router.on_any(move |note| {
             sender.send(note.method().to_owned()).expect("it is seen");
             async {}
         });
-        runtime().block_on(async { router.dispatch("first".into(), None) });
+        runtime().block_on(async { router.dispatch(&telemetry, "first".into(), None) });
         assert!(seen.try_recv().is_err(), "there was no time to run it");
         let second = runtime().block_on(async {
-            router.dispatch("second".into(), None);
+            router.dispatch(&telemetry, "second".into(), None);
             let soon = std::time::Duration::from_secs(30);
             let both = async { (seen.recv().await, seen.recv().await) };
             tokio::time::timeout(soon, both).await.expect("in time")

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use bowline_proto::link::{
-    CallKey, Link, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey,
+    CallKey, Link, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey, Transition,
 };
 use bowline_proto::{
     Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
@@ -31,6 +31,7 @@ use super::outputs::Outputs;
 use super::params::Params;
 use super::requests::{Handlers, Running, ServerRequest};
 use super::router::Router;
+use super::telemetry::{Course, Telemetry};
 use super::watchers::{ChangeLimits, Watchers, Watching};
 use crate::clock::Clock;
 use crate::connection_failure::ConnectionFailure;
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     /// Whether there is a level of log messages: calls need not look otherwise.
     pub(super) has_log_level: AtomicBool,
     pub(super) clock: Clock,
+    pub(super) telemetry: Telemetry,
 }
 
 /// The link, and who waits for what.
@@ -114,6 +116,8 @@ pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
     pub(super) events: Vec<Told>,
     pub(super) state: Option<State>,
+    /// What an operator is to read of it.
+    pub(super) course: Vec<Course>,
     /// What a caller is told only after all of `events`, which came before it.
     held: Option<LinkEvent>,
 }
@@ -144,8 +148,10 @@ pub(super) enum Told {
 }
 
 impl Shared {
-    /// Begins with a configuration, which is checked.
-    pub(super) fn new(mut config: ClientConfig) -> Self {
+    /// Begins with a configuration, which is checked, and the transport's name in events.
+    pub(super) fn new(mut config: ClientConfig, transport: &str) -> Self {
+        let telemetry = Telemetry::new(config.name.as_deref(), transport);
+        let _entered = telemetry.enter();
         let connection = config.link.connection();
         connection.seed_if_none(chance());
         let declares_tasks = connection.capabilities_mut().has_extension(EXTENSION);
@@ -180,6 +186,7 @@ impl Shared {
             call_timeouts,
             has_log_level: AtomicBool::new(false),
             clock: Clock::start(),
+            telemetry,
         }
     }
 
@@ -191,6 +198,7 @@ impl Shared {
 
     /// Does something with the core, and wakes the driver if it sleeps.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+        let _entered = self.telemetry.enter();
         let now = self.now();
         let mut core = self.lock();
         let done = work(&mut core, now);
@@ -286,7 +294,7 @@ impl Core {
             let request = CallRequest::new(Method::SetLevel.as_str(), params.members);
             // Nobody waits for its answer.
             if let Err(error) = self.link.call(now, LinkCall::new(request)) {
-                tracing::debug!(%error, "the server is not told the level of its log");
+                tracing::debug!(%error, "log level not sent to the server");
             }
         }
     }
@@ -334,6 +342,16 @@ impl Core {
         } else {
             None
         }
+    }
+
+    /// Returns what a change of the state means to an operator.
+    fn course_of(&self, transition: &Transition, now: Instant) -> Option<Course> {
+        let next = match (transition.to, self.link.state()) {
+            (State::Backoff, State::Backoff) => self.link.next_attempt(),
+            (_, _) => None,
+        };
+        let delay = next.map(|at| at.since(now));
+        Course::of(transition, self.ending.as_deref(), delay)
     }
 
     /// Stops the link. What was said before, and needs no answer, is still sent.
@@ -404,12 +422,17 @@ impl Core {
                     }
                 }
                 LinkEvent::State(transition) => {
+                    dispatch.course.extend(self.course_of(&transition, now));
                     if transition.from == State::Ready {
                         dispatch.events.push(Told::Gone);
                     }
                     dispatch.state = Some(transition.to);
                 }
-                LinkEvent::Ready { agreement, .. } => {
+                LinkEvent::Ready { session, agreement } => {
+                    dispatch.course.push(Course::Connected {
+                        session,
+                        agreement: Arc::clone(&agreement),
+                    });
                     self.agreement = Some(agreement);
                     self.failed_with = None;
                     dispatch.events.push(Told::Ready);
@@ -450,7 +473,7 @@ impl Core {
                 } => dispatch
                     .events
                     .push(Told::Watch(subscription, Watching::Ended(outcome))),
-                other => tracing::debug!(?other, "an event that nobody waits for"),
+                _ => tracing::debug!("unknown event ignored"),
             }
         }
         false

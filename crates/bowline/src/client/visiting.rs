@@ -20,6 +20,7 @@ use bowline_types::elicitation::{ElicitResult, ElicitUrlParams, ElicitationCompl
 use bowline_types::{Method, Revision, Wire as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
 
 use super::answer::Answer;
 use super::call::{OnProgress, place};
@@ -84,7 +85,7 @@ impl Visits {
             Err(panicked) => Err(panicked),
         };
         answered.unwrap_or_else(|panicked| {
-            tracing::error!(panic = panicked.0, "a handler of visited pages panicked");
+            tracing::error!(panic = panicked.0, "handler of visited URLs panicked");
             false
         })
     }
@@ -225,7 +226,8 @@ async fn are_visited(shared: &Arc<Shared>, pages: Vec<ElicitUrlParams>) -> bool 
             return false;
         }
     }
-    let mut visited = pin!(shared.handlers.visits.visited(pages));
+    let visited = shared.handlers.visits.visited(pages);
+    let mut visited = pin!(visited.instrument(shared.telemetry.span()));
     let mut completed = pin!(completions.all());
     poll_fn(|cx| {
         if completed.as_mut().poll(cx).is_ready() {
@@ -242,10 +244,12 @@ async fn is_opened(shared: &Shared, page: &ElicitUrlParams) -> bool {
         return false;
     };
     let asked = ServerRequest::new(Method::Elicit.as_str().into(), Some(params), REVISION);
-    match shared.handlers.answer(asked).await {
+    let span = shared.telemetry.handler_span(asked.method(), None);
+    match shared.handlers.answer(asked).instrument(span).await {
         Ok(reply) => ElicitResult::from_json(reply.as_str()).is_ok_and(|it| it.is_accepted()),
         Err(error) => {
-            tracing::debug!(%error, "a page is not opened");
+            let _entered = shared.telemetry.enter();
+            tracing::debug!(%error, "URL of an elicitation not opened");
             false
         }
     }

@@ -133,8 +133,9 @@ impl Registry {
         transport: impl Transport,
         config: impl Into<ClientConfig>,
     ) -> Result<Client, Error> {
-        let config = config.into();
-        self.add(name.into(), || Client::start(transport, config))
+        let (name, mut config) = (name.into(), config.into());
+        config.name(&*name);
+        self.add(name, || Client::start(transport, config))
     }
 
     /// Adds a client that was started elsewhere.
@@ -143,7 +144,11 @@ impl Registry {
     ///
     /// As for [`start`](Self::start).
     pub fn insert(&self, name: impl Into<String>, client: Client) -> Result<(), Error> {
-        self.add(name.into(), || client).map(drop)
+        let name = name.into();
+        let named = client.clone();
+        self.add(name.clone(), || client)?;
+        named.name_in_events(&name);
+        Ok(())
     }
 
     /// The client of a name.
@@ -194,6 +199,7 @@ impl Registry {
         let members = self.0.lock().members.clone();
         let mut stopping: Vec<Stopping> = Vec::with_capacity(members.len());
         let mut stopped = Vec::with_capacity(members.len());
+        let clients: Vec<_> = members.values().map(|it| it.client.clone()).collect();
         for (name, Member { number, client }) in members {
             stopping.push(Box::pin(async move {
                 client.stop().await;
@@ -212,7 +218,8 @@ impl Registry {
             }
         };
         if timeout(STOPPING, all).await.is_err() {
-            tracing::warn!("some clients take long to stop");
+            let stopping = clients.iter().filter(|it| it.state() != State::Closed);
+            stopping.for_each(Client::warn_of_slow_stop);
         }
         self.0.remove(&stopped);
         stopped.len()

@@ -328,6 +328,7 @@ impl Server {
             max_questions: self.max_questions,
             has_logging,
             meta: result_meta(&self.info),
+            name: self.info.name.as_str().into(),
             logger: Some(self.info.name),
             shutdown_deadline: self.shutdown_deadline,
             config,

@@ -22,6 +22,7 @@ mod checking {
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
     use crate::server::service::INTERNAL_ERROR;
+    use crate::server::telemetry::result_does_not_match;
     use crate::server::tool::Called;
 
     #[derive(Clone, Debug)]
@@ -98,12 +99,7 @@ mod checking {
         }
 
         /// Checks the result of a call, when it is there.
-        pub(in crate::server) fn checked(
-            &self,
-            called: Called,
-            tool: &str,
-            context: &Context,
-        ) -> Called {
+        pub(in crate::server) fn checked(&self, called: Called, context: &Context) -> Called {
             // TL-8: older clients don't see it.
             if context.revision() < Revision::V2025_06_18 {
                 return called;
@@ -111,14 +107,13 @@ mod checking {
             let Check::Against(schema) = &self.result else {
                 return called;
             };
-            let (schema, request) = (Arc::clone(schema), context.request_number());
-            let tool = tool.to_owned();
+            let (schema, context) = (Arc::clone(schema), context.clone());
             Box::pin(async move {
                 let result = called.await?;
                 let Err(words) = fits(&schema, &result) else {
                     return Ok(result);
                 };
-                tracing::error!(%tool, request, "the result doesn't fit the outputSchema: {words}");
+                result_does_not_match(&context, &words);
                 let words = "the result doesn't fit the tool's outputSchema";
                 Err(ErrorObject::new(INTERNAL_ERROR, words))
             })
@@ -202,7 +197,7 @@ mod nothing {
             Ok(())
         }
 
-        pub(in crate::server) fn checked(&self, called: Called, _: &str, _: &Context) -> Called {
+        pub(in crate::server) fn checked(&self, called: Called, _: &Context) -> Called {
             called
         }
     }

@@ -16,6 +16,7 @@ use bowline_types::{
     Era, JsonObject, Method, Number, ProgressToken, RawJson, RequestId, Revision, Wire,
 };
 use tokio::sync::Notify;
+use tracing::Span;
 
 use super::extract::States;
 use super::features::ServerFeatures;
@@ -23,7 +24,9 @@ use super::input::Asking;
 use super::service::MethodName;
 use super::session::{Core, Shared};
 use super::tasks::Entry;
+use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
+use crate::logged::entered;
 
 /// What a handler can learn and do while it serves a request. Clones are the same one.
 ///
@@ -36,6 +39,10 @@ pub(super) struct Inner {
     pub(super) session: Arc<Shared>,
     pub(super) key: RequestKey,
     pub(super) method: MethodName,
+    /// Where its handler runs.
+    span: Span,
+    /// What it is about, once its parameters are not kept.
+    subject: OnceLock<Option<Subject>>,
     pub(super) revision: Revision,
     /// Its parameters, or [what is kept](Context::keep_little) of them.
     params: Mutex<Option<Payload>>,
@@ -85,6 +92,8 @@ impl Context {
         stateless: Option<Box<RequestContext>>,
     ) -> Self {
         Self(Arc::new(Inner {
+            span: request_span(&session.span, key, &method, params.as_ref()),
+            subject: OnceLock::new(),
             session,
             key,
             method,
@@ -104,6 +113,17 @@ impl Context {
 
     pub(super) fn inner(&self) -> &Inner {
         &self.0
+    }
+
+    /// Where its handler runs.
+    pub(super) fn span(&self) -> &Span {
+        &self.0.span
+    }
+
+    /// The tool, prompt or resource that the request is about.
+    pub(super) fn subject(&self) -> Option<Subject> {
+        let of_params = || Subject::of(&self.0.method, self.params().as_ref());
+        self.0.subject.get().cloned().unwrap_or_else(of_params)
     }
 
     pub(super) fn states(&self) -> &States {
@@ -173,6 +193,9 @@ impl Context {
     /// request is not counted where requests are.
     pub(super) fn keep_little(&self) {
         let params = self.params();
+        self.0
+            .subject
+            .get_or_init(|| Subject::of(&self.0.method, params.as_ref()));
         let reader = params.as_ref().map(|params| params.as_json().reader());
         let meta = reader.and_then(|reader| reader.peek_member("_meta").ok().flatten());
         let meta = meta.filter(|meta| meta.as_str().len() <= KEPT_META);
@@ -372,6 +395,7 @@ impl Context {
 
     /// Sends a notification that belongs to this request.
     pub(super) fn notify<T: Wire>(&self, method: Method, params: &T) -> Result<(), Error> {
+        let _entered = entered(self.span());
         let encoded = Payload::encode(params, self.revision());
         let encoded = encoded.map_err(|error| {
             Error::new(ErrorKind::Protocol, error.to_string()).in_operation(method.as_str())

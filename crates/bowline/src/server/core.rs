@@ -18,6 +18,8 @@ use super::seal::RoundSeal;
 use super::service::{MethodName, Service};
 use super::single_use::UsedStates;
 use super::tasks::TaskStore;
+use super::telemetry::notification_span;
+use crate::logged::shortened;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 
@@ -26,6 +28,8 @@ pub(super) type Capabilities = Box<dyn Fn() -> ServerCapabilities + Send + Sync>
 
 /// A server, as its sessions have it.
 pub(super) struct ServerCore {
+    /// Its name, for events.
+    pub(super) name: Box<str>,
     pub(super) service: Service,
     pub(super) states: States,
     pub(super) seal: RoundSeal,
@@ -96,6 +100,7 @@ impl ServerCore {
 
     /// A client has notified us.
     pub(super) fn notified(&self, method: &MethodName, params: Option<&Payload>) {
+        let _entered = notification_span(method).entered();
         // Each by itself: one that panics hides nothing from the other.
         if let (Some(on_notification), Some(known)) = (&self.on_notification, method.known()) {
             told(method, || on_notification(known, params));
@@ -109,12 +114,8 @@ impl ServerCore {
 /// Tells somebody of a notification, who may panic.
 fn told(method: &MethodName, tell: impl FnOnce()) {
     if let Err(panicked) = crate::panics::caught(tell) {
-        let method = method.logged();
-        tracing::error!(
-            method,
-            panic = panicked.0,
-            "a notification handler panicked"
-        );
+        let method = &*shortened(method.as_str());
+        tracing::error!(method, panic = panicked.0, "notification handler panicked");
     }
 }
 
@@ -158,7 +159,7 @@ pub(super) fn discover_meta(info: &Implementation) -> Arc<str> {
     match Payload::encode(&meta, Revision::LATEST) {
         Ok(meta) => format!("{META}{}", meta.as_str()).into(),
         Err(error) => {
-            tracing::error!(%error, "the server can't introduce itself");
+            tracing::error!(%error, "server info can't be encoded");
             Arc::default()
         }
     }

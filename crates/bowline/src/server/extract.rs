@@ -208,8 +208,8 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
         let state = input.context.states().get::<T>();
         state.cloned().map(Self).ok_or_else(|| {
-            let words = format!("no state of type {}", type_name::<T>());
-            tracing::error!("{words}");
+            let type_name = type_name::<T>();
+            tracing::error!(type_name, "no state of this type is set on the server");
             Rejection::Server(ErrorObject::new(-32603, "the server is set up wrongly"))
         })
     }
@@ -253,8 +253,8 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
         let extension = input.context.extension::<T>();
         extension.map(Self).ok_or_else(|| {
-            let words = format!("no extension of type {}", type_name::<T>());
-            tracing::error!("{words}");
+            let type_name = type_name::<T>();
+            tracing::error!(type_name, "no extension of this type is set on the request");
             Rejection::Server(ErrorObject::new(-32603, "the server is set up wrongly"))
         })
     }

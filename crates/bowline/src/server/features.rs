@@ -324,7 +324,7 @@ impl ServerFeatures {
 
 fn log_problem(problem: Option<&str>) {
     if let Some(problem) = problem {
-        tracing::error!("{problem}");
+        tracing::error!(problem, "definition can't be served");
     }
 }
 

@@ -18,6 +18,7 @@ use super::context::Context;
 use super::handler::{Handler, HandlerService};
 use super::service::{ClientRequest, listen_params, method_not_found};
 use super::session::{Core, Shared};
+use crate::logged::{entered, shortened};
 use crate::panics::caught;
 
 /// What a handler has taken on for a session. The session's own limits bound it.
@@ -148,9 +149,15 @@ impl<H: Handler> Unsubscribed for HandlerService<H> {
 
 impl Drop for Subscribed {
     fn drop(&mut self) {
+        let _entered = entered(self.context.span());
         if let Err(panicked) = caught(|| self.handler.unsubscribed(&self.uri, &self.context)) {
             let panic = panicked.0;
-            tracing::error!(panic, "a handler panicked at the end of a subscription");
+            let resource = &*shortened(&self.uri);
+            tracing::error!(
+                resource,
+                panic,
+                "handler panicked at the end of a subscription"
+            );
         }
     }
 }

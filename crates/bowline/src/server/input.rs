@@ -457,7 +457,7 @@ impl Context {
         let mark = match RoundSeal::nonce() {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
-                tracing::error!(%error, "no randomness for the state of a round");
+                tracing::error!(%error, "no random bytes for the state of a request");
                 let words = "nothing can be asked now";
                 return Some(Err(ErrorObject::new(INTERNAL_ERROR, words)));
             }

@@ -14,6 +14,7 @@ use tower_service::Service as TowerService;
 use super::checks::Checks;
 use super::context::Context;
 use super::service::{ClientRequest, INTERNAL_ERROR, Serve, Service};
+use super::telemetry::layer_failed;
 use super::tool::{Run, rejected};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
@@ -49,7 +50,7 @@ where
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.clone();
-        Box::pin(through(service, request.context.request_number(), request))
+        Box::pin(through(service, request.context.clone(), request))
     }
 }
 
@@ -58,7 +59,11 @@ where
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends a request through a service that is used for it alone.
-async fn through<S, R>(mut service: S, number: u64, request: R) -> Result<S::Response, ErrorObject>
+async fn through<S, R>(
+    mut service: S,
+    context: Context,
+    request: R,
+) -> Result<S::Response, ErrorObject>
 where
     S: TowerService<R>,
     S::Error: Into<BoxError>,
@@ -67,7 +72,7 @@ where
         let error = error.into().downcast::<ErrorObject>();
         error.map_or_else(
             |error| {
-                tracing::error!(%error, request = number, "a layer failed");
+                layer_failed(&context, &error);
                 ErrorObject::new(INTERNAL_ERROR, "the request was not served")
             },
             |error| *error,
@@ -193,6 +198,6 @@ where
             context: context.clone(),
             checks: checks.clone(),
         };
-        Ok(Box::pin(through(service, context.request_number(), call)))
+        Ok(Box::pin(through(service, context.clone(), call)))
     })
 }

@@ -11,8 +11,10 @@ use tokio::net::TcpListener;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use super::running::Running;
+use super::telemetry::listener_span;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 
@@ -30,7 +32,7 @@ impl Listener for TcpListener {
         let (stream, _) = Self::accept(self).await?;
         if let Err(error) = stream.set_nodelay(true) {
             // It is slower at worst, or gone already: that is no reason to end the listener.
-            tracing::debug!(%error, "a socket keeps small messages back");
+            tracing::debug!(%error, "TCP_NODELAY can't be set on the socket of a client");
         }
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
@@ -70,7 +72,12 @@ impl Running {
     /// # Errors
     ///
     /// When the listener is broken for good.
-    pub async fn listen(&self, mut listener: impl Listener) -> Result<(), Error> {
+    pub async fn listen(&self, listener: impl Listener) -> Result<(), Error> {
+        let span = listener_span(self.name());
+        self.accept_all(listener).instrument(span).await
+    }
+
+    async fn accept_all(&self, mut listener: impl Listener) -> Result<(), Error> {
         let mut sessions = JoinSet::new();
         let mut ending = self.ending();
         let mut pause = PAUSES.0;
@@ -83,7 +90,7 @@ impl Running {
                     sessions.spawn(self.serve_accepted(stream));
                 }
                 Next::Client(Err(error)) if is_passing(&error) => {
-                    tracing::warn!(%error, "nobody can be accepted now");
+                    tracing::warn!(%error, "accepting a client failed, trying again");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PAUSES.1);
                 }

@@ -51,6 +51,7 @@ mod session;
 mod single_use;
 mod table;
 mod tasks;
+mod telemetry;
 mod template;
 mod texts;
 mod threads;

@@ -14,8 +14,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+use super::context::Context;
 use super::input::Unanswered;
 use super::service::INTERNAL_ERROR;
+use super::telemetry::{handler_failed, result_not_encoded};
 
 /// Something that a tool may return.
 ///
@@ -37,13 +39,13 @@ pub trait IntoToolResult {
     /// When it can't be said: then the call is answered with an error.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
 
-    /// The same for a request of this number, which goes to the log with what is not told.
+    /// The same for a request, which the log names with what the client is not told.
     #[doc(hidden)]
-    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject>
+    fn into_tool_result_of(self, of: &Context) -> Result<CallToolResult, ErrorObject>
     where
         Self: Sized,
     {
-        let _ = request;
+        let _ = of;
         self.into_tool_result()
     }
 
@@ -78,8 +80,8 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
         structured(&self.0, None)
     }
 
-    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject> {
-        structured(&self.0, Some(request))
+    fn into_tool_result_of(self, of: &Context) -> Result<CallToolResult, ErrorObject> {
+        structured(&self.0, Some(of))
     }
 
     fn output_schema() -> Option<schemars::Schema> {
@@ -91,10 +93,10 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 
 fn structured<T: Serialize>(
     value: &T,
-    request: Option<u64>,
+    of: Option<&Context>,
 ) -> Result<CallToolResult, ErrorObject> {
     let value = RawJson::from_serialize(value).map_err(|error| {
-        tracing::error!(%error, request, "a result can't be serialized");
+        result_not_encoded(of, &error);
         ErrorObject::new(INTERNAL_ERROR, "the result can't be serialized")
     })?;
     Ok(CallToolResult::structured(value))
@@ -148,14 +150,13 @@ impl ToolError {
         Self(Inner::Protocol(error))
     }
 
-    /// What the client gets. What it doesn't get is logged, with the number of its request
-    /// (ER-4).
-    pub(super) fn into_result(self, request: Option<u64>) -> Result<CallToolResult, ErrorObject> {
+    /// What the client gets. What it doesn't get is logged, with its request (ER-4).
+    pub(super) fn into_result(self, of: Option<&Context>) -> Result<CallToolResult, ErrorObject> {
         match self.0 {
             Inner::Told(result) => Ok(*result),
             Inner::Protocol(error) => Err(error),
             Inner::Hidden(error) => {
-                tracing::error!(error = %Causes(&*error), request, "a handler failed");
+                handler_failed(of, &Causes(&*error));
                 Ok(CallToolResult::error("the tool failed"))
             }
         }
@@ -165,8 +166,8 @@ impl ToolError {
 impl ToolError {
     /// The same for what has no result that a model sees, such as a resource: its words become
     /// those of an error of the protocol.
-    pub(super) fn into_error(self, request: Option<u64>) -> ErrorObject {
-        match self.into_result(request) {
+    pub(super) fn into_error(self, of: Option<&Context>) -> ErrorObject {
+        match self.into_result(of) {
             Ok(result) => {
                 let words = result.content.first().and_then(|block| block.as_text());
                 ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it failed"))
@@ -285,10 +286,10 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
         }
     }
 
-    fn into_tool_result_of(self, request: u64) -> Result<CallToolResult, ErrorObject> {
+    fn into_tool_result_of(self, of: &Context) -> Result<CallToolResult, ErrorObject> {
         match self {
-            Ok(value) => value.into_tool_result_of(request),
-            Err(error) => error.into_tool_error().into_result(Some(request)),
+            Ok(value) => value.into_tool_result_of(of),
+            Err(error) => error.into_tool_error().into_result(Some(of)),
         }
     }
 

@@ -85,10 +85,7 @@ impl Extract for Principal {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
-            tracing::error!(
-                request,
-                "a handler asks for a principal, and nobody set one"
-            );
+            tracing::error!(request, "no principal is set for the request");
             Rejection::Server(ErrorObject::new(INTERNAL_ERROR, "nobody knows who asks"))
         })
     }

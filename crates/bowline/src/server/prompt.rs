@@ -38,13 +38,13 @@ pub trait IntoPrompt {
     /// When it can't be made.
     fn into_prompt(self) -> Result<GetPromptResult, ErrorObject>;
 
-    /// The same for a request of this number, which goes to the log with what is not told.
+    /// The same for a request, which the log names with what the client is not told.
     #[doc(hidden)]
-    fn into_prompt_of(self, request: u64) -> Result<GetPromptResult, ErrorObject>
+    fn into_prompt_of(self, of: &Context) -> Result<GetPromptResult, ErrorObject>
     where
         Self: Sized,
     {
-        let _ = request;
+        let _ = of;
         self.into_prompt()
     }
 }
@@ -85,9 +85,9 @@ impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
             .into_prompt()
     }
 
-    fn into_prompt_of(self, request: u64) -> Result<GetPromptResult, ErrorObject> {
-        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
-            .into_prompt_of(request)
+    fn into_prompt_of(self, of: &Context) -> Result<GetPromptResult, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(Some(of)))?
+            .into_prompt_of(of)
     }
 }
 
@@ -141,8 +141,8 @@ where
             uri: None,
             checks: None,
         })?;
-        let request = context.request_number();
-        Ok(Box::pin(async move { got.await.into_prompt_of(request) }))
+        let of = context.clone();
+        Ok(Box::pin(async move { got.await.into_prompt_of(&of) }))
     };
     PromptDef {
         prompt,
@@ -252,13 +252,13 @@ pub trait IntoCompletion {
     /// When it can't be made.
     fn into_completion(self) -> Result<Completion, ErrorObject>;
 
-    /// The same for a request of this number, which goes to the log with what is not told.
+    /// The same for a request, which the log names with what the client is not told.
     #[doc(hidden)]
-    fn into_completion_of(self, request: u64) -> Result<Completion, ErrorObject>
+    fn into_completion_of(self, of: &Context) -> Result<Completion, ErrorObject>
     where
         Self: Sized,
     {
-        let _ = request;
+        let _ = of;
         self.into_completion()
     }
 }
@@ -281,9 +281,9 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
             .into_completion()
     }
 
-    fn into_completion_of(self, request: u64) -> Result<Completion, ErrorObject> {
-        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
-            .into_completion_of(request)
+    fn into_completion_of(self, of: &Context) -> Result<Completion, ErrorObject> {
+        self.map_err(|error| error.into_tool_error().into_error(Some(of)))?
+            .into_completion_of(of)
     }
 }
 
@@ -311,10 +311,10 @@ impl Completer {
                 uri: None,
                 checks: None,
             })?;
-            let request = context.request_number();
-            Ok(Box::pin(async move {
-                completed.await.into_completion_of(request)
-            }))
+            let of = context.clone();
+            Ok(Box::pin(
+                async move { completed.await.into_completion_of(&of) },
+            ))
         };
         Self {
             needs: Arc::new(H::needs()),

@@ -91,11 +91,11 @@ where
             uri: Some(asked.uri),
             checks: None,
         })?;
-        let (request, uri) = (context.request_number(), asked.uri.to_owned());
+        let (of, uri) = (context.clone(), asked.uri.to_owned());
         let (mime_type, caching) = (asked.mime_type.map(str::to_owned), asked.caching);
         Ok(Box::pin(async move {
             let read = read.await;
-            let result = read.into_resource_of(request, &uri, mime_type.as_deref())?;
+            let result = read.into_resource_of(&of, &uri, mime_type.as_deref())?;
             Ok(result.cached(caching))
         }))
     })
@@ -354,7 +354,7 @@ impl TemplateDef {
             template = %self.template.uri_template,
             variable,
             request = context.request_number(),
-            "a template doesn't fit: a variable is not what its handler takes"
+            "template skipped: a variable is not of the handler's type"
         );
     }
 }

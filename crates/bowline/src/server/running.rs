@@ -141,6 +141,11 @@ impl Running {
         }
     }
 
+    /// Its name, for events.
+    pub(super) fn name(&self) -> &str {
+        &self.0.name
+    }
+
     pub(super) fn ending(&self) -> watch::Receiver<bool> {
         self.0.life.ending()
     }
@@ -181,5 +186,9 @@ impl Transport for InMemory {
         tokio::spawn(self.0.serve_stream(Stream::new(reader, writer)));
         let (reader, writer) = split(ours);
         Ok(Stream::new(reader, writer))
+    }
+
+    fn label(&self) -> String {
+        "memory".to_owned()
     }
 }

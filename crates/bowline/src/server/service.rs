@@ -11,6 +11,7 @@ use super::context::Context;
 use super::following::settle;
 use super::session::Core;
 use super::tasks::{declares_extension, missing_extension};
+use super::telemetry::result_not_encoded;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
@@ -28,12 +29,6 @@ impl MethodName {
             Self::Known(method) => method.as_str(),
             Self::Unknown(name) => name,
         }
-    }
-
-    /// The same for a log: a client may choose a name as long as it likes.
-    pub(super) fn logged(&self) -> &str {
-        let name = self.as_str();
-        &name[..name.floor_char_boundary(64)]
     }
 
     pub(super) fn known(&self) -> Option<Method> {
@@ -116,7 +111,7 @@ pub(super) fn say<T: Wire>(context: &Context, result: &T) -> RpcResult {
 /// Says a result in the words of a client's revision, with members that are encoded already.
 pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
-        tracing::error!(%error, request = %context.request_number(), "a result can't be said");
+        result_not_encoded(Some(context), &error);
         ErrorObject::new(INTERNAL_ERROR, "the result can't be said in this revision")
     })
 }

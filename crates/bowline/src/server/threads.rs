@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::session::{Shared, Ticket};
+use crate::logged::entered;
 use crate::panics::caught;
 
 /// Threads of this process at most: as many as tokio has for the same purpose.
@@ -72,8 +73,12 @@ impl Job {
         let Some(job) = session.park_if_full(self) else {
             return;
         };
+        let _entered = entered(job.context.span());
         if let Err(panicked) = caught(job.work) {
-            tracing::error!(panic = panicked.0, "what a handler left behind panicked");
+            tracing::error!(
+                panic = panicked.0,
+                "blocking handler panicked on its thread"
+            );
         }
         if let Some(next) = session.returned(ticket) {
             next.start();
@@ -98,6 +103,7 @@ impl Drop for Submitted {
 
 /// Puts a job into the queue. The jobs that are to be dropped, since there is no thread.
 fn enqueue(job: Job) -> VecDeque<Job> {
+    let span = job.context.span().clone();
     let mut pool = lock();
     pool.queue.push_back(job);
     if pool.queue.len() <= pool.idle || pool.threads >= MOST {
@@ -111,7 +117,7 @@ fn enqueue(job: Job) -> VecDeque<Job> {
     let Err(error) = thread.spawn(work) else {
         return VecDeque::new();
     };
-    tracing::error!(%error, "there is no thread for a handler that blocks");
+    tracing::error!(parent: &span, %error, "no thread for a blocking handler");
     let mut pool = lock();
     pool.threads -= 1;
     // Others do it, if there are some.

@@ -95,8 +95,8 @@ where
             uri: None,
             checks: Some(checks),
         })?;
-        let request = context.request_number();
-        let called: Called = Box::pin(async move { called.await.into_tool_result_of(request) });
+        let of = context.clone();
+        let called: Called = Box::pin(async move { called.await.into_tool_result_of(&of) });
         Ok(called)
     };
     ToolDef {
@@ -281,7 +281,7 @@ impl ToolDef {
                 Box::pin(std::future::ready(rejected))
             })
         };
-        self.checks.checked(called, &self.tool.name, context)
+        self.checks.checked(called, context)
     }
 
     fn call_blocking(&self, arguments: String, context: &Context) -> Called {

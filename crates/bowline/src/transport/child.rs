@@ -27,8 +27,10 @@ use std::time::Duration;
 use rustix::process::Pid;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
+use tracing::{Span, info};
 
 use super::{OpenError, Peer, Stream, Transport, TransportEnd};
+use crate::logged::shortened;
 use crate::panics::caught;
 use children::{Census, Counted};
 use ending::Witness;
@@ -265,16 +267,22 @@ impl Transport for ChildProcess {
         let (sender, spawned) = oneshot::channel();
         let this = self.clone();
         let counted = self.census.count();
+        let span = Span::current();
         let spawning = thread::Builder::new().name("bowline-spawn".into());
         spawning
             .spawn(move || {
                 // When nobody waits any more, the child is dropped here, which is its end.
-                let _ = sender.send(this.spawn(counted));
+                let _ = sender.send(span.in_scope(|| this.spawn(counted)));
             })
             .map_err(busy)?;
         let spawned = spawned.await;
         let spawned = spawned.map_err(|_| OpenError::transient("spawning it panicked"))?;
         let spawned = spawned?;
+        info!(
+            command = &*shortened(&self.label()),
+            pid = spawned.pid.as_raw_pid(),
+            "server process started"
+        );
         if let Some(OnStart(told)) = &self.on_start {
             // The hook has told about a panic; the child is none the worse.
             let _ = caught(|| told(spawned.pid.as_raw_pid().unsigned_abs()));
@@ -285,6 +293,11 @@ impl Transport for ChildProcess {
     /// A minute: package runners install first, and starting again would begin anew.
     fn startup_timeout(&self) -> Option<Duration> {
         Some(STARTUP)
+    }
+
+    /// The command without its arguments, which may have secrets in them.
+    fn label(&self) -> String {
+        self.program.to_string_lossy().into_owned()
     }
 }
 

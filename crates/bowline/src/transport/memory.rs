@@ -52,4 +52,8 @@ impl Transport for Memory {
         let (reader, writer) = split(ours);
         Ok(Stream::new(reader, writer))
     }
+
+    fn label(&self) -> String {
+        "memory".to_owned()
+    }
 }

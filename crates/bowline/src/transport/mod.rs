@@ -21,6 +21,7 @@ mod sockets;
 #[cfg(unix)]
 mod stdio;
 
+use std::any::type_name;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -69,6 +70,15 @@ pub trait Transport: Send + 'static {
     /// the handshake may take.
     fn startup_timeout(&self) -> Option<Duration> {
         None
+    }
+
+    /// Returns what the client's `tracing` events call it: a command or an address, without
+    /// arguments, credentials or anything else that a log should not have. Default: the name
+    /// of the type.
+    fn label(&self) -> String {
+        let path = type_name::<Self>();
+        let path = path.split('<').next().unwrap_or(path);
+        path.rsplit("::").next().unwrap_or(path).to_owned()
     }
 }
 

@@ -41,6 +41,10 @@ impl Transport for Once {
         let stream = self.0.take();
         stream.ok_or_else(|| OpenError::permanent("this stream can be used once"))
     }
+
+    fn label(&self) -> String {
+        "stream".to_owned()
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,10 @@ impl Transport for Tcp {
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
+
+    fn label(&self) -> String {
+        self.address.clone()
+    }
 }
 
 /// A server that listens on a Unix socket.
@@ -67,6 +71,10 @@ impl Transport for UnixSocket {
         let stream = stream.map_err(|error| refused(&self.path.to_string_lossy(), &error))?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
+    }
+
+    fn label(&self) -> String {
+        self.path.to_string_lossy().into_owned()
     }
 }
 

@@ -80,6 +80,10 @@ impl Transport for Stdio {
         let stream = Self(()).into_stream();
         stream.map_err(|error| OpenError::permanent(error.to_string()))
     }
+
+    fn label(&self) -> String {
+        "stdio".to_owned()
+    }
 }
 
 /// Reads a descriptor, in the way that fits it.

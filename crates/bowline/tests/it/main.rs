@@ -2,11 +2,14 @@
 //! `tests/child.rs` has a process of its own, whose children and descriptors it counts.
 
 mod client;
+#[path = "../support/collected.rs"]
+mod collected;
 mod ecosystem;
 mod matrix;
 #[path = "../support/example.rs"]
 mod programs;
 mod registry;
 mod server;
+mod telemetry;
 mod testing;
 mod ui;

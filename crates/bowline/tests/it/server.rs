@@ -24,6 +24,6 @@ mod proxy;
 mod raw;
 mod rounds;
 mod subscriptions;
-mod support;
+pub(crate) mod support;
 mod tasks;
 mod weight;

@@ -56,7 +56,9 @@ impl Stage {
             only: revision,
             ..Said::default()
         };
-        let client = connect(server, wishes.config(), said).await?;
+        let mut config = wishes.config();
+        config.name("demo");
+        let client = connect(server, config, said).await?;
         let stage = Self {
             client,
             begun,

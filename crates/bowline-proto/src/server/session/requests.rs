@@ -183,7 +183,7 @@ impl Session {
             stream,
             timeout: self.config.handler_timeout,
             bytes,
-            is_subscription: false,
+            ..Arrival::default()
         };
         let Some(request) = self.end.admit(now, id, &shown(method), arrival) else {
             return;
@@ -214,7 +214,7 @@ impl Session {
             stream,
             timeout: self.config.handler_timeout.filter(|_| !waits),
             bytes: params.map_or(0, Payload::len),
-            is_subscription: false,
+            ..Arrival::default()
         }
     }
 

@@ -176,7 +176,10 @@ impl IntoFuture for ToolCall<'_> {
         let shared = Arc::clone(&self.client.shared);
         let prepared = self.prepare(&shared);
         let revision = prepared.as_ref().ok().and_then(|(_, revision)| *revision);
-        let expected = || shared.outputs.expected(&self.name, revision);
+        let expected = || {
+            let _entered = shared.telemetry.enter();
+            shared.outputs.expected(&self.name, revision)
+        };
         let expected = self.is_checked.then(expected);
         let (answer, asked) = match prepared {
             Ok((asked, _)) => (self.call.into_future(), asked),

@@ -165,6 +165,7 @@ mod tests {
     fn note(method: &str, params: &str) -> ServerNotification {
         let params = bowline_types::JsonObject::parse(params).expect("an object");
         ServerNotification {
+            span: tracing::Span::none(),
             method: method.into(),
             params: Some(params.into()),
             missed: 0,

@@ -6,6 +6,7 @@ use bowline_types::resources::{
 use bowline_types::{ErrorObject, JsonObject, Revision};
 
 use crate::server::base64;
+use crate::server::context::Context;
 use crate::server::output::IntoToolError;
 use crate::server::service::INVALID_PARAMS;
 
@@ -29,18 +30,18 @@ pub trait IntoResource {
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject>;
 
-    /// The same for a request of this number, which goes to the log with what is not told.
+    /// The same for a request, which the log names with what the client is not told.
     #[doc(hidden)]
     fn into_resource_of(
         self,
-        request: u64,
+        of: &Context,
         uri: &str,
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject>
     where
         Self: Sized,
     {
-        let _ = request;
+        let _ = of;
         self.into_resource(uri, mime_type)
     }
 }
@@ -134,12 +135,12 @@ impl<T: IntoResource> IntoResource for Option<T> {
 
     fn into_resource_of(
         self,
-        request: u64,
+        of: &Context,
         uri: &str,
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject> {
         match self {
-            Some(contents) => contents.into_resource_of(request, uri, mime_type),
+            Some(contents) => contents.into_resource_of(of, uri, mime_type),
             None => None::<T>.into_resource(uri, mime_type),
         }
     }
@@ -157,12 +158,12 @@ impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
 
     fn into_resource_of(
         self,
-        request: u64,
+        of: &Context,
         uri: &str,
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject> {
-        self.map_err(|error| error.into_tool_error().into_error(Some(request)))?
-            .into_resource_of(request, uri, mime_type)
+        self.map_err(|error| error.into_tool_error().into_error(Some(of)))?
+            .into_resource_of(of, uri, mime_type)
     }
 }
 

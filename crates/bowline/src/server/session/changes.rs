@@ -42,7 +42,7 @@ impl Changes {
             Change::Resource(uri) => {
                 self.updated.insert(uri.to_owned());
             }
-            other => tracing::error!(?other, "a change that can't be told"),
+            _ => tracing::error!("unknown change ignored"),
         }
     }
 

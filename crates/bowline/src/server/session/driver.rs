@@ -10,15 +10,18 @@ use std::time::Duration;
 use bowline_proto::server::{RequestContext, SessionEvent, SessionPhase};
 use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::Revision;
+use bowline_types::common::Implementation;
 
 use super::telling::{Heard, Told};
 use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
+use crate::logged::entered;
 use crate::panics::caught;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
 use crate::server::service::MethodName;
+use crate::server::telemetry::Notice;
 use crate::server::threads::Job;
 use crate::transport::Stream;
 
@@ -59,6 +62,10 @@ pub(in super::super) struct Driver {
     pub(super) has_room: bool,
     closed: Option<Closed>,
     is_at_end: bool,
+    /// The log has the client's name.
+    is_introduced: bool,
+    /// For the log.
+    pub(super) notices: Vec<Notice>,
 }
 
 /// The end of a session that finishes what it can.
@@ -110,6 +117,8 @@ impl Driver {
             has_room: true,
             closed: None,
             is_at_end: false,
+            is_introduced: false,
+            notices: Vec::new(),
         }
     }
 
@@ -277,7 +286,7 @@ impl Driver {
             Stage::Warned => self.refuse(core, now),
             Stage::Refused | Stage::Writing => {
                 if unwritten > 0 {
-                    tracing::warn!(unwritten, "the session ends before its client has read all");
+                    tracing::warn!(unwritten, "session ended with unwritten bytes");
                 }
                 core.session.close(now);
             }
@@ -336,7 +345,10 @@ impl Driver {
 
     fn take_event(&mut self, core: &mut Core, event: SessionEvent, now: Instant) {
         match event {
-            SessionEvent::Initialized(client) => core.client = Some(Arc::from(client)),
+            SessionEvent::Initialized(client) => {
+                self.introduce(|| Some(client.info.clone()), client.revision);
+                core.client = Some(Arc::from(client));
+            }
             SessionEvent::Request {
                 request,
                 method,
@@ -371,9 +383,11 @@ impl Driver {
                 self.heard(MethodName::Unknown(method), params);
             }
             SessionEvent::HandshakeTimedOut => {
-                tracing::warn!("the client has said nothing for long");
+                tracing::warn!("client has sent nothing within the handshake timeout");
             }
             SessionEvent::Closed(reason) => {
+                let ended = reason_of(&reason, core);
+                self.notices.push(Notice::Ended { reason: ended });
                 // The client sees it now. Handlers may tidy up.
                 self.io = None;
                 self.closed = Some(Closed {
@@ -382,7 +396,7 @@ impl Driver {
                     is_idle: false,
                 });
             }
-            other => tracing::trace!(?other, "an event that nobody waits for"),
+            _ => tracing::trace!("unknown event ignored"),
         }
     }
 
@@ -395,7 +409,10 @@ impl Driver {
         stateless: Option<Box<RequestContext>>,
     ) {
         let revision = match &stateless {
-            Some(stateless) => Some(stateless.revision),
+            Some(stateless) => {
+                self.introduce(|| stateless.client_info(), stateless.revision);
+                Some(stateless.revision)
+            }
             None => core.session.revision(),
         };
         self.told.push_back(Told::Request {
@@ -405,6 +422,15 @@ impl Driver {
             stateless,
             revision: revision.unwrap_or(Revision::LATEST),
         });
+    }
+
+    /// Notes who the client is, the first time that it is known.
+    fn introduce(&mut self, info: impl FnOnce() -> Option<Implementation>, revision: Revision) {
+        let was_introduced = std::mem::replace(&mut self.is_introduced, true);
+        if !was_introduced && !self.shared.span.is_disabled() {
+            let client = info();
+            self.notices.push(Notice::Connected { client, revision });
+        }
     }
 
     fn heard(&mut self, method: MethodName, params: Option<Payload>) {
@@ -423,10 +449,11 @@ impl Future for Driver {
     type Output = CloseReason;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
+        let _entered = entered(&self.shared.span);
         match caught(|| self.work(cx)) {
             Ok(polled) => polled,
             Err(panicked) => {
-                tracing::error!(panic = panicked.0, "the driver of a session panicked");
+                tracing::error!(panic = panicked.0, "session driver panicked");
                 Poll::Ready(CloseReason::Local)
             }
         }
@@ -436,11 +463,16 @@ impl Future for Driver {
 impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
+        let _entered = entered(&self.shared.span);
         let (running, begun, _following) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
             while let Some(event) = core.session.poll_event() {
+                if let SessionEvent::Closed(reason) = &event {
+                    let reason = reason_of(reason, &core);
+                    self.notices.push(Notice::Ended { reason });
+                }
                 if let SessionEvent::Ended { call, outcome } = event
                     && let Some(asked) = core.asked.get_mut(call)
                 {
@@ -452,6 +484,9 @@ impl Drop for Driver {
             let following = std::mem::take(&mut core.following);
             (std::mem::take(&mut core.running), begun, following)
         };
+        for notice in self.notices.drain(..) {
+            notice.emit(&self.shared.span);
+        }
         for context in running.into_values() {
             context.cancel();
         }
@@ -462,5 +497,14 @@ impl Drop for Driver {
         for job in self.resumed.drain(..).chain(begun) {
             job.start();
         }
+    }
+}
+
+/// Returns why a session has ended, in words of our own.
+fn reason_of(reason: &CloseReason, core: &Core) -> &'static str {
+    match (reason, core.draining) {
+        (CloseReason::Local, Some(Draining::ClientLeft)) => "client disconnected",
+        (CloseReason::Local, Some(Draining::AskedTo)) => "server shutdown",
+        (reason, _) => reason.name(),
     }
 }

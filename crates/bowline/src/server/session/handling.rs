@@ -15,9 +15,11 @@ use tokio::time::{Sleep, sleep};
 
 use super::Shared;
 use crate::RpcResult;
+use crate::logged::entered;
 use crate::panics::{CatchPanic, caught};
 use crate::server::context::Context;
 use crate::server::service::{ClientRequest, INTERNAL_ERROR};
+use crate::server::telemetry::{handler_blocked, handler_panicked};
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
@@ -53,6 +55,7 @@ impl Handling {
         cx: &mut TaskContext<'_>,
     ) -> Started {
         let context = request.context.clone();
+        let _entered = entered(context.span());
         let mut open = Open {
             context,
             is_answered: false,
@@ -89,15 +92,7 @@ impl Handling {
         let polled = Pin::new(&mut self.future).poll(cx);
         let now = self.open.context.inner().session.now();
         if now.since(started) > BLOCKED {
-            let (method, request) = (
-                self.open.context.inner().method.logged(),
-                self.open.context.request_number(),
-            );
-            tracing::warn!(
-                method,
-                request,
-                "a handler blocked its thread: see ToolDef::blocking"
-            );
+            handler_blocked(&self.open.context);
         }
         let reply = match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
@@ -145,6 +140,7 @@ impl Future for Handling {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let _entered = entered(self.open.context.span());
         while self.is_gated(cx) {
             let was_cancelled = self.grace.is_some();
             ready!(self.poll_grace(cx));
@@ -164,8 +160,7 @@ impl Future for Handling {
 
 /// What a panic is to the client: nothing of it but that it was (ER-4).
 fn failed(context: &Context, words: &str) -> RpcResult {
-    let (method, request) = (context.inner().method.logged(), context.request_number());
-    tracing::error!(method, request, panic = words, "a handler panicked");
+    handler_panicked(context, words);
     Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
 }
 
@@ -197,7 +192,7 @@ impl Open {
         });
         let is_told = is_result && responded.is_ok();
         if let Err(error) = responded {
-            tracing::debug!(%error, request = inner.key.get(), "an answer was not sent");
+            tracing::debug!(%error, request = inner.key.get(), "response not sent");
         }
         match self.context.task() {
             // The handler goes on.

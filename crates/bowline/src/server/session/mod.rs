@@ -19,14 +19,17 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
 use bowline_proto::{CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey};
+use tracing::Span;
 
 use super::context::Context;
 use super::core::{Origin, ServerCore};
 use super::following::Following;
 use super::life::Ending;
 use super::principal::Principal;
+use super::telemetry::session_span;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
+use crate::logged::entered;
 use crate::transport::Stream;
 use changes::Changes;
 use pages::Pages;
@@ -44,6 +47,8 @@ pub(super) struct Shared {
     /// Whose stream it is.
     pub(super) principal: Option<Principal>,
     clock: Clock,
+    /// Where its events are.
+    pub(super) span: Span,
 }
 
 /// The session, and who waits for what.
@@ -95,6 +100,8 @@ struct Asked {
 
 impl Shared {
     pub(super) fn new(server: Arc<ServerCore>, origin: Origin) -> Arc<Self> {
+        let span = session_span(&server.name);
+        let _entered = entered(&span);
         let mut config = server.session_config(&origin);
         config.seed(RandomState::new().hash_one(0));
         let core = Core {
@@ -114,6 +121,7 @@ impl Shared {
         let shared = Arc::new(Self {
             core: Mutex::new(core),
             clock: Clock::start(),
+            span: span.clone(),
             server,
             principal: origin.principal(),
         });
@@ -154,6 +162,7 @@ impl Shared {
 
     /// Something has changed. Whoever doesn't want to know is not even woken.
     pub(super) fn note(&self, change: Change<'_>) {
+        let _entered = entered(&self.span);
         let mut core = self.lock();
         if !core.wants(change) {
             return;
@@ -168,6 +177,7 @@ impl Shared {
 
     /// Ends the session: when all is answered, or now.
     pub(super) fn end(&self, ending: Ending) {
+        let _entered = entered(&self.span);
         self.with(|core, now| match ending {
             Ending::ShutDown => {
                 core.session.shut_down();

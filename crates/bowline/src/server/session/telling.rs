@@ -35,6 +35,9 @@ impl Driver {
     /// Wakes who waits, and runs handlers while there is room for what they answer. Whether
     /// there was one.
     pub(super) fn tell(&mut self, mut now: Instant, cx: &mut TaskContext<'_>) -> bool {
+        for notice in self.notices.drain(..) {
+            notice.emit(&self.shared.span);
+        }
         for waker in self.wakers.drain(..) {
             waker.wake();
         }

@@ -8,6 +8,7 @@ use std::task::Poll;
 use bowline_types::ErrorObject;
 use bowline_types::tools::CallToolResult;
 use tokio::time::{Instant, sleep, timeout_at};
+use tracing::Instrument as _;
 
 use super::entry::{Ending, Entry};
 use super::store::TaskStore;
@@ -15,6 +16,7 @@ use crate::panics::CatchPanic;
 use crate::server::context::Context;
 use crate::server::service::INTERNAL_ERROR;
 use crate::server::session::GRACE;
+use crate::server::telemetry::handler_panicked;
 use crate::server::tool::Called;
 
 /// Runs the handler of a task in a task of the runtime, and keeps the outcome until its time is
@@ -26,7 +28,8 @@ pub(in crate::server) fn run(
     called: Called,
 ) {
     let store = Arc::downgrade(store);
-    tokio::spawn(async move {
+    let span = context.span().clone();
+    let running = async move {
         let revision = context.revision();
         // Before the client knows of the task, nothing of it is said.
         let is_known = entry.begun().await;
@@ -53,7 +56,8 @@ pub(in crate::server) fn run(
         if let (Some(store), Some(entry)) = (store.upgrade(), entry.upgrade()) {
             store.remove(&entry);
         }
-    });
+    };
+    tokio::spawn(running.instrument(span));
 }
 
 /// What the handler returned. `None` when nobody wants that any more.
@@ -75,12 +79,7 @@ async fn handled(
         Ok(done) => Some(done),
         Err(panicked) => {
             // The words are for us, not for the peer (ER-4).
-            let request = context.request_number();
-            tracing::error!(
-                request,
-                panic = panicked.0,
-                "the handler of a task panicked"
-            );
+            handler_panicked(context, &panicked.0);
             Some(Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed")))
         }
     }

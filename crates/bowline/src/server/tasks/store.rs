@@ -13,6 +13,7 @@ use crate::server::context::Context;
 use crate::server::seal::RoundSeal;
 use crate::server::service::{INTERNAL_ERROR, busy};
 use crate::server::table::Table;
+use crate::server::telemetry::result_not_encoded;
 
 /// All tasks of a server.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl TaskStore {
         let id: Arc<str> = match RoundSeal::nonce() {
             Ok(id) => id.into(),
             Err(error) => {
-                tracing::error!(%error, "no randomness for the id of a task");
+                tracing::error!(%error, "no random bytes for the id of a task");
                 let words = "no task can be begun now";
                 return Err(ErrorObject::new(INTERNAL_ERROR, words));
             }
@@ -222,7 +223,7 @@ fn ending(
         Some(Ok(result)) => match Payload::encode(&result, revision) {
             Ok(said) => (Ending::Done(Arc::new(result)), said.as_str().len()),
             Err(error) => {
-                tracing::error!(%error, "a result can't be said");
+                result_not_encoded(None, &error);
                 (failed("the result can't be said in this revision"), 0)
             }
         },

@@ -195,7 +195,7 @@ impl Watchdog {
             {
                 static TOLD: Once = Once::new();
                 TOLD.call_once(|| {
-                    tracing::debug!(%error, "no shell to watch over child processes");
+                    tracing::debug!(%error, "no shell for the watchdog of child processes");
                 });
                 Ok(None)
             }

@@ -20,6 +20,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 use tokio::sync::{oneshot, watch};
+use tracing::Instrument as _;
 
 use super::reaper::Exit;
 use file::Tee;
@@ -122,7 +123,7 @@ impl Tail {
         let kept = Arc::default();
         let tail = Self { kept, over };
         let drained = tail.clone();
-        tokio::spawn(async move {
+        let draining = async move {
             let mut drained = pin!(drained.drain(stderr, listener));
             let mut abandoned = pin!(abandoned(exit, unwanted));
             poll_fn(|cx| match drained.as_mut().poll(cx) {
@@ -131,7 +132,8 @@ impl Tail {
             })
             .await;
             drop(running);
-        });
+        };
+        tokio::spawn(draining.in_current_span());
         Ok((tail, Wanted { _held }))
     }
 

@@ -154,7 +154,8 @@ impl Follower {
             called.map_err(|error| core.refusal(now, error))
         });
         if let Err(error) = cancelled {
-            tracing::debug!(%error, "a task is not cancelled");
+            let _entered = self.shared.telemetry.enter();
+            tracing::debug!(%error, "cancellation of a task not sent");
         }
     }
 

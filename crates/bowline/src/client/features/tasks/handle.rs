@@ -240,6 +240,7 @@ impl TaskHandle {
             Checks::Nothing => None,
             Checks::AsCalled(expected) => Some(expected.clone()),
             Checks::AsKnown => {
+                let _entered = self.client.shared.telemetry.enter();
                 let outputs = &self.client.shared.outputs;
                 Some(outputs.expected(&self.task.tool, self.client.revision()))
             }

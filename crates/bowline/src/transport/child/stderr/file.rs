@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::sync::mpsc;
+use tracing::Span;
 
 use super::super::OpenError;
 
@@ -57,9 +58,10 @@ pub(super) struct Tee {
 impl Tee {
     pub(super) fn start(file: File) -> io::Result<Self> {
         let (chunks, receiver) = mpsc::channel(WAITING);
+        let span = Span::current();
         thread::Builder::new()
             .name("bowline-stderr".into())
-            .spawn(move || copy(file, receiver))?;
+            .spawn(move || span.in_scope(|| copy(file, receiver)))?;
         Ok(Self { chunks, lost: 0 })
     }
 
@@ -92,7 +94,7 @@ impl Tee {
 fn copy(mut file: File, mut chunks: mpsc::Receiver<Vec<u8>>) {
     while let Some(chunk) = chunks.blocking_recv() {
         if let Err(error) = file.write_all(&chunk) {
-            tracing::warn!(%error, "a child's stderr can't be written to its file any more");
+            tracing::warn!(%error, "writing stderr of the server to its file failed");
             return;
         }
     }

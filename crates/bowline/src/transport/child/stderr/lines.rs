@@ -54,7 +54,10 @@ impl Lines {
         let text = String::from_utf8_lossy(&self.line);
         let text = text.strip_suffix('\r').unwrap_or(&text);
         match &self.to {
-            None => tracing::debug!(target: "bowline::stderr", line = %text.escape_debug()),
+            None => tracing::debug!(
+                target: "bowline::stderr", line = %text.escape_debug(),
+                "server wrote a line to stderr"
+            ),
             Some(callback) => {
                 // The hook has told about a panic; the next line may fare better.
                 let _ = catch_unwind(AssertUnwindSafe(|| callback(text)));
