@@ -2,6 +2,7 @@
 //! `tests/child.rs` has a process of its own, whose children and descriptors it counts.
 
 mod client;
+mod delayed_flush;
 mod ecosystem;
 mod matrix;
 #[path = "../support/example.rs"]
