@@ -78,7 +78,7 @@ impl<'c> Tools<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListToolsResult> {
         WholeList::new::<requests::ListTools>(self.client)
     }
