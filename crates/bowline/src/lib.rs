@@ -49,6 +49,7 @@ mod clock;
 mod error;
 mod io;
 mod panics;
+mod read_grace;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
 mod schema;
 

@@ -15,6 +15,7 @@ mod losses;
 mod notifications;
 mod progress;
 mod requests;
+mod stalls;
 mod stopping;
 mod support;
 mod survival;

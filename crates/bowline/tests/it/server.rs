@@ -23,6 +23,7 @@ mod principals;
 mod proxy;
 mod raw;
 mod rounds;
+mod stalls;
 mod subscriptions;
 mod support;
 mod tasks;
