@@ -22,6 +22,7 @@ mod pages;
 mod principals;
 mod proxy;
 mod raw;
+mod readme;
 mod rounds;
 mod stalls;
 mod subscriptions;
