@@ -155,7 +155,7 @@ impl<T: Transport> Driver<T> {
         let has_read = !is_behind && self.hands.poll_read(&mut core, now, cx);
         *has_worked |= has_read;
         let due = core.link.poll_timeout();
-        if self.read_grace.is_over(due, now, has_read || is_behind) {
+        if self.read_grace.is_over(due, now, has_read || is_behind, cx) {
             core.link.handle_timeout(now);
             *has_worked = true;
         }

@@ -152,7 +152,7 @@ impl Driver {
         core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
         let due = core.session.poll_timeout();
-        if self.read_grace.is_over(due, now, has_worked) {
+        if self.read_grace.is_over(due, now, has_worked, cx) {
             core.session.handle_timeout(now);
             has_worked = true;
         }
