@@ -168,8 +168,8 @@ impl ToolDef {
 
     /// The schema of its arguments, in place of the one of its handler's type. With the feature
     /// `validate` they are checked against it before the handler runs; a schema that can't be
-    /// checked is an error of [`Server::build`](super::Server::build), and when it is added
-    /// later, calls are answered with an error.
+    /// checked is an error of [`Server::build`](super::Server::build) and of
+    /// [`ServerFeatures::add_tool`](super::ServerFeatures::add_tool).
     #[must_use]
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.tool.input_schema = schema;
@@ -266,7 +266,7 @@ impl ToolDef {
     }
 
     /// Makes it ready to be called. What is wrong with it is its problem.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn prepare(&mut self) {
         let problem = self.checks.settle(&self.tool);
         self.problem = self.problem.take().or(problem);
     }
