@@ -34,6 +34,7 @@ use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::session::GRACE;
 use super::tasks::TaskRule;
 use super::threads::Job;
+use super::tool_name;
 use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 
@@ -73,6 +74,12 @@ pub struct ToolDef {
 }
 
 /// A tool with a handler: see [`ToolDef`].
+///
+/// A name has 1 to 128 characters. The protocol recommends A-Z, a-z, 0-9, `_`, `-` and `.`; other
+/// characters, and more than 64 of them, are logged as a warning, since not every client and
+/// model accepts them. An empty or longer name, and one with whitespace or control characters, is
+/// an error of [`Server::build`](super::Server::build) and of
+/// [`ServerFeatures::add_tool`](super::ServerFeatures::add_tool).
 pub fn tool<A, H>(name: impl Into<String>, handler: H) -> ToolDef
 where
     A: HandlerArguments,
@@ -267,8 +274,14 @@ impl ToolDef {
 
     /// Makes it ready to be called. What is wrong with it is its problem.
     pub(super) fn prepare(&mut self) {
-        let problem = self.checks.settle(&self.tool);
-        self.problem = self.problem.take().or(problem);
+        let of_schemas = self.checks.settle(&self.tool);
+        let of_name = tool_name::problem(&self.tool.name);
+        self.problem = of_name.or(self.problem.take()).or(of_schemas);
+        if self.problem.is_none()
+            && let Some(caution) = tool_name::caution(&self.tool.name)
+        {
+            tracing::warn!("{caution}");
+        }
     }
 
     /// Calls it.

@@ -1,5 +1,6 @@
 //! Our client and our server against each other.
 
+mod adding;
 mod around;
 mod asking;
 mod basics;

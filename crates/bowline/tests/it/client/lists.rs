@@ -7,6 +7,7 @@ use bowline::testing::{Conversation, Unexpected};
 use bowline::types::ErrorObject;
 use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::client::support::{NEW, OLD, Test, able, able_again, config, connected};
@@ -95,6 +96,32 @@ async fn a_list_of_too_many_items_is_an_error() -> Test {
         "tools/list: size limit exceeded: the list has more than 100000 items \
          (raise the limit with `max_items`)"
     );
+    Ok(())
+}
+
+// proves: TL-4
+#[tokio::test(start_paused = true)]
+async fn tools_of_servers_may_have_any_name() -> Test {
+    let (client, mut server, _peer) = able(config(), OLD).await?;
+    let long = "a".repeat(200);
+    let names = ["", "my tool", "a\u{1}b", &long];
+    let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+    let listing = client.clone();
+    let all = tokio::spawn(async move { listing.tools().list_all().await });
+    let request = server.expect("tools/list").await?;
+    let body = json!({"tools": tools}).to_string();
+    server.reply(&request, body.as_str()).await?;
+    let listed = all.await??;
+    assert!(listed.iter().map(|tool| &*tool.name).eq(names));
+    for name in names {
+        let call = client.tools().call(name, ()).send();
+        let request = server.expect("tools/call").await?;
+        let params: serde_json::Value = serde_json::from_str(request.params().as_str())?;
+        assert_eq!(params["name"], name);
+        let body = r#"{"content":[]}"#;
+        server.reply(&request, body).await?;
+        call.await?;
+    }
     Ok(())
 }
 
