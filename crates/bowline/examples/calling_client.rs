@@ -5,6 +5,8 @@
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use std::io::Write as _;
+
     use tokio::runtime::Builder;
 
     let mut arguments = std::env::args().skip(1);
@@ -16,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(threads).enable_all().build()
     };
-    println!("{}", runtime?.block_on(call(&socket)));
+    writeln!(std::io::stdout(), "{}", runtime?.block_on(call(&socket)))?;
     Ok(())
 }
 

@@ -99,7 +99,7 @@ async fn a_list_of_too_many_items_is_an_error() -> Test {
     Ok(())
 }
 
-// proves: TL-4
+// proves: FT-1
 #[tokio::test(start_paused = true)]
 async fn tools_of_servers_may_have_any_name() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;

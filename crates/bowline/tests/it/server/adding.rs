@@ -103,7 +103,7 @@ fn refused_name(name: &str) -> Option<String> {
     built
 }
 
-// proves: TL-4
+// proves: SV-1
 #[test]
 fn names_that_are_none_are_refused_with_their_tool_and_the_place() {
     for (name, words) in [
@@ -166,7 +166,7 @@ impl Subscriber for Warnings {
     fn exit(&self, _: &Id) {}
 }
 
-// proves: TL-4
+// proves: SV-1
 #[test]
 fn names_that_are_only_unusual_are_served_and_logged() {
     let long = "a".repeat(65);
