@@ -72,6 +72,45 @@ impl ContentBlock {
             | Self::Other(_) => None,
         }
     }
+
+    /// Returns the block as text for a model that reads nothing else: a text as it is, the text
+    /// of an embedded resource, and the name of anything else.
+    ///
+    /// ```
+    /// use bowline_types::content::{ContentBlock, ResourceLink};
+    ///
+    /// let image = ContentBlock::image("AAECAw==", "image/png");
+    /// assert_eq!(image.to_text(), "[image: image/png, 4 bytes]");
+    /// let link = ContentBlock::from(ResourceLink::new("file:///a", "a").title("Notes"));
+    /// assert_eq!(link.to_text(), "[resource link: file:///a, Notes]");
+    /// ```
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(content) => Cow::Borrowed(&content.text),
+            Self::Image(image) => media("image", &image.mime_type, &image.data),
+            Self::Audio(audio) => media("audio", &audio.mime_type, &audio.data),
+            Self::ResourceLink(link) => {
+                let name = link.title.as_deref().unwrap_or(&link.name);
+                format!("[resource link: {}, {name}]", link.uri).into()
+            }
+            Self::Resource(embedded) => embedded.resource.to_text(),
+            Self::Other(json) => match json.as_ref().reader().peek_tag("type") {
+                Ok(Some(kind)) => format!("[unknown content: {kind}]").into(),
+                Ok(None) | Err(_) => "[unknown content]".into(),
+            },
+        }
+    }
+}
+
+/// The name of an image or of sound.
+fn media(kind: &str, mime_type: &str, base64: &str) -> Cow<'static, str> {
+    format!("[{kind}: {mime_type}, {} bytes]", decoded_size(base64)).into()
+}
+
+/// Returns how many bytes a base64 text stands for.
+pub(crate) fn decoded_size(base64: &str) -> usize {
+    let digits = base64.trim_end_matches('=').len();
+    digits / 4 * 3 + digits % 4 * 3 / 4
 }
 
 impl From<&str> for ContentBlock {

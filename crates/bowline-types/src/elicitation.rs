@@ -129,7 +129,8 @@ impl ElicitResult {
         Self::new(ElicitAction::Cancel)
     }
 
-    /// Whether the user agreed.
+    /// Returns `true` if the user has submitted the form, or agreed to open the page. What they
+    /// answered is in `content`: a form that asks for "yes" or "no" can be submitted with "no".
     pub fn is_accepted(&self) -> bool {
         self.action == ElicitAction::Accept
     }

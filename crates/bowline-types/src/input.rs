@@ -7,7 +7,9 @@
 //!
 //! ```
 //! use bowline_types::Map;
-//! use bowline_types::elicitation::{ElicitFormParams, ElicitResult, FormSchema, PrimitiveSchema};
+//! use bowline_types::elicitation::{
+//!     ElicitFormParams, ElicitResult, ElicitValue, FormSchema, PrimitiveSchema,
+//! };
 //! use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 //! use bowline_types::tools::CallToolParams;
 //!
@@ -24,7 +26,9 @@
 //!     .input_responses([("confirm", InputResponse::try_from(answer)?)])
 //!     .request_state(ask.request_state.unwrap());
 //! let confirmed = retry.input_responses.unwrap().get("confirm").unwrap().elicitation()?;
+//! // A form can be submitted with "no" in its field.
 //! assert!(confirmed.is_accepted());
+//! assert_eq!(confirmed.content.unwrap().get("ok"), Some(&ElicitValue::Boolean(true)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

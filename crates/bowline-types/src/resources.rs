@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use crate::caching::CacheScope;
 use crate::common::{Annotations, Icon};
+use crate::content::decoded_size;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, Kind, Reader};
 use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
@@ -95,6 +96,23 @@ impl ResourceContents {
             Self::Text(contents) => Some(&contents.uri),
             Self::Blob(contents) => Some(&contents.uri),
             Self::Other(_) => None,
+        }
+    }
+
+    /// Returns the contents as text for a model that reads nothing else: a text as it is, and
+    /// the URI, media type and size of bytes.
+    pub(crate) fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(contents) => Cow::Borrowed(&contents.text),
+            Self::Blob(contents) => {
+                let size = decoded_size(&contents.blob);
+                let uri = &contents.uri;
+                match &contents.mime_type {
+                    Some(kind) => format!("[resource: {uri}, {kind}, {size} bytes]").into(),
+                    None => format!("[resource: {uri}, {size} bytes]").into(),
+                }
+            }
+            Self::Other(_) => "[resource: unknown contents]".into(),
         }
     }
 }

@@ -101,7 +101,7 @@ pub enum ErrorKind {
     /// A tool's result doesn't fit the schema that the server declares for it: see
     /// [`Error::tool_result`]. Or it can't be checked, where that is not enough.
     SchemaMismatch,
-    /// A message beyond the limit.
+    /// A message, or a list, is larger than a limit allows.
     OversizedFrame,
     /// Authorization failed.
     Auth,
@@ -133,7 +133,7 @@ impl ErrorKind {
             Self::CapabilityNotSupported => "not supported by the peer",
             Self::InvalidResponse => "the answer can't be decoded",
             Self::SchemaMismatch => "the result doesn't fit its schema",
-            Self::OversizedFrame => "a message is too large",
+            Self::OversizedFrame => "size limit exceeded",
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
@@ -427,7 +427,10 @@ impl Error {
             }
             Outcome::TooLarge { size } => {
                 details.may_have_run = Some(true);
-                (ErrorKind::OversizedFrame, format!("{size} bytes").into())
+                (
+                    ErrorKind::OversizedFrame,
+                    format!("an answer of {size} bytes").into(),
+                )
             }
             Outcome::Backpressure { attempts } => {
                 details.attempts = Some(attempts);

@@ -163,27 +163,28 @@ impl Io {
             .extend(parts.into_iter().filter(|part| !part.is_empty()));
     }
 
-    /// Writes what is queued. Whether something was. When it can't be, nothing more is
-    /// written, but what the server has said before can still be read.
+    /// Writes and flushes what is queued. Returns `true` if something was written, or a flush
+    /// has ended: in either case the caller has to look at [`is_empty`](Self::is_empty) again.
+    /// After an error nothing more is written, but what the peer sent before can still be read.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         if self.broken.is_some() {
             return false;
         }
-        let mut has_written = false;
-        let written = self.poll_write_all(cx, &mut has_written);
+        let mut has_worked = false;
+        let written = self.poll_write_all(cx, &mut has_worked);
         if let Poll::Ready(Err(error)) = written {
             self.broken = Some(error.to_string());
             self.small = BytesMut::new();
             self.large.clear();
             return true;
         }
-        has_written
+        has_worked
     }
 
     fn poll_write_all(
         &mut self,
         cx: &mut Context<'_>,
-        has_written: &mut bool,
+        has_worked: &mut bool,
     ) -> Poll<io::Result<()>> {
         let mut writer = Pin::new(&mut *self.stream.writer);
         loop {
@@ -196,7 +197,7 @@ impl Io {
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            *has_written = true;
+            *has_worked = true;
             self.must_flush = true;
             match self.large.front_mut() {
                 _ if !self.small.is_empty() => self.small.advance(written),
@@ -211,6 +212,8 @@ impl Io {
         if self.must_flush {
             ready!(passing(writer.as_mut().poll_flush(cx), cx))?;
             self.must_flush = false;
+            // The end of a session may wait for this alone.
+            *has_worked = true;
         }
         Poll::Ready(Ok(()))
     }

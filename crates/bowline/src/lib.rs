@@ -51,6 +51,7 @@ mod error;
 mod io;
 mod logged;
 mod panics;
+mod read_grace;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]
 mod schema;
 

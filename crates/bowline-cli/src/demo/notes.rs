@@ -79,7 +79,7 @@ async fn note_add(
     };
     let uri = format!("{SCHEME}{name}");
     if is_new {
-        list(&app.features, &uri, &name);
+        list(&app.features, &uri, &name)?;
     } else {
         app.features.resource_updated(&uri);
     }
@@ -87,7 +87,7 @@ async fn note_add(
 }
 
 /// Puts a note into the list of resources; clients are told that it has changed.
-fn list(features: &ServerFeatures, uri: &str, name: &str) {
+fn list(features: &ServerFeatures, uri: &str, name: &str) -> Result<(), bowline::Error> {
     let note = resource(
         uri,
         name,
@@ -96,7 +96,7 @@ fn list(features: &ServerFeatures, uri: &str, name: &str) {
             read_note(Name { name }, State(app)).await
         },
     );
-    features.add_resource(note.description("A note").mime_type("text/plain"));
+    features.add_resource(note.description("A note").mime_type("text/plain"))
 }
 
 #[derive(Deserialize, JsonSchema)]

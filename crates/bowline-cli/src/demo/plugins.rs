@@ -56,14 +56,14 @@ async fn plugin_add(
     if *plugins == MOST {
         return Err(ToolError::new(format!("at most {MOST} plugins")));
     }
-    *plugins += 1;
-    let name = format!("plugin_{plugins}");
+    let name = format!("plugin_{}", *plugins + 1);
     let plugin = tool(&name, move || {
         let answer = answer.clone();
         async move { answer }
     });
     let plugin = plugin.description("A tool that was added while the server ran");
-    app.features.add_tool(plugin.annotations(read_only()));
+    app.features.add_tool(plugin.annotations(read_only()))?;
+    *plugins += 1;
     Ok(name)
 }
 

@@ -24,6 +24,7 @@ use super::telemetry::Course;
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
+use crate::read_grace::ReadGrace;
 use crate::transport::{Transport, TransportEnd};
 
 /// Rounds of work in one wake-up.
@@ -39,6 +40,7 @@ pub(super) struct Driver<T> {
     /// What a crash takes with it.
     hands: Hands,
     alarm: Alarm,
+    read_grace: ReadGrace,
     dispatch: Dispatch,
     rest: Rest,
     /// Whether the transport was opened before.
@@ -65,6 +67,7 @@ impl<T: Transport> Driver<T> {
             transport: Arc::new(Mutex::new(transport)),
             hands: Hands::default(),
             alarm,
+            read_grace: ReadGrace::default(),
             dispatch: Dispatch::default(),
             rest: Rest::Shaking,
             has_opened: false,
@@ -160,10 +163,11 @@ impl<T: Transport> Driver<T> {
         let now = self.shared.now();
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
-        if !self.dispatch.is_behind() {
-            *has_worked |= self.hands.poll_read(&mut core, now, cx);
-        }
-        if core.link.poll_timeout().is_some_and(|at| at <= now) {
+        let is_behind = self.dispatch.is_behind();
+        let has_read = !is_behind && self.hands.poll_read(&mut core, now, cx);
+        *has_worked |= has_read;
+        let due = core.link.poll_timeout();
+        if self.read_grace.is_over(due, now, has_read || is_behind, cx) {
             core.link.handle_timeout(now);
             *has_worked = true;
         }
@@ -185,7 +189,8 @@ impl<T: Transport> Driver<T> {
         if !*has_worked {
             self.relax(&mut core, now);
         }
-        self.alarm.arm(core.link.poll_timeout());
+        self.alarm
+            .arm(self.read_grace.next(core.link.poll_timeout()));
         self.alarm.arm(self.hands.listens_until());
         if !*has_worked {
             core.driver = Some(cx.waker().clone());

@@ -15,7 +15,7 @@ use super::caching::Caching;
 use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
-use super::features::ServerFeatures;
+use super::features::{ServerFeatures, config_error};
 use super::handler::{Handler, HandlerService};
 use super::life::Life;
 use super::output::IntoToolResult;
@@ -28,7 +28,7 @@ use super::single_use::{UsedInProcess, UsedStates};
 use super::tasks::{TaskConfig, TaskStore};
 use super::threads::SHARE;
 use super::tool::{ToolDef, tool};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::transport::Transport;
 
 /// A server: what it has, and how it serves it. See the [module](crate::server).
@@ -157,11 +157,12 @@ impl Server {
 
     /// Adds a tool with all that can be said of it.
     #[must_use]
-    pub fn add_tool(mut self, tool: ToolDef) -> Self {
+    pub fn add_tool(mut self, mut tool: ToolDef) -> Self {
+        tool.prepare();
         let name = &tool.tool.name;
         let is_known = self.features.contents().tools.get(name).is_some();
         self.note_twice(is_known, "tool", name);
-        self.features.add_tool(tool);
+        self.features.insert_tool(tool);
         self
     }
 
@@ -182,7 +183,7 @@ impl Server {
         let uri = &resource.resource.uri;
         let is_known = self.features.contents().resources.get(uri).is_some();
         self.note_twice(is_known, "resource", uri);
-        self.features.add_resource(resource);
+        self.features.insert_resource(resource);
         self
     }
 
@@ -203,7 +204,7 @@ impl Server {
         let uri = &template.template.uri_template;
         let is_known = self.features.contents().templates.get(uri).is_some();
         self.note_twice(is_known, "template", uri);
-        self.features.add_template(template);
+        self.features.insert_template(template);
         self
     }
 
@@ -229,7 +230,7 @@ impl Server {
         let name = &prompt.prompt.name;
         let is_known = self.features.contents().prompts.get(name).is_some();
         self.note_twice(is_known, "prompt", name);
-        self.features.add_prompt(prompt);
+        self.features.insert_prompt(prompt);
         self
     }
 
@@ -299,13 +300,12 @@ impl Server {
     ///
     /// When something was registered that can't be served: an error that names it.
     pub fn build(mut self) -> Result<Running, Error> {
-        let wrong = |words: String| Error::new(ErrorKind::Config, words).in_operation("serve");
         let problem = self.features.contents().problem(&self.states);
         if let Some(problem) = self.twice.take().or(problem) {
-            return Err(wrong(problem));
+            return Err(config_error(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
-        let seal = seal.map_err(|error| wrong(format!("no randomness: {error}")))?;
+        let seal = seal.map_err(|error| config_error(format!("no randomness: {error}")))?;
         let used = self.has_single_use.then(|| self.used_states());
         let mut config = self.session_config();
         let is_handler = self.handler.is_some();

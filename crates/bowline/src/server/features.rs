@@ -14,6 +14,7 @@ use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
 use super::table::Table;
 use super::tool::ToolDef;
+use crate::error::{Error, ErrorKind};
 
 /// Everything that is registered. It is replaced when it changes, so that whoever uses it
 /// needs no lock for long.
@@ -63,6 +64,7 @@ impl Contents {
         let broken_tool = self.tools.iter().find_map(|it| it.problem.clone());
         let mut patterns = self.templates.iter();
         let broken_template = patterns.find_map(|it| it.pattern.as_ref().err().cloned());
+        let broken_resource = self.resources.iter().find_map(|it| it.problem.clone());
         let broken_prompt = self.prompts.iter().find_map(|it| it.problem.clone());
         let unknown = self.completers.keys().find_map(|(of, argument)| {
             let is_known = self.has_argument(of, argument);
@@ -70,6 +72,7 @@ impl Contents {
         });
         missing
             .or(broken_tool)
+            .or(broken_resource)
             .or(broken_template)
             .or(broken_prompt)
             .or(unknown)
@@ -152,13 +155,16 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// let server = Server::new("plugins", "1.0.0").with_tools();
 /// let features = server.features();
 /// // Later, when it runs:
-/// features.add_tool(tool("new", || async { "something new" }));
+/// features.add_tool(tool("new", || async { "something new" }))?;
 /// assert!(features.remove_tool("new"));
+/// # Ok::<(), bowline::Error>(())
 /// ```
 ///
 /// A handler gets it with [`Context::features`](super::Context::features). What is added is
-/// served at once. An error of it that [`Server::build`](super::Server::build) would have
-/// found is logged.
+/// served at once. What can't be served is refused with the error that
+/// [`Server::build`](super::Server::build) has for it. A [`State`](super::State) that the
+/// server doesn't have is found only when the handler is run: several servers may share a
+/// features.
 #[derive(Clone, Debug, Default)]
 pub struct ServerFeatures {
     contents: Arc<RwLock<Arc<Contents>>>,
@@ -167,9 +173,20 @@ pub struct ServerFeatures {
 
 impl ServerFeatures {
     /// Adds a tool, in place of another one of its name.
-    pub fn add_tool(&self, mut tool: ToolDef) {
-        tool.settle();
-        log_problem(tool.problem.as_deref());
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Config`](ErrorKind::Config) when its name can't be one, its arguments are no
+    /// object, or its schemas can't be checked. Nothing is changed then.
+    pub fn add_tool(&self, mut tool: ToolDef) -> Result<(), Error> {
+        tool.prepare();
+        refuse(tool.problem.as_deref())?;
+        self.insert_tool(tool);
+        Ok(())
+    }
+
+    /// Adds a tool that may have a problem, which [`Contents::problem`] finds.
+    pub(super) fn insert_tool(&self, tool: ToolDef) {
         let name = tool.tool.name.clone();
         drop(self.change(|contents| {
             contents.had_task_tools |= tool.tasks.is_some();
@@ -189,7 +206,19 @@ impl ServerFeatures {
     }
 
     /// Adds a resource, in place of another one of its URI.
-    pub fn add_resource(&self, resource: ResourceDef) {
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Config`](ErrorKind::Config) when its handler needs arguments: a resource has
+    /// none. Nothing is changed then.
+    pub fn add_resource(&self, resource: ResourceDef) -> Result<(), Error> {
+        refuse(resource.problem.as_deref())?;
+        self.insert_resource(resource);
+        Ok(())
+    }
+
+    /// Adds a resource that may have a problem, which [`Contents::problem`] finds.
+    pub(super) fn insert_resource(&self, resource: ResourceDef) {
         let uri = resource.resource.uri.clone();
         drop(self.change(|contents| contents.resources.insert(&uri, resource)));
         self.resources_changed();
@@ -206,8 +235,19 @@ impl ServerFeatures {
     }
 
     /// Adds resources whose URIs follow a template, in place of others of the same template.
-    pub fn add_template(&self, template: TemplateDef) {
-        log_problem(template.pattern.as_ref().err().map(String::as_str));
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Config`](ErrorKind::Config) when it is no URI template, or its handler needs
+    /// what is no variable of it. Nothing is changed then.
+    pub fn add_template(&self, template: TemplateDef) -> Result<(), Error> {
+        refuse(template.pattern.as_ref().err().map(String::as_str))?;
+        self.insert_template(template);
+        Ok(())
+    }
+
+    /// Adds a template that may have a problem, which [`Contents::problem`] finds.
+    pub(super) fn insert_template(&self, template: TemplateDef) {
         let pattern = template.template.uri_template.clone();
         drop(self.change(|contents| contents.templates.insert(&pattern, template)));
         self.resources_changed();
@@ -224,8 +264,19 @@ impl ServerFeatures {
     }
 
     /// Adds a prompt, in place of another one of its name.
-    pub fn add_prompt(&self, prompt: PromptDef) {
-        log_problem(prompt.problem.as_deref());
+    ///
+    /// # Errors
+    ///
+    /// Of kind [`Config`](ErrorKind::Config) when its arguments can't be read from texts.
+    /// Nothing is changed then.
+    pub fn add_prompt(&self, prompt: PromptDef) -> Result<(), Error> {
+        refuse(prompt.problem.as_deref())?;
+        self.insert_prompt(prompt);
+        Ok(())
+    }
+
+    /// Adds a prompt that may have a problem, which [`Contents::problem`] finds.
+    pub(super) fn insert_prompt(&self, prompt: PromptDef) {
         let name = prompt.prompt.name.clone();
         drop(self.change(|contents| contents.prompts.insert(&name, prompt)));
         self.prompts_changed();
@@ -322,10 +373,17 @@ impl ServerFeatures {
     }
 }
 
-fn log_problem(problem: Option<&str>) {
-    if let Some(problem) = problem {
-        tracing::error!(problem, "definition can't be served");
+/// Refuses what can't be served.
+fn refuse(problem: Option<&str>) -> Result<(), Error> {
+    match problem {
+        Some(problem) => Err(config_error(problem.to_owned())),
+        None => Ok(()),
     }
+}
+
+/// Returns the error for what can't be served.
+pub(super) fn config_error(problem: String) -> Error {
+    Error::new(ErrorKind::Config, problem).in_operation("serve")
 }
 
 #[cfg(test)]
@@ -355,21 +413,35 @@ mod tests {
         thread::spawn(move || {
             let features = ServerFeatures::default();
             let handler = || {
-                features.add_resource(resource("made:by-it", "", || async { "" }));
+                features
+                    .add_resource(resource("made:by-it", "", || async { "" }))
+                    .expect("it is right");
                 let cleans = Arc::new(Cleans(features.clone(), sender.clone()));
                 move || {
                     let cleans = Arc::clone(&cleans);
                     async move { cleans.0.contents().tools.iter().count().to_string() }
                 }
             };
-            features.add_tool(tool("it", handler()));
-            features.add_tool(tool("it", handler()));
+            features
+                .add_tool(tool("it", handler()))
+                .expect("it is right");
+            features
+                .add_tool(tool("it", handler()))
+                .expect("it is right");
             assert!(features.remove_tool("it"));
-            features.add_prompt(prompt("it", handler()));
-            features.add_prompt(prompt("it", handler()));
+            features
+                .add_prompt(prompt("it", handler()))
+                .expect("it is right");
+            features
+                .add_prompt(prompt("it", handler()))
+                .expect("it is right");
             assert!(features.remove_prompt("it"));
-            features.add_resource(resource("it:", "", handler()));
-            features.add_resource(resource("it:", "", handler()));
+            features
+                .add_resource(resource("it:", "", handler()))
+                .expect("it is right");
+            features
+                .add_resource(resource("it:", "", handler()))
+                .expect("it is right");
             assert!(features.remove_resource("it:"));
             done.send(()).expect("the test listens");
         });

@@ -56,6 +56,7 @@ mod template;
 mod texts;
 mod threads;
 mod tool;
+mod tool_name;
 
 pub use base64::base64;
 pub use builder::Server;

@@ -48,6 +48,8 @@ impl Extract for Uri {
 #[derive(Clone)]
 pub struct ResourceDef {
     pub(super) resource: Resource,
+    /// Why it can't be served.
+    pub(super) problem: Option<String>,
     caching: Caching,
     pub(super) needs: Arc<Needs>,
     run: Arc<Run>,
@@ -69,10 +71,17 @@ where
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
+    let (resource, needs) = (Resource::new(uri, name), H::needs());
+    let needed = needs.schema.as_ref().and_then(|it| required_of(it).next());
+    let problem = needed.map(|needed| {
+        let uri = &resource.uri;
+        format!("resource {uri}: its handler needs {needed:?}, and a resource has no arguments")
+    });
     ResourceDef {
-        resource: Resource::new(uri, name),
+        resource,
+        problem,
         caching: Caching::default(),
-        needs: Arc::new(H::needs()),
+        needs: Arc::new(needs),
         run: runner(handler),
     }
 }
@@ -269,13 +278,19 @@ fn problem_of(
     variables: &UriTemplate,
     schema: &schemars::Schema,
 ) -> Option<String> {
-    let required = schema.get("required").and_then(|it| it.as_array());
-    let mut required = required.into_iter().flatten().filter_map(|it| it.as_str());
+    let mut required = required_of(schema);
     let missing = required.find(|wanted| !variables.names().any(|name| name == *wanted));
     let missing = missing.map(|missing| {
         format!("template {template}: its handler needs {missing:?}, which is no variable of it")
     });
     missing.or_else(|| texts::problem(schema, format_args!("template {template}")))
+}
+
+/// The members that a schema requires.
+fn required_of(schema: &schemars::Schema) -> impl Iterator<Item = &str> {
+    let required = schema.get("required").and_then(|it| it.as_array());
+    let required = required.into_iter().flatten();
+    required.filter_map(|it| it.as_str())
 }
 
 impl TemplateDef {

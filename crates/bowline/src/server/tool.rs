@@ -34,6 +34,7 @@ use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::session::GRACE;
 use super::tasks::TaskRule;
 use super::threads::Job;
+use super::tool_name;
 use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 
@@ -73,6 +74,12 @@ pub struct ToolDef {
 }
 
 /// A tool with a handler: see [`ToolDef`].
+///
+/// A name has 1 to 128 characters. The protocol recommends A-Z, a-z, 0-9, `_`, `-` and `.`; other
+/// characters, and more than 64 of them, are logged as a warning, since not every client and
+/// model accepts them. An empty or longer name, and one with whitespace or control characters, is
+/// an error of [`Server::build`](super::Server::build) and of
+/// [`ServerFeatures::add_tool`](super::ServerFeatures::add_tool).
 pub fn tool<A, H>(name: impl Into<String>, handler: H) -> ToolDef
 where
     A: HandlerArguments,
@@ -168,8 +175,8 @@ impl ToolDef {
 
     /// The schema of its arguments, in place of the one of its handler's type. With the feature
     /// `validate` they are checked against it before the handler runs; a schema that can't be
-    /// checked is an error of [`Server::build`](super::Server::build), and when it is added
-    /// later, calls are answered with an error.
+    /// checked is an error of [`Server::build`](super::Server::build) and of
+    /// [`ServerFeatures::add_tool`](super::ServerFeatures::add_tool).
     #[must_use]
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.tool.input_schema = schema;
@@ -266,9 +273,19 @@ impl ToolDef {
     }
 
     /// Makes it ready to be called. What is wrong with it is its problem.
-    pub(super) fn settle(&mut self) {
-        let problem = self.checks.settle(&self.tool);
-        self.problem = self.problem.take().or(problem);
+    pub(super) fn prepare(&mut self) {
+        let of_schemas = self.checks.settle(&self.tool);
+        let of_name = tool_name::problem(&self.tool.name);
+        self.problem = of_name.or(self.problem.take()).or(of_schemas);
+        if self.problem.is_none()
+            && let Some(caution) = tool_name::caution(&self.tool.name)
+        {
+            tracing::warn!(
+                tool = self.tool.name,
+                caution,
+                "some clients may refuse the name of a tool"
+            );
+        }
     }
 
     /// Calls it.

@@ -16,6 +16,7 @@ mod losses;
 mod notifications;
 mod progress;
 mod requests;
+mod stalls;
 mod stopping;
 mod support;
 mod survival;

@@ -4,6 +4,7 @@
 mod client;
 #[path = "../support/collected.rs"]
 mod collected;
+mod delayed_flush;
 mod ecosystem;
 mod matrix;
 #[path = "../support/example.rs"]

@@ -1,5 +1,6 @@
 //! Our client and our server against each other.
 
+mod adding;
 mod around;
 mod asking;
 mod basics;
@@ -22,7 +23,9 @@ mod pages;
 mod principals;
 mod proxy;
 mod raw;
+mod readme;
 mod rounds;
+mod stalls;
 mod subscriptions;
 pub(crate) mod support;
 mod tasks;

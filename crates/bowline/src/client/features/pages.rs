@@ -24,13 +24,13 @@ use crate::client::cache::Key;
 use crate::client::{Client, Params};
 use crate::error::{Error, ErrorKind};
 
-/// Pages of one list. A server that has more is endless, or thinks that it is clever.
+/// Default limit on the pages of one list: a server may invent cursors for ever.
 const MAX_PAGES: usize = 1_000;
 
-/// Items of one list.
+/// Default limit on the items of one list.
 const MAX_ITEMS: usize = 100_000;
 
-/// Bytes of a list that is fetched as a whole, as its server sends it.
+/// Default limit on the bytes of a list that is fetched as a whole, as its server sends it.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The code of an error for a cursor that is none (server/utilities/pagination).
@@ -62,6 +62,21 @@ macro_rules! list_settings {
         /// Default 64 MiB.
         pub fn max_bytes(mut self, bytes: usize) -> Self {
             self.$($settings).+.max_bytes = bytes;
+            self
+        }
+
+        /// Limits the number of items of the list. Default 100,000. A list that has more ends
+        /// with an error of kind [`OversizedFrame`](ErrorKind::OversizedFrame).
+        pub fn max_items(mut self, items: usize) -> Self {
+            self.$($settings).+.max_items = items;
+            self
+        }
+
+        /// Limits the number of pages of the list. Default 1,000. A list that has more ends
+        /// with an error of kind [`OversizedFrame`](ErrorKind::OversizedFrame). The first page
+        /// is fetched whatever the limit is.
+        pub fn max_pages(mut self, pages: usize) -> Self {
+            self.$($settings).+.max_pages = pages;
             self
         }
     };
@@ -120,8 +135,9 @@ pub(super) fn page<'c, R: RequestMethod>(
 
 /// A list that is fetched page by page while it is gone through.
 ///
-/// It ends with an error, once, when the server repeats a cursor, or has more than 1,000 pages
-/// or 100,000 items: it would not end otherwise. It does so too when the connection was lost
+/// It ends with an error, once, when the server repeats a cursor, since it would not end
+/// otherwise, and when it has more [pages](Self::max_pages) or [items](Self::max_items) than are
+/// allowed: 1,000 and 100,000 by default. It does so too when the connection was lost
 /// since the page before, since cursors end with it, and when the server no longer knows the
 /// cursor of a page that was [kept](crate::client::CachePolicy): what was handed out can't be
 /// taken back, and the next attempt begins anew. [`collect`](Self::collect) does that itself,
@@ -167,6 +183,8 @@ struct Settings {
     /// When the time is over, once it has begun.
     until: Option<Instant>,
     max_bytes: usize,
+    max_items: usize,
+    max_pages: usize,
 }
 
 /// Where the next page is.
@@ -197,6 +215,8 @@ impl<'c, P: Listed> Pages<'c, P> {
                 timeout: None,
                 until: None,
                 max_bytes: MAX_BYTES,
+                max_items: MAX_ITEMS,
+                max_pages: MAX_PAGES,
             },
             skipped_items: SkippedItems::default(),
         }
@@ -286,8 +306,9 @@ impl<'c, P: Listed> Pages<'c, P> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the list has no end, or it is larger than
-    /// [`max_bytes`](Self::max_bytes): part of a list is not returned as if it were all.
+    /// When a page can't be fetched, the server repeats a cursor, or the list is larger than
+    /// [`max_bytes`](Self::max_bytes), [`max_items`](Self::max_items) or
+    /// [`max_pages`](Self::max_pages): part of a list is not returned as if it were all.
     pub async fn collect(self) -> Result<Vec<P::Item>, Error> {
         Ok(self.collect_all().await?.0)
     }
@@ -350,17 +371,18 @@ impl<'c, P: Listed> Pages<'c, P> {
         self.skipped_items.append(page.take_left_out());
         let (items, cursor) = page.into_parts();
         self.count += items.len();
-        if self.count > MAX_ITEMS {
-            return Err(self.endless(format!("it has more than {MAX_ITEMS} items")));
+        let (max_items, max_pages) = (self.settings.max_items, self.settings.max_pages);
+        if self.count > max_items {
+            return Err(self.too_long(max_items, "items", "max_items"));
         }
         self.next = match cursor.filter(|cursor| self.is_cursor(cursor)) {
             None => Next::End,
             Some(cursor) => {
                 if !self.seen.insert(self.digest.hash_one(&cursor)) {
-                    return Err(self.endless("the server repeats a cursor".to_owned()));
+                    return Err(self.endless());
                 }
-                if self.seen.len() >= MAX_PAGES {
-                    return Err(self.endless(format!("it has more than {MAX_PAGES} pages")));
+                if self.seen.len() >= max_pages {
+                    return Err(self.too_long(max_pages, "pages", "max_pages"));
                 }
                 Next::At(cursor)
             }
@@ -391,13 +413,21 @@ impl<'c, P: Listed> Pages<'c, P> {
     fn large(&self) -> Error {
         let most = self.settings.max_bytes;
         let words = format!(
-            "the list has more than {most} bytes; go through its pages, or allow more with `max_bytes`"
+            "the list has more than {most} bytes \
+             (go through its pages, or raise the limit with `max_bytes`)"
         );
         Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
     }
 
-    fn endless(&self, why: String) -> Error {
-        let words = format!("the list has no end: {why}");
+    /// The list is longer than a limit, which one may raise: the server has done nothing wrong.
+    fn too_long(&self, limit: usize, unit: &str, setting: &str) -> Error {
+        let words =
+            format!("the list has more than {limit} {unit} (raise the limit with `{setting}`)");
+        Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
+    }
+
+    fn endless(&self) -> Error {
+        let words = "the list has no end: the server repeats a cursor";
         Error::new(ErrorKind::Protocol, words).in_operation(self.method.as_str())
     }
 }

@@ -56,7 +56,7 @@ impl<'c> Prompts<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListPromptsResult> {
         WholeList::new::<requests::ListPrompts>(self.client)
     }

@@ -61,7 +61,7 @@ impl<'c> Resources<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListResourcesResult> {
         WholeList::new::<requests::ListResources>(self.client)
     }
@@ -88,7 +88,7 @@ impl<'c> Resources<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn templates_all(self) -> WholeList<'c, ListResourceTemplatesResult> {
         WholeList::new::<requests::ListResourceTemplates>(self.client)
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use bowline_types::content::ContentBlock;
 use bowline_types::method::requests;
 use bowline_types::tools::{CallToolResult, ListToolsResult};
 use bowline_types::{Method, RawJsonRef};
@@ -78,7 +79,7 @@ impl<'c> Tools<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListToolsResult> {
         WholeList::new::<requests::ListTools>(self.client)
     }
@@ -188,10 +189,24 @@ impl ToolResult {
         read.map_err(|error| self.invalid(&error.to_string()))
     }
 
-    /// All texts, each on lines of its own.
+    /// Returns the content as text for a model, each block on lines of its own.
+    ///
+    /// What is no text is named in its place, so that a model knows of it:
+    /// `[image: image/png, 1234 bytes]`; see [`ContentBlock::to_text`]. A result without any
+    /// content has the JSON of its structured content. For the text blocks alone see
+    /// [`texts`](Self::texts).
     pub fn text(&self) -> String {
-        let texts = self.result.content.iter().filter_map(|it| it.as_text());
-        texts.collect::<Vec<_>>().join("\n")
+        let content = &self.result.content;
+        if let ([], Some(structured)) = (&**content, &self.result.structured_content) {
+            return structured.as_str().to_owned();
+        }
+        let texts: Vec<_> = content.iter().map(ContentBlock::to_text).collect();
+        texts.join("\n")
+    }
+
+    /// Returns the text blocks alone: what is no text is left out. See [`text`](Self::text).
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.result.content.iter().filter_map(ContentBlock::as_text)
     }
 
     /// The result as it came.

@@ -18,6 +18,7 @@ use crate::clock::Alarm;
 use crate::io::Io;
 use crate::logged::entered;
 use crate::panics::caught;
+use crate::read_grace::ReadGrace;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
 use crate::server::service::MethodName;
@@ -44,6 +45,7 @@ pub(in super::super) struct Driver {
     pub(super) shared: Arc<Shared>,
     io: Option<Io>,
     alarm: Alarm,
+    read_grace: ReadGrace,
     drain: Option<Drain>,
     pub(super) told: VecDeque<Told>,
     /// Notifications that came while handlers wait for the client to read. They are told
@@ -105,6 +107,7 @@ impl Driver {
             shared,
             io: Some(Io::new(stream)),
             alarm,
+            read_grace: ReadGrace::default(),
             drain: None,
             told: VecDeque::new(),
             overtaking: Vec::new(),
@@ -157,7 +160,8 @@ impl Driver {
         // It is awake: who answers need not wake it.
         core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
-        if core.session.poll_timeout().is_some_and(|at| at <= now) {
+        let due = core.session.poll_timeout();
+        if self.read_grace.is_over(due, now, has_worked, cx) {
             core.session.handle_timeout(now);
             has_worked = true;
         }
@@ -179,7 +183,7 @@ impl Driver {
         if !has_worked {
             let listens_until = self.io.as_ref().and_then(Io::listens_until);
             let next = [
-                core.session.poll_timeout(),
+                self.read_grace.next(core.session.poll_timeout()),
                 core.changes.due(),
                 self.drain.map(|drain| drain.until),
                 self.closed.as_ref().map(|closed| closed.until),

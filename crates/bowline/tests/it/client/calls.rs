@@ -8,7 +8,9 @@ use bowline::types::{ErrorObject, JsonObject};
 use bowline::{Client, ConnectionState, ErrorKind, Recovery};
 use tokio::time::Instant;
 
-use crate::client::support::{NEW, OLD, Test, all_is_read, config, connected, connected_with};
+use crate::client::support::{
+    NEW, OLD, Test, able, all_is_read, config, connected, connected_with,
+};
 
 const CANCELLED: &str = "notifications/cancelled";
 
@@ -309,6 +311,60 @@ async fn arguments_that_are_no_object_are_named_with_their_tool() -> Test {
         );
         assert_ne!(error.kind(), ErrorKind::Config);
         assert_eq!(error.recovery(), Recovery::Abort);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_text_of_a_result_names_what_is_no_text() -> Test {
+    let (client, mut server, _peer) = able(config(), NEW).await?;
+    for (body, text, texts) in [
+        (
+            r#""content":[{"type":"image","data":"AAECAw==","mimeType":"image/png"}]"#,
+            "[image: image/png, 4 bytes]",
+            "",
+        ),
+        (
+            r#""content":[
+                {"type":"text","text":"a chart and its data"},
+                {"type":"audio","data":"","mimeType":"audio/wav"},
+                {"type":"resource_link","uri":"file:///a","name":"a","title":"A"},
+                {"type":"resource","resource":{"uri":"file:///t","text":"embedded"}},
+                {"type":"resource","resource":
+                    {"uri":"file:///b","mimeType":"application/pdf","blob":"AAEC"}},
+                {"type":"resource","resource":{"uri":"file:///c","blob":"AAE"}},
+                {"type":"resource","resource":{"uri":"file:///d"}},
+                {"type":"hologram","cubes":2},
+                {"type":"text","text":"the end"}
+            ]"#,
+            "a chart and its data\n\
+             [audio: audio/wav, 0 bytes]\n\
+             [resource link: file:///a, A]\n\
+             embedded\n\
+             [resource: file:///b, application/pdf, 3 bytes]\n\
+             [resource: file:///c, 2 bytes]\n\
+             [resource: unknown contents]\n\
+             [unknown content: hologram]\n\
+             the end",
+            "a chart and its data|the end",
+        ),
+        (
+            r#""content":[],"structuredContent":{"sum":5}"#,
+            r#"{"sum":5}"#,
+            "",
+        ),
+        (r#""content":[{"no":"type"}]"#, "[unknown content]", ""),
+        (r#""content":[]"#, "", ""),
+    ] {
+        let call = client.tools().call("show", ()).send();
+        let request = server.expect("tools/call").await?;
+        let body = format!(r#"{{"resultType":"complete",{body}}}"#);
+        server
+            .reply(&request, body.replace('\n', "").as_str())
+            .await?;
+        let result = call.await?;
+        assert_eq!(result.text(), text);
+        assert_eq!(result.texts().collect::<Vec<_>>().join("|"), texts);
     }
     Ok(())
 }

@@ -227,10 +227,20 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for BreakingWriter<W> {
 
 /// A reader that learns of what there is to read only a moment later, as one does whose
 /// readiness comes from the kernel, when its trap springs.
-struct DawdlingReader<R> {
+pub(crate) struct DawdlingReader<R> {
     reader: R,
     trap: Trap,
     until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<R> DawdlingReader<R> {
+    pub(crate) fn new(reader: R, trap: Trap) -> Self {
+        Self {
+            reader,
+            trap,
+            until: None,
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for DawdlingReader<R> {
@@ -258,11 +268,7 @@ async fn a_server_that_no_longer_listens_is_heard_to_its_end() -> Test {
         let (of_writer, of_reader) = (breaks.clone(), dawdling.clone());
         let (transport, mut streams) = wrapped(move |reader, writer| {
             Stream::new(
-                DawdlingReader {
-                    reader,
-                    trap: of_reader.clone(),
-                    until: None,
-                },
+                DawdlingReader::new(reader, of_reader.clone()),
                 BreakingWriter(writer, of_writer.clone()),
             )
         });

@@ -7,6 +7,7 @@ use bowline::testing::{Conversation, Unexpected};
 use bowline::types::ErrorObject;
 use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::client::support::{NEW, OLD, Test, able, able_again, config, connected};
@@ -41,16 +42,24 @@ async fn a_list_without_an_end_is_an_error() -> Test {
         error.to_string(),
         "tools/list: the peer broke the protocol: the list has no end: the server repeats a cursor"
     );
+    Ok(())
+}
 
+// proves: F-CL-05
+#[tokio::test(start_paused = true)]
+async fn a_list_of_too_many_pages_is_an_error_that_says_what_to_do() -> Test {
+    let (client, mut server, _peer) = able(config(), OLD).await?;
     let listing = client.clone();
     let all = tokio::spawn(async move { listing.tools().list_all().await });
     for number in 0..1_000 {
         page(&mut server, &format!(r#","nextCursor":"{number}""#)).await?;
     }
-    let error = all.await?.expect_err("it has no end");
-    assert!(
-        error.to_string().contains("more than 1000 pages"),
-        "{error}"
+    let error = all.await?.expect_err("it is too long");
+    assert_eq!(error.kind(), ErrorKind::OversizedFrame);
+    assert_eq!(
+        error.to_string(),
+        "tools/list: size limit exceeded: the list has more than 1000 pages \
+         (raise the limit with `max_pages`)"
     );
     Ok(())
 }
@@ -81,10 +90,66 @@ async fn a_list_of_too_many_items_is_an_error() -> Test {
     let (count, error) = pages.await?;
     assert_eq!(count, 100_000, "what fits is handed out");
     let error = error.expect("then it is said");
-    assert!(
-        error.to_string().contains("more than 100000 items"),
-        "{error}"
+    assert_eq!(error.kind(), ErrorKind::OversizedFrame);
+    assert_eq!(
+        error.to_string(),
+        "tools/list: size limit exceeded: the list has more than 100000 items \
+         (raise the limit with `max_items`)"
     );
+    Ok(())
+}
+
+// proves: FT-1
+#[tokio::test(start_paused = true)]
+async fn tools_of_servers_may_have_any_name() -> Test {
+    let (client, mut server, _peer) = able(config(), OLD).await?;
+    let long = "a".repeat(200);
+    let names = ["", "my tool", "a\u{1}b", &long];
+    let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+    let listing = client.clone();
+    let all = tokio::spawn(async move { listing.tools().list_all().await });
+    let request = server.expect("tools/list").await?;
+    let body = json!({"tools": tools}).to_string();
+    server.reply(&request, body.as_str()).await?;
+    let listed = all.await??;
+    assert!(listed.iter().map(|tool| &*tool.name).eq(names));
+    for name in names {
+        let call = client.tools().call(name, ()).send();
+        let request = server.expect("tools/call").await?;
+        let params: serde_json::Value = serde_json::from_str(request.params().as_str())?;
+        assert_eq!(params["name"], name);
+        let body = r#"{"content":[]}"#;
+        server.reply(&request, body).await?;
+        call.await?;
+    }
+    Ok(())
+}
+
+// proves: F-CL-05
+#[tokio::test(start_paused = true)]
+async fn a_list_may_be_as_long_as_its_limits_are_set_to() -> Test {
+    let (client, mut server, _peer) = able(config(), OLD).await?;
+    for (items, pages, exceeded) in [
+        (2, 2, None),
+        (1, 2, Some("the list has more than 1 items")),
+        (2, 1, Some("the list has more than 1 pages")),
+        (usize::MAX, usize::MAX, None),
+    ] {
+        let listing = client.clone();
+        let all = tokio::spawn(async move {
+            let list = listing.tools().list_all();
+            list.max_items(items).max_pages(pages).await
+        });
+        page(&mut server, r#","nextCursor":"2""#).await?;
+        if pages > 1 {
+            page(&mut server, "").await?;
+        }
+        match (all.await?, exceeded) {
+            (Ok(all), None) => assert_eq!(all.len(), 2),
+            (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (all, _) => panic!("limits {items} and {pages}: {all:?}"),
+        }
+    }
     Ok(())
 }
 

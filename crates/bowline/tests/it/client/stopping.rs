@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::client::support::{NEW, OLD, Test, config, connected, connected_with};
+use crate::client::support::{NEW, OLD, Test, config, connected, connected_with, wrapped};
+use crate::delayed_flush::{DelayedFlush, FLUSH};
 
 /// As long as a stop may take.
 const SOON: Duration = Duration::from_millis(100);
@@ -88,6 +89,25 @@ async fn handlers_may_stop_the_client_that_runs_them() -> Test {
     assert!(handed.recv().await.is_some(), "the request was handled");
     assert_eq!(client.state(), ConnectionState::Closed);
     assert!(began.elapsed() <= SOON);
+    Ok(())
+}
+
+// proves: CN-23
+#[tokio::test(start_paused = true)]
+async fn a_client_whose_last_flush_is_pending_stops_when_it_is_done() -> Test {
+    for revision in [OLD, NEW] {
+        let (transport, mut streams) =
+            wrapped(|reader, writer| Stream::new(reader, DelayedFlush::new(writer)));
+        let client = Client::start(transport, config());
+        let mut server = streams.accept(revision).await?;
+        client.ready().await?;
+        client.notify("notifications/x", ()).expect("it is queued");
+        let began = Instant::now();
+        assert_eq!(client.stop().await, StopOutcome::Begun);
+        assert_eq!(began.elapsed(), FLUSH, "{revision}");
+        server.expect_notification("notifications/x").await?;
+        server.expect_end().await?;
+    }
     Ok(())
 }
 

@@ -25,16 +25,22 @@ async fn unasked(cell: Cell, method: &str, change: impl Fn(&World)) -> Result {
 }
 
 fn new_tool(world: &World) {
-    world.features.add_tool(tool("new", || async { "new" }));
+    world
+        .features
+        .add_tool(tool("new", || async { "new" }))
+        .expect("it is right");
 }
 
 fn new_prompt(world: &World) {
-    world.features.add_prompt(prompt("new", || async { "new" }));
+    world
+        .features
+        .add_prompt(prompt("new", || async { "new" }))
+        .expect("it is right");
 }
 
 fn new_resource(world: &World) {
     let new = resource("file:///new", "new", || async { "new" });
-    world.features.add_resource(new);
+    world.features.add_resource(new).expect("it is right");
 }
 
 const TOOLS: &str = "notifications/tools/list_changed";

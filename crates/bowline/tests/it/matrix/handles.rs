@@ -194,10 +194,13 @@ pub(crate) async fn watching_lists(cell: Cell) -> Result {
         .resources_list_changed(true);
     let watched = world.client.subscribe(filter).await;
     let mut watched = watched.map_err(refused)?;
-    world.features.add_tool(tool("new", || async { "new" }));
+    world
+        .features
+        .add_tool(tool("new", || async { "new" }))
+        .expect("it is right");
     assert_eq!(watched.next().await, Some(SubscriptionEvent::Tools));
     let new = resource("file:///new", "new", || async { "new" });
-    world.features.add_resource(new);
+    world.features.add_resource(new).expect("it is right");
     assert_eq!(watched.next().await, Some(SubscriptionEvent::Resources));
     Ok(Outcome::Works)
 }

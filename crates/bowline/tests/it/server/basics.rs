@@ -264,7 +264,9 @@ async fn two_of_one_name_are_refused_when_it_is_built_and_replaced_when_it_runs(
     let server = server();
     let features = server.features();
     let client = connected(server, Revision::LATEST).await;
-    features.add_tool(tool("same", || async { "second" }));
+    features
+        .add_tool(tool("same", || async { "second" }))
+        .expect("it is right");
     assert_eq!(called(&client, "same", "{}").await, "second");
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use bowline::server::{Context, Running};
 use bowline::transport::Stream;
 use serde_json::json;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::blocking::{held_tool, work};
 use super::listening::server;
 use super::raw::{Raw, request, stateless};
+use crate::delayed_flush::{DelayedFlush, FLUSH};
 
 /// A server of a tool that takes a while to tidy up, and whether it has.
 fn tidy() -> (Running, Arc<AtomicUsize>) {
@@ -69,6 +70,27 @@ async fn what_a_handler_returns_that_was_cancelled_reaches_nobody() {
     assert!(client.hear().await.is_null(), "it has ended");
     tokio::time::sleep(Duration::from_millis(51)).await;
     assert_eq!(tidied.load(Ordering::SeqCst), 1);
+}
+
+// proves: SV-7, F-SD-04
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_last_flush_was_pending_ends_when_it_is_done() {
+    let running = server().build().expect("it can be served");
+    let (ours, theirs) = tokio::io::duplex(64 << 10);
+    let (reader, writer) = tokio::io::split(theirs);
+    let session = running.serve_stream(Stream::new(reader, DelayedFlush::new(writer)));
+    let (mut reader, mut writer) = tokio::io::split(ours);
+    let ping = request(1, "ping", json!({})) + "\n";
+    let written = writer.write_all(ping.as_bytes()).await;
+    written.expect("it has room");
+    writer.shutdown().await.expect("it has room");
+    let started = tokio::time::Instant::now();
+    session.await.expect("the client left, as clients do");
+    assert_eq!(started.elapsed(), FLUSH);
+    let mut answer = String::new();
+    let read = reader.read_to_string(&mut answer).await;
+    read.expect("it is text");
+    assert_eq!(answer.lines().count(), 1, "{answer}");
 }
 
 /// A client that has asked for 2 MiB and left, and its server.

@@ -298,7 +298,9 @@ async fn a_handler_timeout_does_not_end_subscriptions() {
     client.send(1, "subscriptions/listen", wanted).await;
     client.hear().await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    features.add_tool(tool("new", || async {}));
+    features
+        .add_tool(tool("new", || async {}))
+        .expect("it is right");
     let told = client.hear().await;
     assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
 }
@@ -411,7 +413,9 @@ async fn a_storm_of_changes_is_told_a_few_times() {
     })
     .await;
     for number in 0..10_000 {
-        features.add_tool(tool(format!("t{}", number % 10), || async {}));
+        features
+            .add_tool(tool(format!("t{}", number % 10), || async {}))
+            .expect("it is right");
         if number % 100 == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -145,7 +145,9 @@ async fn templates_and_completions_come_and_go_while_it_runs() {
     let typed =
         r#"{"ref":{"type":"ref/resource","uri":"n:{x}"},"argument":{"name":"x","value":""}}"#;
     read().await.expect_err("there is none");
-    features.add_template(template("n:{x}", "n", |x: Variable| async move { x.x }));
+    features
+        .add_template(template("n:{x}", "n", |x: Variable| async move { x.x }))
+        .expect("it is right");
     features.add_completion("n:{x}", "x", || async { vec!["7"] });
     assert!(read().await.expect("it is there").as_str().contains("7"));
     let completed = call(&client, "completion/complete", typed).await;

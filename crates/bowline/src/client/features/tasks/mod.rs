@@ -140,7 +140,7 @@ impl<'c> Tasks<'c> {
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, or the list is too large or [has no end](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListTasksResult> {
         WholeList::new::<requests::ListTasks>(self.client)
     }
