@@ -56,12 +56,11 @@ impl<'c> Roots<'c> {
         {
             match error.kind() {
                 // There is no connection, and the next one, if any, asks anew.
-                ErrorKind::Unavailable | ErrorKind::Shutdown => {
+                kind if matches!(kind, ErrorKind::Unavailable | ErrorKind::Shutdown)
+                    || error.connection_failure().is_some() =>
+                {
                     let _entered = self.client.shared.telemetry.enter();
                     tracing::debug!(%error, "change of the roots not sent");
-                }
-                _ if error.connection_failure().is_some() => {
-                    tracing::debug!(%error, "the server is not told of the roots");
                 }
                 _ => return Err(error),
             }

@@ -136,14 +136,19 @@ fn names_that_are_none_are_refused_with_their_tool_and_the_place() {
     assert!(refused.len() < 300, "{}", refused.len());
 }
 
-/// Collects the warnings that are logged.
+/// Collects the warnings that are logged, each with its fields in one line.
 #[derive(Clone, Default)]
 struct Warnings(Arc<Mutex<Vec<String>>>);
 
-impl Visit for Warnings {
-    fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
-        let mut lines = self.0.lock().expect("nothing panicked");
-        lines.push(format!("{value:?}"));
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0 += &format!("{field}={value:?} ");
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0 += &format!("{field}={value} ");
     }
 }
 
@@ -153,7 +158,9 @@ impl Subscriber for Warnings {
     }
 
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        self.0.lock().expect("nothing panicked").push(line.0);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
