@@ -386,6 +386,7 @@ impl<'p> CallText<'p> {
     pub(super) fn read(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
         let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+        // None stands twice: the envelope pass has refused that.
         for (key, value) in params.members().into_iter().flatten() {
             if key.is("name") {
                 let read = value.to_text();
