@@ -14,7 +14,7 @@ use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Oversize, TooLarge};
 use crate::defect::{self, Defect};
-use crate::endpoint::{Answered, Purpose, or_newest};
+use crate::endpoint::{Answered, Progressing, Purpose, or_newest};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::requests::Arrival;
@@ -247,17 +247,24 @@ impl Connection {
     }
 
     fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let call = params.and_then(|params| {
-            let call = self.end.progressing(now, params);
-            call.or_else(|| self.reporting_task(params))
-        });
-        match (call, params) {
-            (Some(call), Some(params)) => {
+        let progressing = params.and_then(|params| {
+            let progressing = self.end.progressing(now, params);
+            progressing.or_else(|| {
                 // One that has become a task has no time of its own any more.
-                self.end.calls.progress(now, call);
+                let has_risen = false;
+                let call = self.reporting_task(params)?;
+                Some(Progressing { call, has_risen })
+            })
+        });
+        match (progressing, params) {
+            (Some(Progressing { call, has_risen }), Some(params)) => {
                 self.end.regain_nonsense();
                 let params = Payload::kept_part(frame, params);
-                self.end.tell(Event::Progress { call, params });
+                self.end.tell(Event::Progress {
+                    call,
+                    params,
+                    has_risen,
+                });
             }
             (_, _) => self.end.count_pointless("progress of nothing"),
         }

@@ -29,7 +29,7 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-pub(crate) use calls::{CallContext, CancelForm};
+pub(crate) use calls::{CallContext, CancelForm, Progressing};
 pub(crate) use flow::Stall;
 
 /// One end of a connection.

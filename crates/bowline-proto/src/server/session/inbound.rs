@@ -12,7 +12,7 @@ use super::{Session, SessionEvent, SessionPhase};
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Decoded, TooLarge};
-use crate::endpoint::{Answered, or_newest};
+use crate::endpoint::{Answered, Progressing, or_newest};
 use crate::outbox::StreamId;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
@@ -229,10 +229,9 @@ impl Session {
     }
 
     fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let call = params.and_then(|params| self.end.progressing(now, params));
-        match (call, params) {
-            (Some(call), Some(params)) => {
-                self.end.calls.progress(now, call);
+        let progressing = params.and_then(|params| self.end.progressing(now, params));
+        match (progressing, params) {
+            (Some(Progressing { call, .. }), Some(params)) => {
                 self.end.regain_nonsense();
                 let params = Payload::kept_part(frame, params);
                 self.end.tell(SessionEvent::Progress { call, params });
