@@ -5,11 +5,11 @@ use bowline_types::{ErrorCode, ErrorObject, JsonObject, RawJson, RawJsonRef, Req
 use bytes::Bytes;
 
 use super::Endpoint;
+use crate::batches::{ReplyTo, TOO_LARGE_TO_BE_SENT};
 use crate::codec::TooLarge;
 use crate::commands::RespondError;
 use crate::defect::{self, Defect};
 use crate::events::Tell;
-use crate::outbox::StreamId;
 use crate::payload::Payload;
 use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
@@ -54,7 +54,7 @@ impl<E: Tell> Endpoint<E> {
             Admission::Busy => busy(),
         };
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), arrival.stream, "not admitted", &error);
+        self.refuse_with(Some(id), arrival.to, "not admitted", &error);
         None
     }
 
@@ -71,17 +71,16 @@ impl<E: Tell> Endpoint<E> {
         let size = message.frame_len();
         let mut answered = Ok(());
         let mut code = None;
-        if self.check_size(&message).is_err() {
-            let error = ErrorObject::new(INTERNAL_ERROR, "the result is too large");
+        if !self.fits(request.to, Some(&request.id), &message) {
+            let error = ErrorObject::new(INTERNAL_ERROR, self.too_large(&message));
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
             code = Some(error.code);
         }
-        message.stream = request.stream;
         if defect::is(Defect::AnsweredTwice) {
-            self.outbox.push_owed(message.clone());
+            self.send_answer(request.to, Some(&request.id), message.clone());
         }
-        self.outbox.push_owed(message);
+        self.send_answer(request.to, Some(&request.id), message);
         trace::request_stop(self.side, key.get(), duration, code);
         answered
     }
@@ -97,13 +96,12 @@ impl<E: Tell> Endpoint<E> {
         let mut message = self.composer.error(Some(&request.id), error);
         let size = message.frame_len();
         let mut answered = Ok(());
-        if self.check_size(&message).is_err() {
-            let error = ErrorObject::new(error.code, "the error is too large to be told");
+        if !self.fits(request.to, Some(&request.id), &message) {
+            let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
         }
-        message.stream = request.stream;
-        self.outbox.push_owed(message);
+        self.send_answer(request.to, Some(&request.id), message);
         let duration = now.since(request.started);
         trace::request_stop(self.side, key.get(), duration, Some(error.code));
         answered
@@ -123,10 +121,22 @@ impl<E: Tell> Endpoint<E> {
 
     /// The peer no longer wants an answer to a request of its own.
     pub(crate) fn cancelled_by_peer(&mut self, now: Instant, id: &RequestId) -> Option<RequestKey> {
-        let started = self.requests.find(id)?.started;
+        let request = self.requests.find(id)?;
+        let (started, to) = (request.started, request.to);
         let key = self.requests.cancel(id)?;
+        self.send_no_answer(to, id);
         trace::request_exception(self.side, key.get(), now.since(started), "cancelled");
         Some(key)
+    }
+
+    /// No answer to a request of the peer may follow.
+    pub(crate) fn give_up_request(&mut self, key: RequestKey) {
+        let Some(request) = self.requests.get(key) else {
+            return;
+        };
+        let (to, id) = (request.to, request.id.clone());
+        self.requests.give_up(key);
+        self.send_no_answer(to, &id);
     }
 
     /// Ends the requests whose handlers took too long: the peer gets an error, the handler
@@ -161,52 +171,52 @@ impl<E: Tell> Endpoint<E> {
         outcome: &str,
     ) -> Option<()> {
         let request = self.requests.get(key)?;
-        let (id, stream, started) = (request.id.clone(), request.stream, request.started);
+        let (id, to, started) = (request.id.clone(), request.to, request.started);
         self.requests.give_up(key);
-        self.answer_with(Some(&id), stream, error);
+        self.answer_with(Some(&id), to, error);
         trace::request_exception(self.side, key.get(), now.since(started), outcome);
         Some(())
     }
 
     /// Answers at once with an empty result.
-    pub(crate) fn accept(&mut self, id: &RequestId, stream: Option<StreamId>) {
-        self.answer_at_once(id, stream, Payload::EMPTY);
+    pub(crate) fn accept(&mut self, id: &RequestId, to: ReplyTo) {
+        self.answer_at_once(id, to, Payload::EMPTY);
     }
 
     /// Answers a request that no handler sees.
-    pub(crate) fn answer_at_once(
-        &mut self,
-        id: &RequestId,
-        stream: Option<StreamId>,
-        result: Payload,
-    ) {
-        let mut message = self.composer.result(id, result);
-        message.stream = stream;
-        self.outbox.push_owed(message);
+    pub(crate) fn answer_at_once(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
+        let message = self.composer.result(id, result);
+        self.send_answer(to, Some(id), message);
     }
 
     /// Refuses a request, with the code of a kind in the words of a revision.
     pub(crate) fn refuse(
         &mut self,
         id: Option<&RequestId>,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         (kind, revision): (ErrorCode, Revision),
         message: &str,
     ) {
         if let Some(error) = ErrorObject::of(kind, revision, message) {
-            self.refuse_with(id, stream, kind.name(), &error);
+            self.refuse_with(id, to, kind.name(), &error);
         }
     }
 
     pub(crate) fn refuse_with(
         &mut self,
         id: Option<&RequestId>,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         reason: &str,
         error: &ErrorObject,
     ) {
         trace::request_refused(self.side, reason, error.code);
-        self.answer_with(id, stream, error);
+        self.answer_with(id, to, error);
+    }
+
+    /// Refuses a request in a batch for whose answers there is no room.
+    pub(crate) fn refuse_busy(&mut self, id: &RequestId, to: ReplyTo) {
+        self.stats.refused_requests += 1;
+        self.refuse_with(Some(id), to, "not admitted", &busy());
     }
 
     /// A frame that was too large to be read. A request has its answer nevertheless.
@@ -217,21 +227,19 @@ impl<E: Tell> Endpoint<E> {
             (Some(id), About::Request) if may_answer => {
                 let words = format!("a request of {size} bytes is too large");
                 let error = ErrorObject::new(INVALID_REQUEST, words);
-                self.refuse_with(Some(id), None, "too large", &error);
+                self.refuse_with(Some(id), ReplyTo::default(), "too large", &error);
             }
             (Some(_) | None, _) => {}
         }
     }
 
-    fn answer_with(
-        &mut self,
-        id: Option<&RequestId>,
-        stream: Option<StreamId>,
-        error: &ErrorObject,
-    ) {
+    fn answer_with(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
         let mut message = self.composer.error(id, error);
-        message.stream = stream;
-        self.outbox.push_owed(message);
+        if to.batch.is_some() && !self.fits(to, id, &message) {
+            let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
+            message = self.composer.error(id, &error);
+        }
+        self.send_answer(to, id, message);
     }
 }
 

@@ -5,6 +5,7 @@
 //! add what is theirs: negotiation there, phases and routing here.
 
 mod answers;
+mod batches;
 mod calls;
 mod flow;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use bowline_types::{RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
+use crate::batches::Batches;
 use crate::calls::{CallId, Calls, Found, IdCounter};
 use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
@@ -29,6 +31,7 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
+pub(crate) use batches::Opened;
 pub(crate) use calls::{CallContext, CancelForm, Progressing};
 pub(crate) use flow::Stall;
 
@@ -40,6 +43,7 @@ pub(crate) struct Endpoint<E> {
     pub(crate) counter: IdCounter,
     pub(crate) calls: Calls<Tag>,
     pub(crate) requests: Requests,
+    batches: Batches,
     pub(crate) composer: Composer,
     pub(crate) outbox: Outbox,
     pub(crate) events: Events<E>,
@@ -130,6 +134,7 @@ impl<E: Tell> Endpoint<E> {
             counter: carried.ids,
             calls: Calls::new(limits.of_calls(), carried.given_up),
             requests: Requests::new(limits.of_requests(), carried.next_request),
+            batches: Batches::new(limits.frames.frame),
             composer: Composer::new(carrier, framing.unwrap_or_default()),
             follows_framing: framing.is_none(),
             outbox: Outbox::new(limits.of_outbox(), carrier),
@@ -241,6 +246,7 @@ impl<E: Tell> Endpoint<E> {
     ) -> Vec<RequestKey> {
         self.end_calls(now, outcome);
         self.outbox.clear();
+        self.batches.clear();
         self.decoder.abandon();
         self.paused = None;
         self.clogged.since = None;
