@@ -183,18 +183,19 @@ impl<E: Tell> Endpoint<E> {
     /// The call that an answer belongs to, if it waits. Other answers are counted; one for
     /// nothing that we ever asked is nonsense.
     pub(crate) fn answered(&mut self, now: Instant, id: &RequestId) -> Answered {
-        let (reason, count) = match self.calls.find(now, id, &self.counter) {
+        let (reason, count, answered) = match self.calls.find(now, id, &self.counter) {
             Found::Pending(call) => return Answered::Call(call),
-            Found::GivenUp => ("late", &mut self.stats.late_answers),
-            Found::Ended => ("stale", &mut self.stats.stale_answers),
-            Found::Unknown => ("unknown", &mut self.stats.unknown_answers),
+            Found::GivenUp => ("late", &mut self.stats.late_answers, Answered::Nothing),
+            Found::Ended => ("stale", &mut self.stats.stale_answers, Answered::Nothing),
+            Found::Unknown => (
+                "unknown",
+                &mut self.stats.unknown_answers,
+                Answered::Nonsense,
+            ),
         };
         *count += 1;
         trace::response_dropped(self.side, reason);
-        match reason {
-            "unknown" => Answered::Nonsense,
-            _ => Answered::Nothing,
-        }
+        answered
     }
 
     /// The peer did what it must not do here.
