@@ -15,10 +15,6 @@ use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
-/// The error of a request that is refused because of what the receiver is in.
-const INTERNAL_ERROR: i64 = -32603;
-const INVALID_REQUEST: i64 = -32600;
-
 /// Requests that may keep alive what was read together with them.
 const FEW: usize = 64;
 
@@ -48,9 +44,9 @@ impl<E: Tell> Endpoint<E> {
             }
             Admission::Duplicate => {
                 self.count_violation("a request of an id that is open");
-                ErrorObject::new(INVALID_REQUEST, "a request of this id is open")
+                ErrorObject::invalid_request("a request of this id is open")
             }
-            Admission::IdTooLong => ErrorObject::new(INVALID_REQUEST, "the id is too long"),
+            Admission::IdTooLong => ErrorObject::invalid_request("the id is too long"),
             Admission::Busy => busy(),
         };
         self.stats.refused_requests += 1;
@@ -72,7 +68,7 @@ impl<E: Tell> Endpoint<E> {
         let mut answered = Ok(());
         let mut code = None;
         if !self.fits(request.to, Some(&request.id), &message) {
-            let error = ErrorObject::new(INTERNAL_ERROR, self.too_large(&message));
+            let error = ErrorObject::internal_error(self.too_large(&message));
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
             code = Some(error.code);
@@ -111,7 +107,7 @@ impl<E: Tell> Endpoint<E> {
     /// that still wants an answer gets an error, since a request without one is a hang.
     pub(crate) fn release(&mut self, now: Instant, key: RequestKey) {
         if self.requests.get(key).is_some() {
-            let error = ErrorObject::new(INTERNAL_ERROR, "the request was not answered");
+            let error = ErrorObject::internal_error("the request was not answered");
             // It is open, and the error is small.
             let _ = self.respond_error(now, key, &error);
         } else {
@@ -144,7 +140,7 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn time_out_request(&mut self, now: Instant) -> Option<RequestKey> {
         let key = self.requests.overdue(now)?;
         let error =
-            ErrorObject::new(INTERNAL_ERROR, "the request took too long").data(reason("timeout"));
+            ErrorObject::internal_error("the request took too long").data(reason("timeout"));
         self.answer_for(now, key, &error, "timed_out")?;
         Some(key)
     }
@@ -152,8 +148,8 @@ impl<E: Tell> Endpoint<E> {
     /// Ends all requests that are open, since nobody will answer them: the peer gets an error,
     /// the handlers keep their places until they are done. Their keys, oldest first.
     pub(crate) fn refuse_open(&mut self, now: Instant) -> Vec<RequestKey> {
-        let error = ErrorObject::new(INTERNAL_ERROR, "the server is shutting down")
-            .data(reason("shutdown"));
+        let error =
+            ErrorObject::internal_error("the server is shutting down").data(reason("shutdown"));
         let open: Vec<RequestKey> = self.requests.open_keys().collect();
         for key in &open {
             // It is open.
@@ -226,7 +222,7 @@ impl<E: Tell> Endpoint<E> {
         match (&too_large.id, too_large.about) {
             (Some(id), About::Request) if may_answer => {
                 let words = format!("a request of {size} bytes is too large");
-                let error = ErrorObject::new(INVALID_REQUEST, words);
+                let error = ErrorObject::invalid_request(words);
                 self.refuse_with(Some(id), ReplyTo::default(), "too large", &error);
             }
             (Some(_) | None, _) => {}
@@ -245,7 +241,7 @@ impl<E: Tell> Endpoint<E> {
 
 /// The error with which a request is answered when too many are being handled.
 fn busy() -> ErrorObject {
-    ErrorObject::new(INTERNAL_ERROR, "too many requests are being handled").data(reason("busy"))
+    ErrorObject::internal_error("too many requests are being handled").data(reason("busy"))
 }
 
 /// Data that say why, for a program.

@@ -2,6 +2,7 @@
 //! sees.
 
 use bowline_types::envelope::JsonRpcRequest;
+use bowline_types::error::codes;
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::resources::SubscribeParams;
 use bowline_types::{
@@ -250,7 +251,7 @@ impl Session {
     /// An error in the words of the revision that is spoken.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
         let code = kind.code(or_newest(self.revision));
-        ErrorObject::new(code.unwrap_or(-32603), message)
+        ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
     }
 
     fn offers_watching(&self) -> bool {
@@ -260,7 +261,7 @@ impl Session {
 
     pub(super) fn refuse_phase(&mut self, now: Instant, id: &RequestId, to: ReplyTo) {
         let phase = self.phase.as_str();
-        let error = ErrorObject::new(-32600, format!("not allowed while {phase}"))
+        let error = ErrorObject::invalid_request(format!("not allowed while {phase}"))
             .data(member("phase", phase));
         self.end.refuse_with(Some(id), to, "wrong phase", &error);
         self.violation(now, "a request in the wrong phase");
