@@ -22,13 +22,10 @@ use super::config::ClientConfig;
 use super::requests::Refusal;
 use crate::error::{Error, ErrorKind};
 
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
-
 /// The refusal of something that the server must not ask, since it was not declared.
 fn not_declared(what: &str) -> Refusal {
     let words = format!("{what} is not declared");
-    Refusal::NotDeclared(ErrorObject::new(INVALID_PARAMS, words))
+    Refusal::NotDeclared(ErrorObject::invalid_params(words))
 }
 
 type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
@@ -102,7 +99,7 @@ impl ClientConfig {
             .add_typed::<requests::CreateMessage, _, _, _>(move |asked| {
                 // SM-8: what the messages say of tools has an order, whoever declared tools.
                 let turns = asked.check_turns();
-                let turns = turns.map_err(|words| ErrorObject::new(INVALID_PARAMS, words).into());
+                let turns = turns.map_err(|words| ErrorObject::invalid_params(words).into());
                 let answering = turns.and_then(|()| handler(asked));
                 async move { answering?.await.map_err(Refusal::from) }
             });
@@ -222,7 +219,7 @@ fn filled(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult,
         Err(error) => {
             // The words name a field, not what was typed into it.
             tracing::error!(%error, "the answer to an elicitation doesn't fit its form");
-            Err(ErrorObject::new(INTERNAL_ERROR, error.to_string()))
+            Err(ErrorObject::internal_error(error.to_string()))
         }
     }
 }

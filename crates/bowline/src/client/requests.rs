@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::link::CallKey;
 use bowline_proto::{Payload, RequestKey};
+use bowline_types::error::codes;
 use bowline_types::method::{RequestMethod, requests};
 use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
@@ -50,11 +51,6 @@ impl From<ErrorObject> for Refusal {
 type Outcome = Result<Payload, Refusal>;
 type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
-
-const USER_REJECTED: i64 = -1;
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
 
 /// A request of the server.
 #[derive(Clone, Debug)]
@@ -130,7 +126,7 @@ impl Handlers {
                     })
                 }
                 Err(error) => {
-                    let refusal = ErrorObject::new(INVALID_PARAMS, error.to_string());
+                    let refusal = ErrorObject::invalid_params(error.to_string());
                     Box::pin(std::future::ready(Err(refusal.into())))
                 }
             }
@@ -187,7 +183,7 @@ impl Handlers {
             answered.unwrap_or_else(|panicked| {
                 // The words are for us, not for the peer (ER-4).
                 tracing::error!(%method, panic = panicked.0, "a request handler panicked");
-                Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed").into())
+                Err(ErrorObject::internal_error("the handler failed").into())
             })
         }
     }
@@ -203,8 +199,10 @@ impl fmt::Debug for Handlers {
 fn unhandled(method: &str) -> ErrorObject {
     match method {
         // FT-4: as if the user had refused (client/sampling, error handling).
-        "sampling/createMessage" => ErrorObject::new(USER_REJECTED, "sampling is not offered here"),
-        _ => ErrorObject::new(METHOD_NOT_FOUND, format!("no handler for {method}")),
+        "sampling/createMessage" => {
+            ErrorObject::new(codes::USER_REJECTED, "sampling is not offered here")
+        }
+        _ => ErrorObject::method_not_found(format!("no handler for {method}")),
     }
 }
 
@@ -219,11 +217,11 @@ fn unanswered(method: &str, refusal: Refusal) -> Error {
         Refusal::Failed(error) => error,
     };
     let (kind, words) = match error.code {
-        USER_REJECTED => (
+        codes::USER_REJECTED => (
             ErrorKind::Cancelled,
             format!("this side refused {method}, which the server asked for: {error}"),
         ),
-        INVALID_PARAMS => (
+        codes::INVALID_PARAMS => (
             ErrorKind::Protocol,
             format!("this side can't answer {method}, as the server asks for it: {error}"),
         ),
@@ -238,7 +236,7 @@ fn unanswered(method: &str, refusal: Refusal) -> Error {
 fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
     Payload::encode(&result, revision).map_err(|error| {
         tracing::error!(%error, "a handler's result can't be said");
-        ErrorObject::new(INTERNAL_ERROR, "the handler failed")
+        ErrorObject::internal_error("the handler failed")
     })
 }
 

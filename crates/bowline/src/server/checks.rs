@@ -21,7 +21,6 @@ mod checking {
     use crate::schema::{Misfit, Schema, is_enforced_by_decoding};
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
-    use crate::server::service::INTERNAL_ERROR;
     use crate::server::tool::Called;
 
     #[derive(Clone, Debug)]
@@ -83,7 +82,7 @@ mod checking {
         pub(in crate::server) fn arguments(&self, text: &str) -> Result<(), Rejection> {
             if let (Check::Refused, _) | (_, Check::Refused) = (&self.arguments, &self.result) {
                 let words = "the server is set up wrongly";
-                return Err(ErrorObject::new(INTERNAL_ERROR, words).into());
+                return Err(ErrorObject::internal_error(words).into());
             }
             match &self.arguments {
                 Check::Empty => no_members(text),
@@ -120,7 +119,7 @@ mod checking {
                 };
                 tracing::error!(%tool, request, "the result doesn't fit the outputSchema: {words}");
                 let words = "the result doesn't fit the tool's outputSchema";
-                Err(ErrorObject::new(INTERNAL_ERROR, words))
+                Err(ErrorObject::internal_error(words))
             })
         }
     }

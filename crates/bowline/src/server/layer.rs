@@ -13,7 +13,7 @@ use tower_service::Service as TowerService;
 
 use super::checks::Checks;
 use super::context::Context;
-use super::service::{ClientRequest, INTERNAL_ERROR, Serve, Service};
+use super::service::{ClientRequest, Serve, Service};
 use super::tool::{Run, rejected};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
@@ -68,7 +68,7 @@ where
         error.map_or_else(
             |error| {
                 tracing::error!(%error, request = number, "a layer failed");
-                ErrorObject::new(INTERNAL_ERROR, "the request was not served")
+                ErrorObject::internal_error("the request was not served")
             },
             |error| *error,
         )

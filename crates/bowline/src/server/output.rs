@@ -15,7 +15,6 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::input::Unanswered;
-use super::service::INTERNAL_ERROR;
 
 /// Something that a tool may return.
 ///
@@ -95,7 +94,7 @@ fn structured<T: Serialize>(
 ) -> Result<CallToolResult, ErrorObject> {
     let value = RawJson::from_serialize(value).map_err(|error| {
         tracing::error!(%error, request, "a result can't be serialized");
-        ErrorObject::new(INTERNAL_ERROR, "the result can't be serialized")
+        ErrorObject::internal_error("the result can't be serialized")
     })?;
     Ok(CallToolResult::structured(value))
 }
@@ -169,7 +168,7 @@ impl ToolError {
         match self.into_result(request) {
             Ok(result) => {
                 let words = result.content.first().and_then(|block| block.as_text());
-                ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it failed"))
+                ErrorObject::internal_error(words.unwrap_or("it failed"))
             }
             Err(error) => error,
         }

@@ -17,7 +17,7 @@ use super::Shared;
 use crate::RpcResult;
 use crate::panics::{CatchPanic, caught};
 use crate::server::context::Context;
-use crate::server::service::{ClientRequest, INTERNAL_ERROR};
+use crate::server::service::ClientRequest;
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
@@ -166,7 +166,7 @@ impl Future for Handling {
 fn failed(context: &Context, words: &str) -> RpcResult {
     let (method, request) = (context.inner().method.logged(), context.request_number());
     tracing::error!(method, request, panic = words, "a handler panicked");
-    Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
+    Err(ErrorObject::internal_error("the handler failed"))
 }
 
 /// A request that is being handled. Its place is free again when the handler is really gone.

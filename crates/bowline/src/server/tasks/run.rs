@@ -13,7 +13,6 @@ use super::entry::{Ending, Entry};
 use super::store::TaskStore;
 use crate::panics::CatchPanic;
 use crate::server::context::Context;
-use crate::server::service::INTERNAL_ERROR;
 use crate::server::session::GRACE;
 use crate::server::tool::Called;
 
@@ -81,7 +80,7 @@ async fn handled(
                 panic = panicked.0,
                 "the handler of a task panicked"
             );
-            Some(Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed")))
+            Some(Err(ErrorObject::internal_error("the handler failed")))
         }
     }
 }
@@ -97,6 +96,6 @@ async fn given_up(entry: &Entry, context: &Context) {
     });
     if is_unanswered.await {
         let words = "the client has not answered the task in time";
-        entry.end(Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words)));
+        entry.end(Ending::Failed(ErrorObject::internal_error(words)));
     }
 }
