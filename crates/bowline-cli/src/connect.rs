@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use bowline::transport::ChildProcess;
 use bowline::{Backoff, Client, ClientConfig, Error, ErrorKind, Timeouts};
 use bowline_types::common::Implementation;
+use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
@@ -244,9 +245,10 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
         _ => ExitStatus::Failed,
     };
     let failure = |error: anyhow::Error| Failure::new(status, error);
+    // It needs a capability that we have not declared (2026-07-28, LC-48).
     let wants_to_ask = error
         .server_error()
-        .is_some_and(|it| it.code == NOT_DECLARED);
+        .is_some_and(|error| error.code == codes::MISSING_REQUIRED_CLIENT_CAPABILITY);
     // It was refused, and not executed.
     if let [page, ..] = &error.url_elicitations()[..] {
         let page: String = page.url.chars().take(LONGEST_PAGE).collect();
@@ -259,9 +261,6 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
         None => failure(anyhow!(error)).into(),
     }
 }
-
-/// The server needs a capability that we have not declared (2026-07-28, LC-48).
-const NOT_DECLARED: i64 = -32021;
 
 /// The most that is repeated of a page's address.
 const LONGEST_PAGE: usize = 500;
