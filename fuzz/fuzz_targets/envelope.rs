@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/bowline-types/tests/support/oracle.rs"]
+#[path = "../../crates/bowline-types/tests/it/support/oracle.rs"]
 mod oracle;
 
 use libfuzzer_sys::fuzz_target;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bowline_proto::server::{Session, SessionConfig, SessionEvent, SessionPhase};
 use bowline_proto::{CallRequest, Instant, Payload, RequestKey};
 use bowline_types::common::Implementation;
+use bowline_types::envelope::Envelope;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
@@ -50,6 +51,7 @@ fuzz_target!(|data: &[u8]| {
             (4, _) if argument == 255 => session.close(now),
             (5, _) => {
                 while let Some(transmit) = session.poll_transmit() {
+                    check_frame(&transmit.to_bytes());
                     last = Some(transmit);
                 }
             }
@@ -77,6 +79,17 @@ fuzz_target!(|data: &[u8]| {
         check(&mut session, &mut handled);
     }
 });
+
+/// What is sent is one message, or the answers to a batch of four at most.
+fn check_frame(frame: &[u8]) {
+    if let Envelope::Batch(batch) = Envelope::parse(frame).expect("a message") {
+        assert!(batch.len() <= 4);
+        for part in batch.parts() {
+            let answer = part.expect("a message");
+            assert!(matches!(answer, Envelope::Success(_) | Envelope::Failure(_)));
+        }
+    }
+}
 
 fn check(session: &mut Session, handled: &mut Handled) {
     let mut is_over = false;

@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use bowline::transport::{ChildProcess, TransportEnd};
 use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Timeouts};
 use bowline_types::common::Implementation;
+use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
@@ -262,9 +263,10 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
     };
     let last_words = error.transport_end().and_then(TransportEnd::last_words);
     let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
+    // It needs a capability that we have not declared (2026-07-28, LC-48).
     let is_undeclared = error
         .server_error()
-        .is_some_and(|it| it.code == NOT_DECLARED);
+        .is_some_and(|error| error.code == codes::MISSING_REQUIRED_CLIENT_CAPABILITY);
     // It was refused, and not executed.
     if let [page, ..] = &error.url_elicitations()[..] {
         let page: String = page.url.chars().take(LONGEST_PAGE).collect();
@@ -277,9 +279,6 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
         None => failure(error).into(),
     }
 }
-
-/// The server needs a capability that we have not declared (2026-07-28, LC-48).
-const NOT_DECLARED: i64 = -32021;
 
 /// The most that is repeated of a page's address.
 const LONGEST_PAGE: usize = 500;

@@ -17,6 +17,7 @@ pub mod defect;
 pub mod link;
 pub mod server;
 
+mod batches;
 mod calls;
 mod carryover;
 mod close;

@@ -144,7 +144,12 @@ impl Limits {
         self
     }
 
-    /// Messages in a batch of 2025-03-26. Default 1000; a larger one is refused as a whole.
+    /// Messages in a batch of 2025-03-26. Default 1000; a larger one is refused as a whole, and
+    /// so is one whose answers would not fit into a frame even if all were errors.
+    ///
+    /// The answers of a batch wait for each other. All that wait are no larger than one frame: of
+    /// a batch beyond that each request is answered "busy", and an answer that doesn't fit is
+    /// replaced by an error.
     pub fn max_batch(&mut self, limit: usize) -> &mut Self {
         self.max_batch = limit;
         self

@@ -155,6 +155,11 @@ impl Composer {
         self.framed(TransmitKind::Answer, Bytes::new(), "", "\n")
     }
 
+    /// The answers to a batch of the peer, as an array.
+    pub(crate) fn batch(&mut self, answers: Vec<u8>) -> Transmit {
+        self.framed(TransmitKind::Answer, answers.into(), "", "\n")
+    }
+
     /// Closes the frame whose head is in the scratch.
     fn framed(
         &mut self,

@@ -63,6 +63,14 @@ impl Transmit {
         self.len() - headers - line_end
     }
 
+    /// Appends the frame, without the headers before it and the line end behind it.
+    pub(crate) fn append_frame_to(&self, out: &mut Vec<u8>) {
+        let headers = self.head.iter().position(|byte| *byte == b'{').unwrap_or(0);
+        out.extend_from_slice(self.head.get(headers..).unwrap_or_default());
+        out.extend_from_slice(&self.body);
+        out.extend_from_slice(self.tail.strip_suffix(b"\n").unwrap_or(&self.tail));
+    }
+
     /// Whether the protocol owes it to the peer: an answer, a cancellation, a part of the
     /// handshake.
     pub(crate) fn is_owed(&self) -> bool {

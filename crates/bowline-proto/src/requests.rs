@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bowline_types::{Method, RequestId};
 
+use crate::batches::ReplyTo;
 use crate::defect::{self, Defect};
 use crate::monotonic_table::MonotonicTable;
-use crate::outbox::StreamId;
 use crate::time::Instant;
 
 /// A request of the peer that is being handled. Keys are never used twice.
@@ -49,8 +49,8 @@ pub(crate) struct RequestLimits {
 /// A request that has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
-    /// Where it came from.
-    pub(crate) stream: Option<StreamId>,
+    /// Where its answer goes.
+    pub(crate) to: ReplyTo,
     /// How long its handler may take.
     pub(crate) timeout: Option<Duration>,
     /// Bytes of its parameters, where they are kept.
@@ -65,8 +65,8 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) struct PeerRequest {
     pub(crate) id: RequestId,
-    /// Where it came from and its answer goes to.
-    pub(crate) stream: Option<StreamId>,
+    /// Where its answer goes.
+    pub(crate) to: ReplyTo,
     pub(crate) started: Instant,
     /// Whether it is of the stateless era, in which the peer is not asked back.
     pub(crate) is_stateless: bool,
@@ -141,7 +141,7 @@ impl Requests {
         self.open.insert(&id, key);
         let request = PeerRequest {
             id,
-            stream: arrival.stream,
+            to: arrival.to,
             started: now,
             is_stateless: false,
             method: arrival.method,

@@ -12,6 +12,8 @@
 //! assert_eq!(error.kind(Revision::LATEST), Some(ErrorCode::InvalidParams));
 //! ```
 
+pub mod codes;
+
 use std::fmt;
 
 use crate::capabilities::ClientCapabilities;
@@ -33,6 +35,47 @@ wire_struct! {
 }
 
 impl ErrorObject {
+    /// The message is not JSON.
+    pub fn parse_error(message: impl Into<String>) -> Self {
+        Self::new(codes::PARSE_ERROR, message)
+    }
+
+    /// The message is no JSON-RPC, or not allowed now.
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(codes::INVALID_REQUEST, message)
+    }
+
+    /// The method is unknown, or of a capability that isn't offered.
+    pub fn method_not_found(message: impl Into<String>) -> Self {
+        Self::new(codes::METHOD_NOT_FOUND, message)
+    }
+
+    /// The parameters are wrong: an unknown tool, a bad cursor, and so on.
+    ///
+    /// ```
+    /// use bowline_types::ErrorObject;
+    ///
+    /// let error = ErrorObject::invalid_params("there is no tool \"ad\"");
+    /// assert_eq!(error.code, -32602);
+    /// ```
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(codes::INVALID_PARAMS, message)
+    }
+
+    /// The receiver failed.
+    pub fn internal_error(message: impl Into<String>) -> Self {
+        Self::new(codes::INTERNAL_ERROR, message)
+    }
+
+    /// There is no resource of this URI, of which `data` repeat the beginning. The code depends
+    /// on the revision.
+    pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
+        let code = ErrorCode::ResourceNotFound.code(revision);
+        let uri: String = uri.chars().take(SHOWN_URI).collect();
+        let code = code.unwrap_or(codes::INVALID_PARAMS);
+        Self::new(code, "there is no such resource").with_data(&ResourceNotFoundData::new(uri))
+    }
+
     /// An error of the protocol. `None` when `revision` has no code for it.
     pub fn of(kind: ErrorCode, revision: Revision, message: impl Into<String>) -> Option<Self> {
         Some(Self::new(kind.code(revision)?, message))
@@ -60,6 +103,9 @@ impl ErrorObject {
         data.map(Some).map_err(|error| error.under_key("data"))
     }
 }
+
+/// A peer decides how long its URIs are; this much of one is repeated.
+const SHOWN_URI: usize = 2048;
 
 /// A peer decides how long its messages are; this much of one is shown.
 const SHOWN_MESSAGE: usize = 1024;
@@ -109,25 +155,57 @@ pub enum ErrorCode {
 const CODES: [(i64, ErrorCode, Revisions); 11] = {
     use crate::revision::terms::*;
     [
-        (-32700, ErrorCode::ParseError, Revisions::ALL),
-        (-32600, ErrorCode::InvalidRequest, Revisions::ALL),
-        (-32601, ErrorCode::MethodNotFound, Revisions::ALL),
-        (-32602, ErrorCode::InvalidParams, Revisions::ALL),
-        (-32603, ErrorCode::InternalError, Revisions::ALL),
-        (-32002, ErrorCode::ResourceNotFound, until(V2025_11_25)),
-        (-32042, ErrorCode::UrlElicitationRequired, only(V2025_11_25)),
-        (-32020, ErrorCode::HeaderMismatch, since(V2026_07_28)),
+        (codes::PARSE_ERROR, ErrorCode::ParseError, Revisions::ALL),
         (
-            -32021,
+            codes::INVALID_REQUEST,
+            ErrorCode::InvalidRequest,
+            Revisions::ALL,
+        ),
+        (
+            codes::METHOD_NOT_FOUND,
+            ErrorCode::MethodNotFound,
+            Revisions::ALL,
+        ),
+        (
+            codes::INVALID_PARAMS,
+            ErrorCode::InvalidParams,
+            Revisions::ALL,
+        ),
+        (
+            codes::INTERNAL_ERROR,
+            ErrorCode::InternalError,
+            Revisions::ALL,
+        ),
+        (
+            codes::RESOURCE_NOT_FOUND,
+            ErrorCode::ResourceNotFound,
+            until(V2025_11_25),
+        ),
+        (
+            codes::URL_ELICITATION_REQUIRED,
+            ErrorCode::UrlElicitationRequired,
+            only(V2025_11_25),
+        ),
+        (
+            codes::HEADER_MISMATCH,
+            ErrorCode::HeaderMismatch,
+            since(V2026_07_28),
+        ),
+        (
+            codes::MISSING_REQUIRED_CLIENT_CAPABILITY,
             ErrorCode::MissingRequiredClientCapability,
             since(V2026_07_28),
         ),
         (
-            -32022,
+            codes::UNSUPPORTED_PROTOCOL_VERSION,
             ErrorCode::UnsupportedProtocolVersion,
             since(V2026_07_28),
         ),
-        (-1, ErrorCode::UserRejected, until(V2025_11_25)),
+        (
+            codes::USER_REJECTED,
+            ErrorCode::UserRejected,
+            until(V2025_11_25),
+        ),
     ]
 };
 
@@ -311,6 +389,23 @@ mod tests {
             assert!(!may_send(forbidden, new), "{forbidden}");
         }
         assert!(may_send(-1, new) && may_send(7, new) && may_send(-32001, old));
+    }
+
+    #[test]
+    fn a_resource_that_is_not_found_has_the_code_of_the_revision() {
+        for (revision, code) in [
+            (Revision::V2025_11_25, codes::RESOURCE_NOT_FOUND),
+            (Revision::V2026_07_28, codes::INVALID_PARAMS),
+        ] {
+            let error = ErrorObject::resource_not_found(&"é".repeat(5000), revision);
+            assert_eq!(error.code, code);
+            assert_eq!(
+                error.kind(Revision::V2025_11_25),
+                ErrorCode::from_code(code, revision)
+            );
+            let data: ResourceNotFoundData = error.data_as().unwrap().unwrap();
+            assert_eq!(data.uri.chars().count(), SHOWN_URI);
+        }
     }
 
     // proves: F-JR-21

@@ -123,6 +123,60 @@ exact_id! {
     RequestId
 }
 
+impl RequestId {
+    /// The id that an answer has: a string or an integer, or a number with a fraction or an
+    /// exponent whose value is exactly an integer of 64 bits. `None` for any other JSON.
+    ///
+    /// A peer that holds all numbers as doubles may answer `1` with `1.0`. That can only be meant
+    /// as it, while an id that we have to repeat is repeated as it is written, or refused.
+    ///
+    /// ```
+    /// use bowline_types::RequestId;
+    ///
+    /// assert_eq!(RequestId::of_answer("1.0"), Some(RequestId::from(1)));
+    /// assert_eq!(RequestId::of_answer("1.5"), None);
+    /// ```
+    pub fn of_answer(json: &str) -> Option<Self> {
+        match Self::from_json(json) {
+            Ok(id) => Some(id),
+            Err(_) => exact_integer(RawJsonRef::parse(json).ok()?).map(Self::from),
+        }
+    }
+}
+
+/// The integer that a number is, however it is written, without the rounding of a double.
+fn exact_integer(json: RawJsonRef<'_>) -> Option<i64> {
+    if json.kind() != Kind::Number {
+        return None;
+    }
+    let text = json.as_str();
+    let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (sign, text) = text
+        .strip_prefix('-')
+        .map_or(("", text), |text| ("-", text));
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = [whole, fraction].concat();
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // 0.d1d2… times ten to the `point`.
+    let point = i64::try_from(whole.len()).ok()?;
+    let point = point.checked_add(exponent.parse().ok()?)?;
+    let point = usize::try_from(point).ok()?;
+    let zeros = point.checked_sub(significant.len())?;
+    let leading = significant.len() - significant.trim_start_matches('0').len();
+    if point - leading > MOST_DIGITS {
+        return None;
+    }
+    format!("{sign}{significant}{}", "0".repeat(zeros))
+        .parse()
+        .ok()
+}
+
+/// Digits of the longest integer of 64 bits.
+const MOST_DIGITS: usize = 19;
+
 exact_id! {
     /// The token by which progress notifications refer to a request.
     ProgressToken
@@ -215,6 +269,43 @@ mod tests {
         ] {
             assert!(RequestId::from_json(refused).is_err(), "{refused}");
         }
+    }
+
+    #[test]
+    fn an_answer_may_have_an_integer_written_otherwise() {
+        for (json, id) in [
+            ("1", Some(1)),
+            ("-1.0", Some(-1)),
+            ("1e0", Some(1)),
+            ("120e-1", Some(12)),
+            ("0.0012E+4", Some(12)),
+            ("-0.0", Some(0)),
+            ("0e-99999999999999999999", Some(0)),
+            ("9223372036854775807.0", Some(i64::MAX)),
+            ("-9.223372036854775808e18", Some(i64::MIN)),
+            ("9223372036854775808.0", None),
+            ("9007199254740993.0", Some((1 << 53) + 1)),
+            ("1.5", None),
+            ("12e-1", None),
+            ("1e19", None),
+            ("1e999999999", None),
+            ("1e99999999999999999999", None),
+            ("1e-9223372036854775808", None),
+            ("true", None),
+            ("[1.0]", None),
+            ("1.0 2", None),
+        ] {
+            assert_eq!(
+                RequestId::of_answer(json),
+                id.map(RequestId::from),
+                "{json}"
+            );
+        }
+        let zeros = "0".repeat(1 << 20);
+        let long = format!("0.{zeros}7e{}", zeros.len() + 1);
+        assert_eq!(RequestId::of_answer(&long), Some(7.into()));
+        let text = RequestId::of_answer("\"1.0\"").unwrap();
+        assert_eq!(text.as_str(), Some("1.0"));
     }
 
     #[test]

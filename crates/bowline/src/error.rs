@@ -15,15 +15,12 @@ use bowline_proto::link::{Cause, LinkError};
 use bowline_proto::{CloseReason, NegotiationError};
 use bowline_proto::{Outcome, Payload, Sent};
 use bowline_types::elicitation::ElicitUrlParams;
-use bowline_types::error::UrlElicitationData;
+use bowline_types::error::{UrlElicitationData, codes};
 use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Wire as _};
 
 use crate::connection_failure::ConnectionFailure;
 use crate::transport::TransportEnd;
-
-/// The call needs pages to be visited first (client/elicitation, 2025-11-25).
-const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// What went wrong, in which operation, and what can be done about it.
 ///
@@ -195,7 +192,7 @@ impl Error {
     /// pages](crate::ClientConfig::elicitation_url) does both by itself.
     pub fn url_elicitations(&self) -> Vec<ElicitUrlParams> {
         let error = self.server_error();
-        let error = error.filter(|error| error.code == URL_ELICITATION_REQUIRED);
+        let error = error.filter(|error| error.code == codes::URL_ELICITATION_REQUIRED);
         let data = error.and_then(|error| error.data.as_ref());
         let data = data.and_then(|data| UrlElicitationData::from_json(data.as_str()).ok());
         data.map(|data| data.elicitations).unwrap_or_default()

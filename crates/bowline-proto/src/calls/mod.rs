@@ -9,7 +9,7 @@ mod tombstones;
 
 use std::time::Duration;
 
-use bowline_types::RequestId;
+use bowline_types::{Number, RequestId};
 
 use crate::defect::{self, Defect};
 use crate::monotonic_table::{Deadlines, MonotonicTable};
@@ -35,7 +35,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// Altogether.
     pub total: Duration,
-    /// Whether progress begins the idle time anew.
+    /// Whether progress begins the idle time anew. Only a value that is higher than any before
+    /// does: one that repeats itself shows that the peer is alive, not that the call goes on.
     pub progress_counts: bool,
 }
 
@@ -70,6 +71,8 @@ pub(crate) struct Call<T> {
     timeouts: Timeouts,
     idle: Idle,
     total: Instant,
+    /// The highest progress that was reported.
+    progress: Option<Number>,
 }
 
 /// The idle deadline, which stands still while the peer waits for us.
@@ -167,6 +170,7 @@ impl<T> Calls<T> {
                 until: idle + timeouts.idle,
             },
             total: started + timeouts.total,
+            progress: None,
         };
         self.deadlines.insert((call.deadline(), id));
         self.pending.insert(id, call);
@@ -194,16 +198,30 @@ impl<T> Calls<T> {
         (deadline <= now).then_some(id)
     }
 
-    /// Progress came for a call. Whether there is such a call.
-    pub(crate) fn progress(&mut self, now: Instant, id: CallId) -> bool {
+    /// Progress was reported for a call. Returns `true` if it has risen: only then the idle
+    /// time begins anew, where progress counts.
+    ///
+    /// Spec, basic/utilities/progress: the value must increase. A peer that repeats the same
+    /// one, or none at all, shows that it is alive and not that the call goes on.
+    pub(crate) fn progress(&mut self, now: Instant, id: CallId, value: Option<Number>) -> bool {
+        let Some(value) = value else {
+            return false;
+        };
+        let mut has_risen = false;
         self.change(id, |call| {
+            has_risen = call.progress.is_none_or(|before| is_above(value, before));
+            if !has_risen {
+                return;
+            }
+            call.progress = Some(value);
             if call.timeouts.progress_counts {
                 match &mut call.idle {
                     Idle::Running { until } => *until = now + call.timeouts.idle,
                     Idle::Paused { left, .. } => *left = call.timeouts.idle,
                 }
             }
-        })
+        });
+        has_risen
     }
 
     /// Takes the end of its time from a call. Whether there is such a call.
@@ -326,6 +344,14 @@ impl<T> Calls<T> {
             self.deadlines.insert((after, id));
         }
         true
+    }
+}
+
+/// Integers are compared exactly: a double does not tell large ones apart.
+fn is_above(value: Number, other: Number) -> bool {
+    match (value.as_i64(), other.as_i64()) {
+        (Some(value), Some(other)) => value > other,
+        (_, _) => value.as_f64() > other.as_f64(),
     }
 }
 

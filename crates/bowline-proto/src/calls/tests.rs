@@ -80,16 +80,52 @@ fn progress_moves_the_idle_deadline_and_not_the_total() {
     timeouts.progress_counts = true;
     let lenient = open(&mut calls, &mut counter, at(0), timeouts);
     for id in [strict, lenient] {
-        assert!(calls.progress(at(4), id));
+        assert!(calls.progress(at(4), id, Some(1.into())));
     }
     assert_eq!(calls.overdue(at(5)), Some(strict));
     calls.give_up(at(5), strict);
     assert_eq!(calls.overdue(at(8)), None);
-    calls.progress(at(8), lenient);
+    calls.progress(at(8), lenient, Some(2.into()));
     assert_eq!(calls.next_deadline(), Some(at(12)));
-    calls.progress(at(11), lenient);
+    calls.progress(at(11), lenient, Some(3.into()));
     assert_eq!(calls.overdue(at(12)), Some(lenient));
-    assert!(!calls.progress(at(12), strict));
+    assert!(!calls.progress(at(12), strict, Some(4.into())));
+}
+
+#[test]
+fn only_rising_progress_moves_the_idle_deadline() {
+    let (mut calls, mut counter) = calls(10);
+    let mut timeouts = Timeouts::new(5 * SECOND, 60 * SECOND);
+    timeouts.progress_counts = true;
+    let id = open(&mut calls, &mut counter, at(0), timeouts);
+    let large = 1_i64 << 60;
+    let values = [
+        (None, false),
+        (Some((-0.5).into()), true),
+        (Some((-0.5).into()), false),
+        (Some((-1).into()), false),
+        (Some(0.into()), true),
+        (None, false),
+        (Some(0.0.into()), false),
+        (Some(0.5.into()), true),
+        (Some(large.into()), true),
+        (Some((large + 1).into()), true),
+        (Some(large.into()), false),
+        (Some(1e300.into()), true),
+        (Some(u64::MAX.into()), false),
+    ];
+    let mut deadline = at(5);
+    for (second, (value, has_risen)) in (1..).zip(values) {
+        assert_eq!(
+            calls.progress(at(second), id, value),
+            has_risen,
+            "{value:?}"
+        );
+        if has_risen {
+            deadline = at(second + 5);
+        }
+        assert_eq!(calls.next_deadline(), Some(deadline), "{value:?}");
+    }
 }
 
 #[test]

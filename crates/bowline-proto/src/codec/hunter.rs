@@ -75,9 +75,14 @@ impl IdHunter {
     /// The id that was found, and whether the frame makes a request or answers one.
     pub(crate) fn finish(self) -> (Option<RequestId>, About) {
         let text = std::str::from_utf8(&self.id).unwrap_or_default();
-        let id = RequestId::from_json(text.trim()).ok();
-        let id = id.filter(|_| !self.is_too_long);
-        (id, self.about.unwrap_or(About::Unknown))
+        let about = self.about.unwrap_or(About::Unknown);
+        let id = match about {
+            About::Answer => RequestId::of_answer(text.trim()),
+            About::Request | About::Notification | About::Unknown => {
+                RequestId::from_json(text.trim()).ok()
+            }
+        };
+        (id.filter(|_| !self.is_too_long), about)
     }
 
     fn step(&mut self, byte: u8) {
@@ -216,6 +221,8 @@ mod tests {
             ),
             (r#"{"method":"x","params":{"id":1}}"#, None, About::Request),
             (r#"{"id":null,"error":{}}"#, None, About::Answer),
+            (r#"{"id": 7.0 ,"result":{}}"#, Some("7"), About::Answer),
+            (r#"{"id":7.0,"method":"x"}"#, None, About::Request),
             (r#"{"id":{"a":1},"method":"x"}"#, None, About::Request),
             (r#"{"id":1,"id":2,"method":"x"}"#, None, About::Request),
             (r#"{"x":"{\\","id":3}"#, Some("3"), About::Unknown),

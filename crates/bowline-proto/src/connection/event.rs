@@ -28,6 +28,9 @@ pub enum Event {
         call: CallId,
         /// The parameters of the notification.
         params: Payload,
+        /// `true` if the value is higher than any before: nothing else extends the time of a
+        /// call.
+        has_risen: bool,
     },
     /// The peer wants an answer: see [`Connection::respond`](super::Connection::respond).
     Request {

@@ -10,11 +10,12 @@ use bowline_types::{Era, ErrorObject, Method, RawJsonRef, RequestId, Revision, W
 use bytes::Bytes;
 
 use super::{Connection, Event, Phase};
+use crate::batches::ReplyTo;
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Oversize, TooLarge};
 use crate::defect::{self, Defect};
-use crate::endpoint::{Answered, Purpose, or_newest};
+use crate::endpoint::{Answered, Opened, Progressing, Purpose, or_newest};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::requests::Arrival;
@@ -29,14 +30,23 @@ impl Connection {
                 if !self.revision().is_some_and(Revision::has_batches) {
                     return self.violation(now, "a batch in a revision without batches");
                 }
-                if batch.len() > self.end.limits.max_batch {
-                    return self.violation(now, "a batch that is too long");
-                }
+                let (to, is_busy) = match self.end.begin_batch(None, &batch) {
+                    Opened::Served(to) => (to, false),
+                    Opened::Busy(to) => (to, true),
+                    Opened::TooLong => return self.violation(now, "a batch that is too long"),
+                };
                 for part in batch.parts() {
-                    self.handle_envelope(now, stream, frame, part);
+                    match part {
+                        Ok(Envelope::Request(request)) if is_busy && self.may_answer() => {
+                            self.end.expect_answer(to, Some(&request.id));
+                            self.end.refuse_busy(&request.id, to);
+                        }
+                        part => self.handle_envelope(now, stream, to, frame, part),
+                    }
                 }
+                self.end.end_batch(to);
             }
-            envelope => self.handle_envelope(now, stream, frame, envelope),
+            envelope => self.handle_envelope(now, stream, ReplyTo::default(), frame, envelope),
         }
     }
 
@@ -79,6 +89,7 @@ impl Connection {
         &mut self,
         now: Instant,
         stream: Option<CallId>,
+        to: ReplyTo,
         frame: &Bytes,
         envelope: Result<Envelope<'_>, EnvelopeError>,
     ) {
@@ -86,12 +97,12 @@ impl Connection {
             return;
         }
         match envelope {
-            Ok(Envelope::Request(request)) => self.handle_request(now, frame, &request),
+            Ok(Envelope::Request(request)) => self.handle_request(now, to, frame, &request),
             Ok(Envelope::Notification(note)) => self.handle_notification(now, frame, &note),
             Ok(Envelope::Success(success)) => self.handle_success(now, frame, &success),
             Ok(Envelope::Failure(failure)) => self.handle_failure(now, stream, &failure),
             Ok(Envelope::Batch(_)) => self.violation(now, "a batch in a batch"),
-            Err(error) => self.handle_malformed(now, frame, &error),
+            Err(error) => self.handle_malformed(now, to, frame, &error),
         }
     }
 
@@ -163,7 +174,13 @@ impl Connection {
         }
     }
 
-    fn handle_request(&mut self, now: Instant, frame: &Bytes, request: &JsonRpcRequest<'_>) {
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        request: &JsonRpcRequest<'_>,
+    ) {
         let JsonRpcRequest {
             id, method, params, ..
         } = request;
@@ -174,7 +191,8 @@ impl Connection {
         let is_ping = method == Method::Ping.as_str();
         if is_ping && self.end.requests.find(id).is_none() {
             self.end.regain_nonsense();
-            return self.end.accept(id, None);
+            self.end.expect_answer(to, Some(id));
+            return self.end.accept(id, to);
         }
         if self.is_ready() && method == Method::Initialize.as_str() {
             self.end.count_violation("initialize from a server");
@@ -184,8 +202,10 @@ impl Connection {
             // Spec, basic/lifecycle: nothing but pings before the handshake is done.
             return self.violation(now, "a request before the handshake is done");
         }
+        self.end.expect_answer(to, Some(id));
         let params = params.map(|params| self.end.taken(frame, params));
         let arrival = Arrival {
+            to,
             bytes: params.as_ref().map_or(0, Payload::len),
             ..Arrival::default()
         };
@@ -247,23 +267,36 @@ impl Connection {
     }
 
     fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let call = params.and_then(|params| {
-            let call = self.end.progressing(now, params);
-            call.or_else(|| self.reporting_task(params))
-        });
-        match (call, params) {
-            (Some(call), Some(params)) => {
+        let progressing = params.and_then(|params| {
+            let progressing = self.end.progressing(now, params);
+            progressing.or_else(|| {
                 // One that has become a task has no time of its own any more.
-                self.end.calls.progress(now, call);
+                let has_risen = false;
+                let call = self.reporting_task(params)?;
+                Some(Progressing { call, has_risen })
+            })
+        });
+        match (progressing, params) {
+            (Some(Progressing { call, has_risen }), Some(params)) => {
                 self.end.regain_nonsense();
                 let params = Payload::kept_part(frame, params);
-                self.end.tell(Event::Progress { call, params });
+                self.end.tell(Event::Progress {
+                    call,
+                    params,
+                    has_risen,
+                });
             }
             (_, _) => self.end.count_pointless("progress of nothing"),
         }
     }
 
-    fn handle_malformed(&mut self, now: Instant, frame: &Bytes, error: &EnvelopeError) {
+    fn handle_malformed(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        error: &EnvelopeError,
+    ) {
         let size = frame.len() as u64;
         self.end.count_malformed(error.fault().name(), frame, size);
         let about = match error.fault() {
@@ -279,16 +312,17 @@ impl Connection {
                 }
             }
             (Some(id), About::Request) if self.may_answer() => {
-                self.refuse(&id.clone(), error.kind(), &error.to_string());
+                self.end.expect_answer(to, Some(id));
+                self.refuse(id, to, error.kind(), &error.to_string());
             }
             (Some(_) | None, _) => {}
         }
         self.spend_nonsense(now);
     }
 
-    fn refuse(&mut self, id: &RequestId, kind: ErrorCode, message: &str) {
+    fn refuse(&mut self, id: &RequestId, to: ReplyTo, kind: ErrorCode, message: &str) {
         let words = (kind, or_newest(self.revision()));
-        self.end.refuse(Some(id), None, words, message);
+        self.end.refuse(Some(id), to, words, message);
     }
 
     /// Ends a call without an answer that can be used.

@@ -5,19 +5,15 @@ use bowline_types::{ErrorCode, ErrorObject, JsonObject, RawJson, RawJsonRef, Req
 use bytes::Bytes;
 
 use super::Endpoint;
+use crate::batches::{ReplyTo, TOO_LARGE_TO_BE_SENT};
 use crate::codec::TooLarge;
 use crate::commands::RespondError;
 use crate::defect::{self, Defect};
 use crate::events::Tell;
-use crate::outbox::StreamId;
 use crate::payload::Payload;
 use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
-
-/// The error of a request that is refused because of what the receiver is in.
-const INTERNAL_ERROR: i64 = -32603;
-const INVALID_REQUEST: i64 = -32600;
 
 /// Requests that may keep alive what was read together with them.
 const FEW: usize = 64;
@@ -52,13 +48,13 @@ impl<E: Tell> Endpoint<E> {
             }
             Admission::Duplicate => {
                 self.count_violation("a request of an id that is open");
-                ErrorObject::new(INVALID_REQUEST, "a request of this id is open")
+                ErrorObject::invalid_request("a request of this id is open")
             }
-            Admission::IdTooLong => ErrorObject::new(INVALID_REQUEST, "the id is too long"),
+            Admission::IdTooLong => ErrorObject::invalid_request("the id is too long"),
             Admission::Busy => busy(),
         };
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), arrival.stream, "not admitted", &error);
+        self.refuse_with(Some(id), arrival.to, "not admitted", &error);
         None
     }
 
@@ -75,17 +71,16 @@ impl<E: Tell> Endpoint<E> {
         let size = message.frame_len();
         let mut answered = Ok(());
         let mut code = None;
-        if self.check_size(&message).is_err() {
-            let error = ErrorObject::new(INTERNAL_ERROR, "the result is too large");
+        if !self.fits(request.to, Some(&request.id), &message) {
+            let error = ErrorObject::internal_error(self.too_large(&message));
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
             code = Some(error.code);
         }
-        message.stream = request.stream;
         if defect::is(Defect::AnsweredTwice) {
-            self.outbox.push_owed(message.clone());
+            self.send_answer(request.to, Some(&request.id), message.clone());
         }
-        self.outbox.push_owed(message);
+        self.send_answer(request.to, Some(&request.id), message);
         trace::request_stop(self.side, (key.get(), request.method), duration, code);
         answered
     }
@@ -101,13 +96,12 @@ impl<E: Tell> Endpoint<E> {
         let mut message = self.composer.error(Some(&request.id), error);
         let size = message.frame_len();
         let mut answered = Ok(());
-        if self.check_size(&message).is_err() {
-            let error = ErrorObject::new(error.code, "the error is too large to be told");
+        if !self.fits(request.to, Some(&request.id), &message) {
+            let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
         }
-        message.stream = request.stream;
-        self.outbox.push_owed(message);
+        self.send_answer(request.to, Some(&request.id), message);
         let duration = now.since(request.started);
         let logged = (key.get(), request.method);
         trace::request_stop(self.side, logged, duration, Some(error.code));
@@ -118,7 +112,7 @@ impl<E: Tell> Endpoint<E> {
     /// that still wants an answer gets an error, since a request without one is a hang.
     pub(crate) fn release(&mut self, now: Instant, key: RequestKey) {
         if self.requests.get(key).is_some() {
-            let error = ErrorObject::new(INTERNAL_ERROR, "the request was not answered");
+            let error = ErrorObject::internal_error("the request was not answered");
             // It is open, and the error is small.
             let _ = self.respond_error(now, key, &error);
         } else {
@@ -129,11 +123,22 @@ impl<E: Tell> Endpoint<E> {
     /// The peer no longer wants an answer to a request of its own.
     pub(crate) fn cancelled_by_peer(&mut self, now: Instant, id: &RequestId) -> Option<RequestKey> {
         let request = self.requests.find(id)?;
-        let (started, method) = (request.started, request.method);
+        let (started, to, method) = (request.started, request.to, request.method);
         let key = self.requests.cancel(id)?;
+        self.send_no_answer(to, id);
         let duration = now.since(started);
         trace::request_exception(self.side, (key.get(), method), duration, "cancelled");
         Some(key)
+    }
+
+    /// No answer to a request of the peer may follow.
+    pub(crate) fn give_up_request(&mut self, key: RequestKey) {
+        let Some(request) = self.requests.get(key) else {
+            return;
+        };
+        let (to, id) = (request.to, request.id.clone());
+        self.requests.give_up(key);
+        self.send_no_answer(to, &id);
     }
 
     /// Ends the requests whose handlers took too long: the peer gets an error, the handler
@@ -141,7 +146,7 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn time_out_request(&mut self, now: Instant) -> Option<RequestKey> {
         let key = self.requests.overdue(now)?;
         let error =
-            ErrorObject::new(INTERNAL_ERROR, "the request took too long").data(reason("timeout"));
+            ErrorObject::internal_error("the request took too long").data(reason("timeout"));
         self.answer_for(now, key, &error, "timed_out")?;
         Some(key)
     }
@@ -149,8 +154,8 @@ impl<E: Tell> Endpoint<E> {
     /// Ends all requests that are open, since nobody will answer them: the peer gets an error,
     /// the handlers keep their places until they are done. Their keys, oldest first.
     pub(crate) fn refuse_open(&mut self, now: Instant) -> Vec<RequestKey> {
-        let error = ErrorObject::new(INTERNAL_ERROR, "the server is shutting down")
-            .data(reason("shutdown"));
+        let error =
+            ErrorObject::internal_error("the server is shutting down").data(reason("shutdown"));
         let open: Vec<RequestKey> = self.requests.open_keys().collect();
         for key in &open {
             // It is open.
@@ -168,53 +173,53 @@ impl<E: Tell> Endpoint<E> {
         outcome: &str,
     ) -> Option<()> {
         let request = self.requests.get(key)?;
-        let (id, stream, started) = (request.id.clone(), request.stream, request.started);
+        let (id, to, started) = (request.id.clone(), request.to, request.started);
         let logged = (key.get(), request.method);
         self.requests.give_up(key);
-        self.answer_with(Some(&id), stream, error);
+        self.answer_with(Some(&id), to, error);
         trace::request_exception(self.side, logged, now.since(started), outcome);
         Some(())
     }
 
     /// Answers at once with an empty result.
-    pub(crate) fn accept(&mut self, id: &RequestId, stream: Option<StreamId>) {
-        self.answer_at_once(id, stream, Payload::EMPTY);
+    pub(crate) fn accept(&mut self, id: &RequestId, to: ReplyTo) {
+        self.answer_at_once(id, to, Payload::EMPTY);
     }
 
     /// Answers a request that no handler sees.
-    pub(crate) fn answer_at_once(
-        &mut self,
-        id: &RequestId,
-        stream: Option<StreamId>,
-        result: Payload,
-    ) {
-        let mut message = self.composer.result(id, result);
-        message.stream = stream;
-        self.outbox.push_owed(message);
+    pub(crate) fn answer_at_once(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
+        let message = self.composer.result(id, result);
+        self.send_answer(to, Some(id), message);
     }
 
     /// Refuses a request, with the code of a kind in the words of a revision.
     pub(crate) fn refuse(
         &mut self,
         id: Option<&RequestId>,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         (kind, revision): (ErrorCode, Revision),
         message: &str,
     ) {
         if let Some(error) = ErrorObject::of(kind, revision, message) {
-            self.refuse_with(id, stream, kind.name(), &error);
+            self.refuse_with(id, to, kind.name(), &error);
         }
     }
 
     pub(crate) fn refuse_with(
         &mut self,
         id: Option<&RequestId>,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         reason: &str,
         error: &ErrorObject,
     ) {
         trace::request_refused(self.side, reason, error.code);
-        self.answer_with(id, stream, error);
+        self.answer_with(id, to, error);
+    }
+
+    /// Refuses a request in a batch for whose answers there is no room.
+    pub(crate) fn refuse_busy(&mut self, id: &RequestId, to: ReplyTo) {
+        self.stats.refused_requests += 1;
+        self.refuse_with(Some(id), to, "not admitted", &busy());
     }
 
     /// A frame that was too large to be read. A request has its answer nevertheless.
@@ -224,28 +229,26 @@ impl<E: Tell> Endpoint<E> {
         match (&too_large.id, too_large.about) {
             (Some(id), About::Request) if may_answer => {
                 let words = format!("a request of {size} bytes is too large");
-                let error = ErrorObject::new(INVALID_REQUEST, words);
-                self.refuse_with(Some(id), None, "too large", &error);
+                let error = ErrorObject::invalid_request(words);
+                self.refuse_with(Some(id), ReplyTo::default(), "too large", &error);
             }
             (Some(_) | None, _) => {}
         }
     }
 
-    fn answer_with(
-        &mut self,
-        id: Option<&RequestId>,
-        stream: Option<StreamId>,
-        error: &ErrorObject,
-    ) {
+    fn answer_with(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
         let mut message = self.composer.error(id, error);
-        message.stream = stream;
-        self.outbox.push_owed(message);
+        if to.batch.is_some() && !self.fits(to, id, &message) {
+            let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
+            message = self.composer.error(id, &error);
+        }
+        self.send_answer(to, id, message);
     }
 }
 
 /// The error with which a request is answered when too many are being handled.
 fn busy() -> ErrorObject {
-    ErrorObject::new(INTERNAL_ERROR, "too many requests are being handled").data(reason("busy"))
+    ErrorObject::internal_error("too many requests are being handled").data(reason("busy"))
 }
 
 /// Data that say why, for a program.

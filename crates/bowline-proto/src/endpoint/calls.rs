@@ -26,6 +26,13 @@ pub(crate) enum CancelForm {
     Reset,
 }
 
+/// Progress of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progressing {
+    pub(crate) call: CallId,
+    pub(crate) has_risen: bool,
+}
+
 /// What a call needs to know of its connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallContext<'a> {
@@ -253,14 +260,23 @@ impl<E: Tell> Endpoint<E> {
         }
     }
 
-    /// The call of a progress token, when it waits and asked for progress.
-    pub(crate) fn progressing(&mut self, now: Instant, params: RawJsonRef<'_>) -> Option<CallId> {
-        let token = params.reader().peek_member("progressToken").ok()??;
-        let token = RequestId::from_json(token.as_str()).ok()?;
+    /// Takes progress of a call that waits and asked for it. `None` where there is none.
+    pub(crate) fn progressing(
+        &mut self,
+        now: Instant,
+        params: RawJsonRef<'_>,
+    ) -> Option<Progressing> {
+        let member = |name| params.reader().peek_member(name).ok().flatten();
+        let token = RequestId::from_json(member("progressToken")?.as_str()).ok()?;
         let Found::Pending(call) = self.calls.find(now, &token, &self.counter) else {
             return None;
         };
-        self.calls.get(call)?.tag.wants_progress.then_some(call)
+        if !self.calls.get(call)?.tag.wants_progress {
+            return None;
+        }
+        let value = member("progress").and_then(|value| value.reader().number().ok());
+        let has_risen = self.calls.progress(now, call, value);
+        Some(Progressing { call, has_risen })
     }
 
     fn issue(&mut self) -> Option<CallId> {

@@ -5,6 +5,7 @@
 //! add what is theirs: negotiation there, phases and routing here.
 
 mod answers;
+mod batches;
 mod calls;
 mod flow;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use bowline_types::{Method, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
 
+use crate::batches::Batches;
 use crate::calls::{CallId, Calls, Found, IdCounter};
 use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
@@ -29,7 +31,8 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-pub(crate) use calls::{CallContext, CancelForm};
+pub(crate) use batches::Opened;
+pub(crate) use calls::{CallContext, CancelForm, Progressing};
 pub(crate) use flow::Stall;
 
 /// One end of a connection.
@@ -40,6 +43,7 @@ pub(crate) struct Endpoint<E> {
     pub(crate) counter: IdCounter,
     pub(crate) calls: Calls<Tag>,
     pub(crate) requests: Requests,
+    batches: Batches,
     pub(crate) composer: Composer,
     pub(crate) outbox: Outbox,
     pub(crate) events: Events<E>,
@@ -132,6 +136,7 @@ impl<E: Tell> Endpoint<E> {
             counter: carried.ids,
             calls: Calls::new(limits.of_calls(), carried.given_up),
             requests: Requests::new(limits.of_requests(), carried.next_request),
+            batches: Batches::new(limits.frames.frame),
             composer: Composer::new(carrier, framing.unwrap_or_default()),
             follows_framing: framing.is_none(),
             outbox: Outbox::new(limits.of_outbox(), carrier),
@@ -180,18 +185,19 @@ impl<E: Tell> Endpoint<E> {
     /// The call that an answer belongs to, if it waits. Other answers are counted; one for
     /// nothing that we ever asked is nonsense.
     pub(crate) fn answered(&mut self, now: Instant, id: &RequestId) -> Answered {
-        let (reason, count) = match self.calls.find(now, id, &self.counter) {
+        let (reason, count, answered) = match self.calls.find(now, id, &self.counter) {
             Found::Pending(call) => return Answered::Call(call),
-            Found::GivenUp => ("late", &mut self.stats.late_answers),
-            Found::Ended => ("stale", &mut self.stats.stale_answers),
-            Found::Unknown => ("unknown", &mut self.stats.unknown_answers),
+            Found::GivenUp => ("late", &mut self.stats.late_answers, Answered::Nothing),
+            Found::Ended => ("stale", &mut self.stats.stale_answers, Answered::Nothing),
+            Found::Unknown => (
+                "unknown",
+                &mut self.stats.unknown_answers,
+                Answered::Nonsense,
+            ),
         };
         *count += 1;
         trace::response_dropped(self.side, reason);
-        match reason {
-            "unknown" => Answered::Nonsense,
-            _ => Answered::Nothing,
-        }
+        answered
     }
 
     /// The peer did what it must not do here.
@@ -243,6 +249,7 @@ impl<E: Tell> Endpoint<E> {
     ) -> Vec<RequestKey> {
         self.end_calls(now, outcome);
         self.outbox.clear();
+        self.batches.clear();
         self.decoder.abandon();
         self.paused = None;
         self.clogged.since = None;

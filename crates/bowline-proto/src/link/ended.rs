@@ -86,10 +86,14 @@ impl Link {
         match event {
             Event::Ready(agreement) => self.become_ready(now, agreement),
             Event::Ended { call, outcome } => self.handle_ended(now, call, outcome),
-            Event::Progress { call, params } => {
+            Event::Progress {
+                call,
+                params,
+                has_risen,
+            } => {
                 let of_task = || self.reporting.get(&call).copied();
                 if let Some(call) = self.calls.by_id(call).or_else(of_task) {
-                    if let Some(kept) = self.calls.get_mut(call) {
+                    if has_risen && let Some(kept) = self.calls.get_mut(call) {
                         kept.progress(now);
                     }
                     self.tell(LinkEvent::Progress { call, params });

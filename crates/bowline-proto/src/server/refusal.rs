@@ -33,11 +33,10 @@ impl Refusal {
         id: Option<RequestId>,
         message: impl Into<String>,
     ) -> Self {
-        let code = ErrorCode::InvalidRequest.code(Revision::LATEST_HANDSHAKE);
         Self {
             status,
             id,
-            error: ErrorObject::new(code.unwrap_or(-32600), message),
+            error: ErrorObject::invalid_request(message),
         }
     }
 }

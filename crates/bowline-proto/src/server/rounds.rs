@@ -36,8 +36,7 @@ use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 use bowline_types::json::Reader;
 use bowline_types::wire::Map;
 use bowline_types::{
-    DecodeError, Encoder, ErrorCode, ErrorObject, JsonObject, Method, RawJson, RawJsonRef,
-    Revision, Wire,
+    DecodeError, Encoder, ErrorObject, JsonObject, Method, RawJson, RawJsonRef, Wire,
 };
 use memchr::memchr2_iter;
 
@@ -141,8 +140,7 @@ pub enum RoundsError {
 impl RoundsError {
     /// The error that the client gets.
     pub fn to_error(&self) -> ErrorObject {
-        let code = ErrorCode::InvalidParams.code(Revision::LATEST);
-        ErrorObject::new(code.unwrap_or(-32602), self.to_string())
+        ErrorObject::invalid_params(self.to_string())
     }
 }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::envelope::{About, Envelope, EnvelopeError, JsonRpcRequest};
-use bowline_types::error::UnsupportedVersionData;
+use bowline_types::error::{UnsupportedVersionData, codes};
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::keys;
 use bowline_types::{
@@ -397,7 +397,10 @@ fn malformed(error: &EnvelopeError) -> Refusal {
         About::Request | About::Unknown => error.id().cloned(),
         About::Answer | About::Notification => None,
     };
-    let code = error.kind().code(Revision::LATEST).unwrap_or(-32600);
+    let code = error
+        .kind()
+        .code(Revision::LATEST)
+        .unwrap_or(codes::INVALID_REQUEST);
     Refusal {
         status: 400,
         id,
@@ -411,7 +414,9 @@ pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str
         ErrorCode::MethodNotFound => 404,
         _ => 400,
     };
-    let code = kind.code(Revision::LATEST).unwrap_or(-32600);
+    let code = kind
+        .code(Revision::LATEST)
+        .unwrap_or(codes::INVALID_REQUEST);
     Refusal {
         status,
         id: Some(id.clone()),

@@ -407,3 +407,25 @@ fn progress_counts_while_the_server_waits_for_us() {
     client.handle_timeout(at(30));
     assert_eq!(client.pending(), 0);
 }
+
+/// Broken JSON ends its call at once, and so does broken text.
+#[test]
+fn an_answer_that_is_not_utf8_ends_its_call() {
+    let mut client = ready(|_| {});
+    let call = client
+        .call(at(1), CallRequest::new("x", ""))
+        .expect("ready");
+    let frame = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":\"\xff\"}}\n";
+    client.read_buffer().extend_from_slice(frame);
+    client.handle_read(at(2));
+    let Some(Event::Ended {
+        call: ended,
+        outcome: Outcome::Invalid(reason),
+    }) = client.poll_event()
+    else {
+        panic!("the call goes on");
+    };
+    assert_eq!(ended, call);
+    assert!(reason.contains("UTF-8"), "{reason}");
+    assert_eq!((client.pending(), client.stats().malformed_frames), (0, 1));
+}

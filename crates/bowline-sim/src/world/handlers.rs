@@ -213,7 +213,7 @@ impl World {
 
     fn answer_error(&mut self, job: &Job) {
         let now = self.now;
-        let error = ErrorObject::new(-32603, "it went wrong");
+        let error = ErrorObject::internal_error("it went wrong");
         match &job.place {
             Place::Post(post, id) => self.answer_post(*post, id, Err(&error)),
             place @ (Place::Pipe(..) | Place::Session(..)) => {

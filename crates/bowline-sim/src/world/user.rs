@@ -302,7 +302,7 @@ impl World {
         let done = match self.chance.below(4) {
             0 => self
                 .link
-                .respond_error(now, request, &ErrorObject::new(-32603, "no")),
+                .respond_error(now, request, &ErrorObject::internal_error("no")),
             1 => {
                 self.link.release(now, request);
                 Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::ErrorCode;
 use crate::id::RequestId;
-use crate::json::{MAX_DEPTH, SyntaxErrorKind};
+use crate::json::{DecodeError, MAX_DEPTH, SyntaxErrorKind};
 
 /// Why a frame is no message, and whose it is all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl EnvelopeError {
     pub fn kind(&self) -> ErrorCode {
         match self.0.fault {
             Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorCode::ParseError,
-            Fault::ParamsNotAnObject => ErrorCode::InvalidParams,
+            Fault::ParamsNotAnObject | Fault::Params(_) => ErrorCode::InvalidParams,
             Fault::TooDeep
             | Fault::NotAMessage
             | Fault::Duplicate(_)
-            | Fault::CaseVaried(_)
+            | Fault::AmbiguousName(_)
             | Fault::WrongVersion
             | Fault::InvalidId
             | Fault::MissingId
@@ -114,9 +114,9 @@ pub enum Fault {
     NotAMessage,
     /// A member of the envelope stands twice.
     Duplicate(&'static str),
-    /// A member of the envelope in other letters, such as `ID`. Some parsers take it for
-    /// the member, others don't; no message may depend on which.
-    CaseVaried(&'static str),
+    /// A member whose name is not the one of this member of the envelope, though some parsers
+    /// take it for that: `ID`, `"method\u0000"`. No message may depend on the parser.
+    AmbiguousName(&'static str),
     /// `jsonrpc` is missing or not `"2.0"`.
     WrongVersion,
     /// `id` is neither a string nor an integer.
@@ -127,6 +127,8 @@ pub enum Fault {
     InvalidMethod,
     /// `params` is not an object.
     ParamsNotAnObject,
+    /// A member of `params`, or of an object in it, stands twice or has an ambiguous name.
+    Params(DecodeError),
     /// `result` is not an object.
     ResultNotAnObject,
     /// `error` is not an object.
@@ -152,12 +154,13 @@ impl Fault {
             Self::TooDeep => "too deep",
             Self::NotAMessage => "not a message",
             Self::Duplicate(_) => "duplicate member",
-            Self::CaseVaried(_) => "case-varied member",
+            Self::AmbiguousName(_) => "ambiguous member name",
             Self::WrongVersion => "wrong version",
             Self::InvalidId => "invalid id",
             Self::MissingId => "missing id",
             Self::InvalidMethod => "invalid method",
             Self::ParamsNotAnObject => "params not an object",
+            Self::Params(_) => "ambiguous params",
             Self::ResultNotAnObject => "result not an object",
             Self::ErrorNotAnObject => "error not an object",
             Self::ResultAndError => "result and error",
@@ -177,12 +180,15 @@ impl fmt::Display for Fault {
             Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
             Self::NotAMessage => f.write_str("the frame is not a JSON object"),
             Self::Duplicate(name) => write!(f, "`{name}` stands twice"),
-            Self::CaseVaried(name) => write!(f, "`{name}` is written in other letters"),
+            Self::AmbiguousName(name) => {
+                write!(f, "ambiguous member name: some parsers read it as `{name}`")
+            }
             Self::WrongVersion => f.write_str("`jsonrpc` is not \"2.0\""),
             Self::InvalidId => f.write_str("`id` is neither a string nor an integer"),
             Self::MissingId => f.write_str("a result without an `id`"),
             Self::InvalidMethod => f.write_str("`method` is not a string"),
             Self::ParamsNotAnObject => f.write_str("`params` is not an object"),
+            Self::Params(error) => write!(f, "{}: {}", error.path(), error.problem()),
             Self::ResultNotAnObject => f.write_str("`result` is not an object"),
             Self::ErrorNotAnObject => f.write_str("`error` is not an object"),
             Self::ResultAndError => f.write_str("both `result` and `error`"),

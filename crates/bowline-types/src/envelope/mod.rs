@@ -21,6 +21,7 @@
 
 mod batch;
 mod fault;
+mod params;
 mod parse;
 mod write;
 
@@ -58,6 +59,25 @@ pub enum Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// Finds out what `frame` is.
     ///
+    /// What can be read in two ways is refused, so that whatever reads a message before us reads
+    /// the same: a member that stands twice, and one whose name some parsers take for that of a
+    /// member, in the envelope, in the parameters and in their `_meta`. In `arguments` and other
+    /// members that the user fills no name stands twice. The parameters are otherwise not looked
+    /// at.
+    ///
+    /// ```
+    /// use bowline_types::envelope::Envelope;
+    ///
+    /// let call = |params| {
+    ///     let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    ///     Envelope::parse(frame.as_bytes()).map(drop).map_err(|error| error.to_string())
+    /// };
+    /// assert!(call(r#"{"name":"add","arguments":{"Name":1}}"#).is_ok());
+    /// assert!(call(r#"{"name":"add","name":"echo"}"#).is_err());
+    /// assert!(call(r#"{"name":"add","Name":"echo"}"#).is_err());
+    /// assert!(call(r#"{"name":"add","arguments":{"path":"a","path":"b"}}"#).is_err());
+    /// ```
+    ///
     /// The frame may be of any size and nested as deep as it likes: the pass uses no
     /// recursion and allocates for a string id, an escaped method name or an error only.
     ///
@@ -80,6 +100,8 @@ pub struct JsonRpcRequest<'a> {
     pub method: Cow<'a, str>,
     /// The parameters, an object.
     pub params: Option<RawJsonRef<'a>>,
+    /// `_meta` of the parameters, which ought to be an object. `None` when it is `null`.
+    pub meta: Option<RawJsonRef<'a>>,
 }
 
 /// A message that wants no answer.

@@ -3,29 +3,53 @@
 use std::borrow::Cow;
 
 use super::batch::Batch;
+use super::params::{Glance, Level, Names, check_params};
 use super::{
     About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
     JsonRpcRequest, JsonRpcResultResponse,
 };
 use crate::id::RequestId;
 use crate::json::{
-    Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
+    DecodeError, Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
 };
 use crate::wire::Decode;
 
 pub(super) fn parse(frame: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
-    let text = std::str::from_utf8(frame).map_err(|error| {
-        EnvelopeError::new(
-            Fault::InvalidUtf8,
-            error.valid_up_to(),
-            None,
-            About::Unknown,
-        )
-    })?;
+    let text = match std::str::from_utf8(frame) {
+        Ok(text) => text,
+        Err(error) => return Err(not_utf8(frame, error.valid_up_to())),
+    };
     match Scanner::new(text).peek() {
         Some(b'[') => Batch::parse(text).map(Envelope::Batch),
         _ => message(text),
     }
+}
+
+/// Stands for bytes that are no UTF-8 while the rest of a frame is looked at: as long as the
+/// shortest of them, and no part of a name or an id that anybody uses.
+const SUBSTITUTE: char = '\u{7f}';
+
+/// The error for a frame that is not UTF-8, with what the rest of it says.
+#[cold]
+fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
+    let mut text = String::with_capacity(frame.len());
+    for chunk in frame.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(SUBSTITUTE);
+        }
+    }
+    let (id, about) = match message(&text) {
+        Ok(Envelope::Request(request)) => (Some(request.id), About::Request),
+        Ok(Envelope::Notification(_)) => (None, About::Notification),
+        Ok(Envelope::Success(success)) => (Some(success.id), About::Answer),
+        Ok(Envelope::Failure(failure)) => (failure.id, About::Answer),
+        Ok(Envelope::Batch(_)) => (None, About::Unknown),
+        Err(error) => (error.id().cloned(), error.about()),
+    };
+    // An id that had such bytes in it is none that was read.
+    let id = id.filter(|id| !id.as_str().is_some_and(|text| text.contains(SUBSTITUTE)));
+    EnvelopeError::new(Fault::InvalidUtf8, offset, id, about)
 }
 
 /// One message, not a batch.
@@ -53,8 +77,15 @@ struct Seen<'a> {
     id: Id,
     method: Member<Cow<'a, str>>,
     params: Member<RawJsonRef<'a>>,
+    /// `_meta` of the parameters.
+    meta: Option<RawJsonRef<'a>>,
     result: Member<RawJsonRef<'a>>,
     error: Member<RawJsonRef<'a>>,
+    /// The place of an id that is an integer and not written as one, which only an answer may
+    /// have.
+    unusual_id: Option<usize>,
+    /// The place of parameters whose names are to be looked at closely.
+    unsure_params: Option<usize>,
     /// The first fault that didn't keep us from reading on.
     fault: Option<(Fault, usize)>,
 }
@@ -64,8 +95,8 @@ enum Id {
     #[default]
     Absent,
     Null,
-    /// Only in other letters: whoever wrote it wants an answer.
-    Varied,
+    /// Only under an ambiguous name: its sender wants an answer.
+    Ambiguous,
     /// Not an id, or two that differ.
     Invalid,
     Valid(RequestId),
@@ -143,7 +174,7 @@ impl<'a> Seen<'a> {
             self.method(scanner)
         } else if key.is(PARAMS) {
             self.once(PARAMS, self.params.is_present(), at);
-            self.params = self.object(scanner, Fault::ParamsNotAnObject)?;
+            self.params = self.params(scanner)?;
             Ok(())
         } else if key.is(RESULT) {
             self.once(RESULT, self.result.is_present(), at);
@@ -156,13 +187,13 @@ impl<'a> Seen<'a> {
             self.error = self.object(scanner, Fault::ErrorNotAnObject)?;
             Ok(())
         } else {
-            let varied = [JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR]
+            let ambiguous = [JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR]
                 .into_iter()
-                .find(|name| key.is_ignoring_case(name));
-            if let Some(name) = varied {
-                self.blame(Fault::CaseVaried(name), at);
+                .find(|name| key.may_be_read_as(name));
+            if let Some(name) = ambiguous {
+                self.blame(Fault::AmbiguousName(name), at);
                 if name == ID && self.id == Id::Absent {
-                    self.id = Id::Varied;
+                    self.id = Id::Ambiguous;
                 }
             }
             self.skip(scanner, 1).map(drop)
@@ -194,7 +225,7 @@ impl<'a> Seen<'a> {
             Some(value) if value.kind() == Kind::Number && scanner.peek().is_none() => Id::Invalid,
             Some(value) => match RequestId::decode(&mut Reader::new(value.as_str())) {
                 Ok(id) => Id::Valid(id),
-                Err(_) => Id::Invalid,
+                Err(_) => self.unusual_id(value, at),
             },
             None => Id::Invalid,
         };
@@ -202,9 +233,20 @@ impl<'a> Seen<'a> {
             self.blame(Fault::InvalidId, at);
         }
         // Two ids that differ don't tell whose message it is.
-        let is_clear = matches!(self.id, Id::Absent | Id::Varied) || self.id == id;
+        let is_clear = matches!(self.id, Id::Absent | Id::Ambiguous) || self.id == id;
         self.id = if is_clear { id } else { Id::Invalid };
         Ok(())
+    }
+
+    #[cold]
+    fn unusual_id(&mut self, value: RawJsonRef<'a>, at: usize) -> Id {
+        match RequestId::of_answer(value.as_str()) {
+            Some(id) => {
+                self.unusual_id.get_or_insert(at);
+                Id::Valid(id)
+            }
+            None => Id::Invalid,
+        }
     }
 
     fn method(&mut self, scanner: &mut Scanner<'a>) -> Result<(), SyntaxError> {
@@ -224,6 +266,56 @@ impl<'a> Seen<'a> {
             }
         };
         Ok(())
+    }
+
+    fn params(&mut self, scanner: &mut Scanner<'a>) -> Result<Member<RawJsonRef<'a>>, SyntaxError> {
+        if scanner.peek() != Some(b'{') {
+            return self.object(scanner, Fault::ParamsNotAnObject);
+        }
+        let start = scanner.position();
+        if !self.names(scanner, Level::Params)? {
+            self.unsure_params = Some(start);
+        }
+        let params = RawJsonRef::validated(scanner.text_since(start));
+        Ok(Member::Valid(params))
+    }
+
+    /// Goes over an object in parameters. Returns `true` if its names are plain.
+    fn names(&mut self, scanner: &mut Scanner<'a>, level: Level) -> Result<bool, SyntaxError> {
+        scanner.advance();
+        let mut are_plain = true;
+        if scanner.take(b'}') {
+            return Ok(are_plain);
+        }
+        let mut names = Names::default();
+        loop {
+            let key = scanner.string()?;
+            scanner.expect(b':')?;
+            are_plain &= names.add(key);
+            match level.glance(key) {
+                Glance::Object(inner) => {
+                    let is_object = scanner.peek() == Some(b'{');
+                    let start = scanner.position();
+                    if is_object {
+                        are_plain &= self.names(scanner, inner)?;
+                    } else {
+                        self.skip(scanner, level.depth())?;
+                    }
+                    if inner == Level::Meta {
+                        self.meta = Some(RawJsonRef::validated(scanner.text_since(start)));
+                    }
+                }
+                glance => {
+                    are_plain &= glance != Glance::Unsure;
+                    self.skip(scanner, level.depth())?;
+                }
+            }
+            if !scanner.take(b',') {
+                break;
+            }
+        }
+        scanner.expect(b'}')?;
+        Ok(are_plain)
     }
 
     fn object(
@@ -276,11 +368,21 @@ impl<'a> Seen<'a> {
 
     /// Which members are present says what the message is.
     fn decide(mut self, end: usize) -> Result<Envelope<'a>, EnvelopeError> {
+        if let Some(at) = self.unusual_id
+            && !self.is_answer()
+            && self.fault.as_ref().is_none_or(|(_, other)| at < *other)
+        {
+            return Err(self.refuse(Fault::InvalidId, at));
+        }
         if let Some((fault, at)) = self.fault.take() {
             return Err(self.refuse(fault, at));
         }
         if !self.has_version {
             return Err(self.refuse(Fault::WrongVersion, end));
+        }
+        if let Some(error) = self.ambiguous_params() {
+            let at = self.unsure_params.unwrap_or_default() + error.offset();
+            return Err(self.refuse(Fault::Params(error.under_key("params")), at));
         }
         // A `null` says nothing beside something that does; alone it is no answer.
         let is_said = |member: &Member<RawJsonRef<'_>>| matches!(member, Member::Valid(_));
@@ -301,12 +403,20 @@ impl<'a> Seen<'a> {
                     Member::Absent | Member::Null | Member::Invalid => None,
                 };
                 match id {
-                    Id::Valid(id) => Ok(Envelope::Request(JsonRpcRequest { id, method, params })),
+                    Id::Valid(id) => {
+                        let meta = self.meta.filter(|meta| meta.kind() != Kind::Null);
+                        Ok(Envelope::Request(JsonRpcRequest {
+                            id,
+                            method,
+                            params,
+                            meta,
+                        }))
+                    }
                     Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {
                         method,
                         params,
                     })),
-                    Id::Null | Id::Varied | Id::Invalid => {
+                    Id::Null | Id::Ambiguous | Id::Invalid => {
                         Err(refuse(Fault::InvalidId, end, About::Request))
                     }
                 }
@@ -320,7 +430,7 @@ impl<'a> Seen<'a> {
             (Member::Absent, id, Member::Absent, Member::Valid(error)) => {
                 let id = match id {
                     Id::Valid(id) => Some(id),
-                    Id::Absent | Id::Null | Id::Varied | Id::Invalid => None,
+                    Id::Absent | Id::Null | Id::Ambiguous | Id::Invalid => None,
                 };
                 Ok(Envelope::Failure(JsonRpcErrorResponse { id, error }))
             }
@@ -342,21 +452,39 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// What is wrong with the names in the parameters.
+    fn ambiguous_params(&self) -> Option<DecodeError> {
+        self.unsure_params?;
+        match (&self.method, &self.params) {
+            (Member::Valid(method), Member::Valid(params)) => {
+                check_params(method.parse().ok(), *params).err()
+            }
+            (_, _) => None,
+        }
+    }
+
     fn refuse(self, fault: Fault, at: usize) -> EnvelopeError {
         let about = if self.wants_no_answer(&fault) {
             About::Notification
         } else if self.method.is_present() {
             About::Request
-        } else if self.result.is_present() || self.error.is_present() {
+        } else if self.is_answer() {
             About::Answer
         } else {
             About::Unknown
         };
+        let is_readable = self.unusual_id.is_none() || about == About::Answer;
         let id = match self.id {
-            Id::Valid(id) => Some(id),
-            Id::Absent | Id::Null | Id::Varied | Id::Invalid => None,
+            Id::Valid(id) if is_readable => Some(id),
+            Id::Valid(_) | Id::Absent | Id::Null | Id::Ambiguous | Id::Invalid => None,
         };
         EnvelopeError::new(fault, at, id, about)
+    }
+
+    /// Returns `true` if the members say that it is meant as an answer.
+    fn is_answer(&self) -> bool {
+        let has_outcome = self.result.is_present() || self.error.is_present();
+        has_outcome && !self.method.is_present()
     }
 
     /// Whether it would be a notification without its fault. Of a text that breaks off nobody

@@ -24,6 +24,7 @@
 mod finite;
 mod interop;
 mod known;
+mod member_name;
 mod nesting;
 mod number;
 mod object;

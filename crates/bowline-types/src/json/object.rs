@@ -291,6 +291,22 @@ impl<'a> Key<'a> {
         self.0.is(wanted)
     }
 
+    /// Returns `true` if some parser may take the name for `wanted`, an ASCII name that it
+    /// isn't.
+    pub(crate) fn may_be_read_as(self, wanted: &str) -> bool {
+        self.0.may_be_read_as(wanted)
+    }
+
+    /// What stands between the quotes, and whether there are escapes in it.
+    pub(crate) fn as_raw(self) -> RawStr<'a> {
+        self.0
+    }
+
+    /// Returns `true` if the names are the same.
+    pub(crate) fn is_same_as(self, other: Self) -> bool {
+        self.0.is_same_as(other.0)
+    }
+
     /// What stands between the quotes.
     pub(crate) fn as_written(self) -> &'a str {
         self.0.as_written()

@@ -360,6 +360,8 @@ pub enum Problem {
     Missing(&'static str),
     /// A member stands twice.
     Duplicate,
+    /// A member whose name is not the one of this member, though some parsers take it for that.
+    AmbiguousName(&'static str),
     /// A string that must be another one.
     Unexpected {
         /// What it must be.
@@ -378,6 +380,9 @@ impl fmt::Display for Problem {
             Self::WrongKind { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Missing(name) => write!(f, "required member `{name}` is missing"),
             Self::Duplicate => f.write_str("the member stands twice"),
+            Self::AmbiguousName(name) => {
+                write!(f, "ambiguous member name: some parsers read it as `{name}`")
+            }
             Self::Unexpected { expected, found } => {
                 write!(f, "expected {expected}, found {found:?}")
             }

@@ -125,6 +125,11 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start, self.position))
     }
 
+    /// The text from `start`, where a value began, to the current place behind it.
+    pub(crate) fn text_since(&self, start: usize) -> &'a str {
+        self.slice(start, self.position)
+    }
+
     /// Steps out of a value that is nested too deep: strings are respected, brackets
     /// only counted. `open` containers are around the current place.
     ///

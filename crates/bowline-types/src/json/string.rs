@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::member_name::Reading;
 use super::syntax::{SyntaxError, SyntaxErrorKind};
 
 /// The text between the quotes of a JSON string, escapes and all.
@@ -21,6 +22,11 @@ impl<'a> RawStr<'a> {
             escaped,
             start,
         }
+    }
+
+    /// Returns `true` if there are escapes in it.
+    pub(crate) fn is_escaped(self) -> bool {
+        self.escaped
     }
 
     /// The text between the quotes.
@@ -57,40 +63,64 @@ impl<'a> RawStr<'a> {
         if !self.escaped {
             return self.span == wanted;
         }
-        self.matches(wanted, |a, b| a == b)
+        self.matches(wanted)
     }
 
-    /// Whether it is `wanted`, an ASCII name, to a parser that ignores case.
-    pub(crate) fn is_ignoring_case(self, wanted: &str) -> bool {
-        // Go's `encoding/json` takes `reſult` for `result`, others go by upper or lower case.
-        self.matches(wanted, |found, wanted| {
-            let ascii = match found {
-                '\u{130}' | '\u{131}' => 'i',
-                '\u{17f}' => 's',
-                '\u{212a}' => 'k',
-                other => other,
-            };
-            ascii.eq_ignore_ascii_case(&wanted)
-        })
-    }
-
-    fn matches(self, wanted: &str, equal: impl Fn(char, char) -> bool) -> bool {
-        let mut rest = self.span;
-        let mut wanted = wanted.chars();
-        while let Some(first) = rest.chars().next() {
-            let (character, length) = match first {
-                '\\' => match unescape_one(rest) {
-                    Some(unescaped) => unescaped,
-                    None => return false,
-                },
-                plain => (plain, plain.len_utf8()),
-            };
-            if !wanted.next().is_some_and(|other| equal(character, other)) {
-                return false;
+    /// Returns `true` if both strings are the same, without allocating.
+    pub(crate) fn is_same_as(self, other: Self) -> bool {
+        let is_written_so = self.span == other.span;
+        if is_written_so || !(self.escaped || other.escaped) {
+            return is_written_so;
+        }
+        let (mut left, mut right) = (self.characters(), other.characters());
+        loop {
+            match (left.next(), right.next()) {
+                (None, None) => return true,
+                (Some(Some(one)), Some(Some(another))) if one == another => {}
+                // Half of a surrogate pair is the same as itself only.
+                (_, _) => return false,
             }
-            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    /// Returns `true` if some parser may take the string for `wanted`, an ASCII name: see
+    /// `member_name.rs`.
+    pub(crate) fn may_be_read_as(self, wanted: &str) -> bool {
+        let mut wanted = wanted.chars().map(|letter| letter.to_ascii_lowercase());
+        for character in self.characters() {
+            // Half of a surrogate pair is no character that any parser drops.
+            let Some(character) = character else {
+                return false;
+            };
+            match Reading::of(character) {
+                Reading::End => break,
+                Reading::Dropped => {}
+                Reading::Letter(letter) if wanted.next() == Some(letter) => {}
+                Reading::Letter(_) => return false,
+            }
         }
         wanted.next().is_none()
+    }
+
+    fn matches(self, wanted: &str) -> bool {
+        self.characters().eq(wanted.chars().map(Some))
+    }
+
+    /// The characters that are meant; `None` for half of a surrogate pair.
+    fn characters(self) -> impl Iterator<Item = Option<char>> {
+        let mut rest = self.span;
+        std::iter::from_fn(move || {
+            let first = rest.chars().next()?;
+            let (character, length) = match first {
+                '\\' => match unescape_one(rest) {
+                    Some((character, length)) => (Some(character), length),
+                    None => (None, 6),
+                },
+                plain => (Some(plain), plain.len_utf8()),
+            };
+            rest = rest.get(length..).unwrap_or_default();
+            Some(character)
+        })
     }
 }
 
@@ -226,9 +256,17 @@ mod tests {
         assert!(!raw(r#""idx""#).is("id"));
         assert!(!raw(r#""i""#).is("id"));
         assert!(!raw(r#""\ud800""#).is("id"));
-        assert!(raw(r#""\u0049D""#).is_ignoring_case("id"));
-        assert!(raw("\"RE\u{17f}ULT\"").is_ignoring_case("result"));
-        assert!(raw(r#""\u0131d""#).is_ignoring_case("id"));
+        assert!(raw(r#""\u0049D""#).may_be_read_as("id"));
+        assert!(raw("\"RE\u{17f}ULT\"").may_be_read_as("result"));
+        assert!(raw(r#""\u0131d""#).may_be_read_as("id"));
+        assert!(raw(r#""protocol\u200bVersion\u0000x""#).may_be_read_as("protocolVersion"));
+        assert!(raw("\"\u{ff3f}meta\"").may_be_read_as("_meta"));
+        assert!(!raw(r#""\u0000id""#).may_be_read_as("id"));
+        assert!(!raw(r#""\ud800id""#).may_be_read_as("id"));
+        assert!(raw(r#""\u0069d""#).is_same_as(raw(r#""id""#)));
+        assert!(raw(r#""\ud800""#).is_same_as(raw(r#""\ud800""#)));
+        assert!(!raw(r#""\ud800""#).is_same_as(raw(r#""\ud801""#)));
+        assert!(!raw(r#""\u0069""#).is_same_as(raw(r#""id""#)));
     }
 
     #[test]
@@ -240,10 +278,13 @@ mod tests {
         };
         let cased = |character: &char| character.is_lowercase() || character.is_uppercase();
         for character in (char::MIN..=char::MAX).filter(cased) {
+            if ('\u{ff01}'..='\u{ff5e}').contains(&character) {
+                continue;
+            }
             let text = format!("{character}");
             for letter in 'a'..='z' {
                 assert_eq!(
-                    RawStr::new(&text, false, 0).is_ignoring_case(letter.encode_utf8(&mut [0])),
+                    RawStr::new(&text, false, 0).may_be_read_as(letter.encode_utf8(&mut [0])),
                     is_case_of(character, letter),
                     "{character:?} {letter}"
                 );

@@ -103,17 +103,18 @@ fn what_is_not_utf_8_is_refused() {
         b"\xe2\x82",
         b"\x80",
     ] {
-        for (before, after) in [
+        for (before, after, whose) in [
             (
                 r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":""#,
                 r#""}}"#,
+                "Request 1",
             ),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"m""#, "}"),
-            ("", r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, ""),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m""#, "}", "Request 1"),
+            ("", r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "Unknown -"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "", "Request 1"),
         ] {
             let frame = [before.as_bytes(), bad, after.as_bytes()].concat();
-            check(&frame, "-32700 InvalidUtf8, Unknown -");
+            check(&frame, &format!("-32700 InvalidUtf8, {whose}"));
             let error = Envelope::parse(&frame).unwrap_err();
             assert_eq!(error.offset(), before.len());
         }
@@ -121,7 +122,7 @@ fn what_is_not_utf_8_is_refused() {
     let frame = r#"{"jsonrpc":"2.0","method":"€"}"#;
     check(frame, "notification € -");
     let cut = frame.find('€').unwrap() + 1;
-    check(&frame.as_bytes()[..cut], "-32700 InvalidUtf8, Unknown -");
+    check(&frame.as_bytes()[..cut], "-32700 InvalidUtf8, Request -");
 }
 
 #[test]

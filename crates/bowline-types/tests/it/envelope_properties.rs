@@ -62,7 +62,7 @@ proptest! {
         has_params: bool,
     ) {
         let payload = RawJsonRef::parse(&payload).unwrap();
-        let params = has_params.then_some(payload);
+        let params = has_params.then_some(payload).filter(|params| is_clear(*params));
         let mut out = Vec::new();
 
         envelope::write_raw_request(&mut out, &id, &method, params);
@@ -117,6 +117,13 @@ proptest! {
             prop_assert_eq!(&read, &result);
         }
     }
+}
+
+/// Whether no member stands twice: parameters with one are not read.
+fn is_clear(object: RawJsonRef<'_>) -> bool {
+    let mut names = BTreeSet::new();
+    let mut members = object.members().expect("an object");
+    members.all(|(key, _)| names.insert(key.unescape()))
 }
 
 fn parsed(frame: &[u8]) -> Envelope<'_> {
@@ -222,8 +229,8 @@ fn generated_frames_are_of_every_kind_and_fault() {
         seen.insert(name.to_owned());
     }
     let expected = [
+        "AmbiguousName",
         "Batch",
-        "CaseVaried",
         "Duplicate",
         "EmptyBatch",
         "ErrorNotAnObject",
@@ -236,6 +243,7 @@ fn generated_frames_are_of_every_kind_and_fault() {
         "NotAMessage",
         "NothingSaid",
         "Notification",
+        "Params",
         "ParamsNotAnObject",
         "Request",
         "ResultAndError",

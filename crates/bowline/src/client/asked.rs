@@ -19,18 +19,13 @@ use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use bowline_types::{ErrorObject, JsonObject};
 
 use super::config::ClientConfig;
+use super::requests::Refusal;
 use crate::error::{Error, ErrorKind};
 
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
-
-const TOOLS_UNDECLARED: &str = "sampling with tools is not declared";
-const MODE_UNDECLARED: &str = "this mode of elicitation is not declared";
-
-/// Whether something was refused that the server must not ask, since it was not declared.
-pub(super) fn is_undeclared(error: &ErrorObject) -> bool {
-    error.code == INVALID_PARAMS
-        && [TOOLS_UNDECLARED, MODE_UNDECLARED].contains(&error.message.as_str())
+/// The refusal of something that the server must not ask, since it was not declared.
+fn not_declared(what: &str) -> Refusal {
+    let words = format!("{what} is not declared");
+    Refusal::NotDeclared(ErrorObject::invalid_params(words))
 }
 
 type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
@@ -74,7 +69,7 @@ impl ClientConfig {
             // SM-2: a server must not, and a client that has not declared them must refuse.
             let has_tools = asked.tools.is_some() || asked.tool_choice.is_some();
             match has_tools {
-                true => Err(TOOLS_UNDECLARED.to_owned()),
+                true => Err(not_declared("sampling with tools")),
                 false => Ok(handler(asked)),
             }
         })
@@ -97,20 +92,18 @@ impl ClientConfig {
 
     fn answer_sampling<F, Fut>(&mut self, handler: F) -> &mut Self
     where
-        F: Fn(CreateMessageParams) -> Result<Fut, String> + Send + Sync + 'static,
+        F: Fn(CreateMessageParams) -> Result<Fut, Refusal> + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
-        self.answer::<requests::CreateMessage, _, _>(move |asked| {
-            // SM-8: what the messages say of tools has an order, whoever declared tools.
-            let turns = asked.check_turns();
-            let answering = turns.and_then(|()| handler(asked));
-            async move {
-                match answering {
-                    Ok(answering) => answering.await,
-                    Err(words) => Err(ErrorObject::new(INVALID_PARAMS, words)),
-                }
-            }
-        })
+        self.handlers
+            .add_typed::<requests::CreateMessage, _, _, _>(move |asked| {
+                // SM-8: what the messages say of tools has an order, whoever declared tools.
+                let turns = asked.check_turns();
+                let turns = turns.map_err(|words| ErrorObject::invalid_params(words).into());
+                let answering = turns.and_then(|()| handler(asked));
+                async move { answering?.await.map_err(Refusal::from) }
+            });
+        self
     }
 
     /// Lets the server ask our user to fill in a form.
@@ -196,20 +189,22 @@ impl ClientConfig {
 
     fn answer_elicitations(&mut self) -> &mut Self {
         let Elicitations { form, page } = self.elicitations.clone();
-        self.answer::<requests::Elicit, _, _>(move |asked| {
-            let answering = match (asked, &form, &page) {
-                (ElicitParams::Form(asked), Some(form), _) => Some(form(asked)),
-                (ElicitParams::Url(asked), _, Some(page)) => Some(page(asked)),
-                _ => None,
-            };
-            async move {
-                match answering {
-                    Some(answering) => answering.await,
-                    // EL-2.
-                    None => Err(ErrorObject::new(INVALID_PARAMS, MODE_UNDECLARED)),
+        self.handlers
+            .add_typed::<requests::Elicit, _, _, _>(move |asked| {
+                let answering = match (asked, &form, &page) {
+                    (ElicitParams::Form(asked), Some(form), _) => Some(form(asked)),
+                    (ElicitParams::Url(asked), _, Some(page)) => Some(page(asked)),
+                    _ => None,
+                };
+                async move {
+                    match answering {
+                        Some(answering) => answering.await.map_err(Refusal::from),
+                        // EL-2.
+                        None => Err(not_declared("this mode of elicitation")),
+                    }
                 }
-            }
-        })
+            });
+        self
     }
 }
 
@@ -224,7 +219,7 @@ fn filled(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult,
         Err(error) => {
             // The words name a field, not what was typed into it.
             tracing::error!(%error, "answer of the elicitation handler doesn't match the requested schema");
-            Err(ErrorObject::new(INTERNAL_ERROR, error.to_string()))
+            Err(ErrorObject::internal_error(error.to_string()))
         }
     }
 }

@@ -144,7 +144,7 @@ impl ClientConfig {
         F: Fn(R::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R::Result, ErrorObject>> + Send + 'static,
     {
-        self.handlers.add_typed::<R, F, Fut>(handler);
+        self.handlers.add_typed::<R, _, _, _>(handler);
         self
     }
 

@@ -12,12 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::link::CallKey;
 use bowline_proto::{Payload, RequestKey};
+use bowline_types::error::codes;
 use bowline_types::method::{RequestMethod, requests};
 use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
-use super::asked::{self, RootList};
+use super::asked::RootList;
 use super::shared::Shared;
 use super::visiting::Visits;
 use crate::RpcResult;
@@ -25,13 +26,33 @@ use crate::error::{Error, ErrorKind};
 use crate::logged::shortened;
 use crate::panics::{CatchPanic, caught};
 
-type Answering = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
-type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
+/// Why a request of the server has no result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Refusal {
+    /// The server must not ask that: this side has not declared that it can answer.
+    NotDeclared(ErrorObject),
+    /// The handler failed, or the request is wrong.
+    Failed(ErrorObject),
+}
 
-const USER_REJECTED: i64 = -1;
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
+impl Refusal {
+    /// The error as the server gets it.
+    fn into_error(self) -> ErrorObject {
+        match self {
+            Self::NotDeclared(error) | Self::Failed(error) => error,
+        }
+    }
+}
+
+impl From<ErrorObject> for Refusal {
+    fn from(error: ErrorObject) -> Self {
+        Self::Failed(error)
+    }
+}
+
+type Outcome = Result<Payload, Refusal>;
+type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
 
 /// A request of the server.
 #[derive(Clone, Debug)]
@@ -80,28 +101,35 @@ impl Handlers {
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = RpcResult> + Send + 'static,
     {
-        let handler = move |request| -> Answering { Box::pin(handler(request)) };
+        let handler = move |request| -> Answering {
+            let answering = handler(request);
+            Box::pin(async move { Ok(answering.await?) })
+        };
         self.by_method.insert(method, Arc::new(handler));
     }
 
-    pub(super) fn add_typed<R, F, Fut>(&mut self, handler: F)
+    pub(super) fn add_typed<R, F, Fut, E>(&mut self, handler: F)
     where
         R: RequestMethod,
         R::Params: Send,
         R::Result: Send,
         F: Fn(R::Params) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R::Result, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<R::Result, E>> + Send + 'static,
+        E: Into<Refusal> + Send,
     {
         let handler = move |request: ServerRequest| -> Answering {
             let text = request.params.as_ref().map_or("{}", Payload::as_str);
             match R::Params::from_json(text) {
                 Ok(params) => {
                     let answering = handler(params);
-                    Box::pin(async move { said(answering.await?, request.revision) })
+                    Box::pin(async move {
+                        let result = answering.await.map_err(Into::into)?;
+                        Ok(said(result, request.revision)?)
+                    })
                 }
                 Err(error) => {
-                    let refusal = ErrorObject::new(INVALID_PARAMS, error.to_string());
-                    Box::pin(std::future::ready(Err(refusal)))
+                    let refusal = ErrorObject::invalid_params(error.to_string());
+                    Box::pin(std::future::ready(Err(refusal.into())))
                 }
             }
         };
@@ -112,7 +140,7 @@ impl Handlers {
     /// Answers with these roots when the server asks for them.
     pub(super) fn set_roots(&mut self, roots: RootList) {
         self.roots = Some(roots.clone());
-        self.add_typed::<requests::ListRoots, _, _>(move |_| {
+        self.add_typed::<requests::ListRoots, _, _, Refusal>(move |_| {
             std::future::ready(Ok(roots.result()))
         });
     }
@@ -133,17 +161,21 @@ impl Handlers {
     /// The answer to what a server asks during a call, or how the call ends without one.
     pub(super) async fn answer_or_end(&self, request: ServerRequest) -> Result<Payload, Error> {
         let method = request.method.clone();
-        let has_handler = self.by_method.contains_key(&method);
-        let answered = self.answer(request).await;
-        answered.map_err(|error| unanswered(&method, error, has_handler))
+        let outcome = self.outcome(request).await;
+        outcome.map_err(|refusal| unanswered(&method, refusal))
     }
 
     /// The answer to a request, whatever its handler does.
     pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = RpcResult> + use<> {
+        let outcome = self.outcome(request);
+        async move { outcome.await.map_err(Refusal::into_error) }
+    }
+
+    fn outcome(&self, request: ServerRequest) -> impl Future<Output = Outcome> + use<> {
         let handler = self.by_method.get(&*request.method).cloned();
         async move {
             let Some(handler) = handler else {
-                return Err(unhandled(&request.method));
+                return Err(Refusal::NotDeclared(unhandled(&request.method)));
             };
             let method = request.method.clone();
             let answered = match caught(|| handler(request)) {
@@ -157,7 +189,7 @@ impl Handlers {
                     panic = panicked.0,
                     "handler panicked"
                 );
-                Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
+                Err(ErrorObject::internal_error("the handler failed").into())
             })
         }
     }
@@ -173,24 +205,29 @@ impl fmt::Debug for Handlers {
 fn unhandled(method: &str) -> ErrorObject {
     match method {
         // FT-4: as if the user had refused (client/sampling, error handling).
-        "sampling/createMessage" => ErrorObject::new(USER_REJECTED, "sampling is not offered here"),
-        _ => ErrorObject::new(METHOD_NOT_FOUND, format!("no handler for {method}")),
+        "sampling/createMessage" => {
+            ErrorObject::new(codes::USER_REJECTED, "sampling is not offered here")
+        }
+        _ => ErrorObject::method_not_found(format!("no handler for {method}")),
     }
 }
 
 /// How a call ends when this side has no answer to what its server asks (2026-07-28,
 /// basic/patterns/mrtr): there is nobody to be told the error but the caller.
-fn unanswered(method: &str, error: ErrorObject, has_handler: bool) -> Error {
+fn unanswered(method: &str, refusal: Refusal) -> Error {
+    let error = match refusal {
+        Refusal::NotDeclared(error) => {
+            let words = format!("the server asks for {method}: {error}");
+            return Error::new(ErrorKind::CapabilityNotSupported, words).of_handler(error);
+        }
+        Refusal::Failed(error) => error,
+    };
     let (kind, words) = match error.code {
-        _ if !has_handler || asked::is_undeclared(&error) => (
-            ErrorKind::CapabilityNotSupported,
-            format!("the server asks for {method}: {error}"),
-        ),
-        USER_REJECTED => (
+        codes::USER_REJECTED => (
             ErrorKind::Cancelled,
             format!("this side refused {method}, which the server asked for: {error}"),
         ),
-        INVALID_PARAMS => (
+        codes::INVALID_PARAMS => (
             ErrorKind::Protocol,
             format!("this side can't answer {method}, as the server asks for it: {error}"),
         ),
@@ -205,7 +242,7 @@ fn unanswered(method: &str, error: ErrorObject, has_handler: bool) -> Error {
 fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
     Payload::encode(&result, revision).map_err(|error| {
         tracing::error!(%error, "result of a handler can't be encoded");
-        ErrorObject::new(INTERNAL_ERROR, "the handler failed")
+        ErrorObject::internal_error("the handler failed")
     })
 }
 

@@ -21,7 +21,6 @@ mod checking {
     use crate::schema::{Misfit, Schema, is_enforced_by_decoding};
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
-    use crate::server::service::INTERNAL_ERROR;
     use crate::server::telemetry::result_does_not_match;
     use crate::server::tool::Called;
 
@@ -84,7 +83,7 @@ mod checking {
         pub(in crate::server) fn arguments(&self, text: &str) -> Result<(), Rejection> {
             if let (Check::Refused, _) | (_, Check::Refused) = (&self.arguments, &self.result) {
                 let words = "the server is set up wrongly";
-                return Err(ErrorObject::new(INTERNAL_ERROR, words).into());
+                return Err(ErrorObject::internal_error(words).into());
             }
             match &self.arguments {
                 Check::Empty => no_members(text),
@@ -115,7 +114,7 @@ mod checking {
                 };
                 result_does_not_match(&context, &words);
                 let words = "the result doesn't fit the tool's outputSchema";
-                Err(ErrorObject::new(INTERNAL_ERROR, words))
+                Err(ErrorObject::internal_error(words))
             })
         }
     }

@@ -21,11 +21,8 @@ use tokio::time::timeout;
 use super::caching::{Cacheable, Caching};
 use super::core::named;
 use super::features::{Contents, ServerFeatures};
-use super::resource::{not_found, settle};
-use super::service::{
-    ClientRequest, INTERNAL_ERROR, INVALID_PARAMS, Serve, method_not_found, say_with,
-    served_by_session,
-};
+use super::resource::settle;
+use super::service::{ClientRequest, Serve, method_not_found, say_with, served_by_session};
 use super::table::Table;
 use super::tasks::{TaskStore, Way, created, run};
 use super::tool::{CallText, Called, ToolDef, no_such_tool};
@@ -155,7 +152,7 @@ impl Dispatch {
         let params: PaginatedParams = request.decode()?;
         let page = table.page(request.method(), params.cursor.as_deref(), self.page_size);
         // PG-5.
-        page.ok_or_else(|| ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list"))
+        page.ok_or_else(|| ErrorObject::invalid_params("params.cursor is none of this list"))
     }
 
     /// What a result says of the server.
@@ -227,7 +224,7 @@ impl Dispatch {
         if !context.become_task(&entry) {
             // A layer has it served twice: it is one task, and runs once.
             self.tasks.take_back(&entry);
-            let words = || ErrorObject::new(INTERNAL_ERROR, "this request can't become a task");
+            let words = || ErrorObject::internal_error("this request can't become a task");
             let begun = context.task().ok_or_else(words)?;
             return created(&begun, context, self.meta_for(request));
         }
@@ -282,7 +279,7 @@ impl Dispatch {
                     templates.find_map(|template| template.read(&uri, &request.context))
                 }
             };
-            let read = read.ok_or_else(|| not_found(&uri, revision))?;
+            let read = read.ok_or_else(|| ErrorObject::resource_not_found(&uri, revision))?;
             Ok((uri, read))
         });
         let meta = self.later_meta(&request);
@@ -306,7 +303,7 @@ impl Dispatch {
             let params: GetPromptParams = request.decode()?;
             let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
                 let name: String = params.name.chars().take(128).collect();
-                ErrorObject::new(INVALID_PARAMS, format!("there is no prompt {name:?}"))
+                ErrorObject::invalid_params(format!("there is no prompt {name:?}"))
             })?;
             let arguments = params.arguments.unwrap_or_default();
             let arguments: Vec<_> = arguments.into_iter().collect();
@@ -363,7 +360,7 @@ fn completer(
 ) -> Result<super::prompt::Completed, ErrorObject> {
     offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;
-    let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+    let invalid = |words: String| ErrorObject::invalid_params(words);
     let (of, exists) = match &params.reference {
         Reference::Prompt(prompt) => {
             let exists = contents.prompts.get(&prompt.name).is_some();

@@ -210,7 +210,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
         state.cloned().map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no state of this type is set on the server");
-            Rejection::Server(ErrorObject::new(-32603, "the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
         })
     }
 
@@ -255,7 +255,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
         extension.map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no extension of this type is set on the request");
-            Rejection::Server(ErrorObject::new(-32603, "the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
         })
     }
 

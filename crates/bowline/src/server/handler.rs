@@ -96,7 +96,7 @@ pub trait Handler: Send + Sync + 'static {
     ///         let answer = self.upstream.call("tools/call", request.params()).raw().await;
     ///         ControlFlow::Break(answer.map_err(|error| match error.server_error() {
     ///             Some(error) => error.clone(),
-    ///             None => ErrorObject::new(-32603, "the server behind this one is gone"),
+    ///             None => ErrorObject::internal_error("the server behind this one is gone"),
     ///         }))
     ///     }
     /// }

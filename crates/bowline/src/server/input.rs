@@ -29,7 +29,7 @@ use self::answer::{Answer, Later, Looked, checked};
 use super::context::Context;
 use super::principal::Principal;
 use super::seal::RoundSeal;
-use super::service::{INTERNAL_ERROR, say_with};
+use super::service::say_with;
 use super::tasks::Entry;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
@@ -459,7 +459,7 @@ impl Context {
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the state of a request");
                 let words = "nothing can be asked now";
-                return Some(Err(ErrorObject::new(INTERNAL_ERROR, words)));
+                return Some(Err(ErrorObject::internal_error(words)));
             }
         };
         match rounds.finish(seal, &binding, mark) {

@@ -13,7 +13,7 @@ use tower_service::Service as TowerService;
 
 use super::checks::Checks;
 use super::context::Context;
-use super::service::{ClientRequest, INTERNAL_ERROR, Serve, Service};
+use super::service::{ClientRequest, Serve, Service};
 use super::telemetry::layer_failed;
 use super::tool::{Run, rejected};
 use crate::RpcResult;
@@ -73,7 +73,7 @@ where
         error.map_or_else(
             |error| {
                 layer_failed(&context, &error);
-                ErrorObject::new(INTERNAL_ERROR, "the request was not served")
+                ErrorObject::internal_error("the request was not served")
             },
             |error| *error,
         )

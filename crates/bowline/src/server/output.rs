@@ -16,7 +16,6 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::input::Unanswered;
-use super::service::INTERNAL_ERROR;
 use super::telemetry::{handler_failed, result_not_encoded};
 
 /// Something that a tool may return.
@@ -97,7 +96,7 @@ fn structured<T: Serialize>(
 ) -> Result<CallToolResult, ErrorObject> {
     let value = RawJson::from_serialize(value).map_err(|error| {
         result_not_encoded(of, &error);
-        ErrorObject::new(INTERNAL_ERROR, "the result can't be serialized")
+        ErrorObject::internal_error("the result can't be serialized")
     })?;
     Ok(CallToolResult::structured(value))
 }
@@ -170,7 +169,7 @@ impl ToolError {
         match self.into_result(of) {
             Ok(result) => {
                 let words = result.content.first().and_then(|block| block.as_text());
-                ErrorObject::new(INTERNAL_ERROR, words.unwrap_or("it failed"))
+                ErrorObject::internal_error(words.unwrap_or("it failed"))
             }
             Err(error) => error,
         }

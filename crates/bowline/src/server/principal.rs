@@ -7,7 +7,6 @@ use bowline_types::{ErrorObject, JsonObject, RawJson, RawJsonRef};
 
 use super::context::Context;
 use super::extract::{Extract, Input, Needs, Rejection};
-use super::service::INTERNAL_ERROR;
 
 /// Who makes a request, as a layer or a transport has found out. Cloning it is cheap.
 ///
@@ -86,7 +85,7 @@ impl Extract for Principal {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
             tracing::error!(request, "no principal is set for the request");
-            Rejection::Server(ErrorObject::new(INTERNAL_ERROR, "nobody knows who asks"))
+            Rejection::Server(ErrorObject::internal_error("nobody knows who asks"))
         })
     }
 

@@ -15,7 +15,6 @@ use serde::Deserialize;
 use super::context::Context;
 use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
 use super::output::IntoToolError;
-use super::service::INVALID_PARAMS;
 use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
 
@@ -207,10 +206,9 @@ impl PromptDef {
                 let error = match rejection {
                     Rejection::Server(error) => error,
                     // PR-2.
-                    Rejection::Arguments(words) => ErrorObject::new(
-                        INVALID_PARAMS,
-                        format!("the arguments are wrong: {words}"),
-                    ),
+                    Rejection::Arguments(words) => {
+                        ErrorObject::invalid_params(format!("the arguments are wrong: {words}"))
+                    }
                 };
                 Box::pin(std::future::ready(Err(error)))
             }
@@ -328,7 +326,7 @@ impl Completer {
             Err(rejection) => {
                 let error = match rejection {
                     Rejection::Server(error) => error,
-                    Rejection::Arguments(words) => ErrorObject::new(INVALID_PARAMS, words),
+                    Rejection::Arguments(words) => ErrorObject::invalid_params(words),
                 };
                 Box::pin(std::future::ready(Err(error)))
             }

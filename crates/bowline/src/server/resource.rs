@@ -11,11 +11,10 @@ use bowline_types::meta::Meta;
 use bowline_types::resources::{ReadResourceResult, Resource, ResourceTemplate};
 
 pub use self::contents::IntoResource;
-pub(super) use self::contents::{not_found, settle};
+pub(super) use self::contents::settle;
 use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
 use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
-use super::service::INVALID_PARAMS;
 use super::template::UriTemplate;
 use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
@@ -388,7 +387,7 @@ fn started(run: Result<Read, Rejection>) -> Read {
         Ok(read) => return read,
         Err(Rejection::Server(error)) => error,
         Err(Rejection::Arguments(words)) => {
-            ErrorObject::new(INVALID_PARAMS, format!("the URI is wrong: {words}"))
+            ErrorObject::invalid_params(format!("the URI is wrong: {words}"))
         }
     };
     Box::pin(std::future::ready(Err(error)))

@@ -88,9 +88,8 @@ impl ClientRequest {
     ///
     /// When they are no `T`: an error that names the field, for the client.
     pub fn decode<T: Wire>(&self) -> Result<T, ErrorObject> {
-        T::from_json_ref(self.params_json()).map_err(|error| {
-            ErrorObject::new(INVALID_PARAMS, error.under_key("params").to_string())
-        })
+        T::from_json_ref(self.params_json())
+            .map_err(|error| ErrorObject::invalid_params(error.under_key("params").to_string()))
     }
 
     /// Says a result in the words of the client's revision.
@@ -112,25 +111,21 @@ pub(super) fn say<T: Wire>(context: &Context, result: &T) -> RpcResult {
 pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
         result_not_encoded(Some(context), &error);
-        ErrorObject::new(INTERNAL_ERROR, "the result can't be said in this revision")
+        ErrorObject::internal_error("the result can't be said in this revision")
     })
 }
-
-pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-pub(super) const INVALID_PARAMS: i64 = -32602;
-pub(super) const INTERNAL_ERROR: i64 = -32603;
 
 /// The answer to a method that a server doesn't have.
 pub(super) fn method_not_found(method: &str) -> ErrorObject {
     // It may be the client's own word, and as long as it likes.
     let shown: String = method.chars().take(64).collect();
-    ErrorObject::new(METHOD_NOT_FOUND, format!("{shown} is not offered here"))
+    ErrorObject::method_not_found(format!("{shown} is not offered here"))
 }
 
 /// The answer when there is no room now (MO-4).
 pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
     let reason: JsonObject = [("reason", "busy")].into_iter().collect();
-    ErrorObject::new(INTERNAL_ERROR, words).data(reason)
+    ErrorObject::internal_error(words).data(reason)
 }
 
 /// Serves what is about the client's session, for a server that has nothing to say to it:

@@ -30,7 +30,6 @@ use super::extract::{
 use super::input::Runner;
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
-use super::service::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::session::GRACE;
 use super::tasks::TaskRule;
 use super::threads::Job;
@@ -320,10 +319,7 @@ impl ToolDef {
                 Ok(Ok(None)) => pending().await,
                 // Whoever serves the request contains it.
                 Ok(Err(Panicked(words))) => std::panic::resume_unwind(Box::new(words)),
-                Err(_) => Err(ErrorObject::new(
-                    INTERNAL_ERROR,
-                    "there is no thread for it",
-                )),
+                Err(_) => Err(ErrorObject::internal_error("there is no thread for it")),
             }
         })
     }
@@ -385,7 +381,7 @@ pub(super) fn rejected(
             let words = format!("the arguments are wrong: {words}");
             match revision >= Revision::V2025_11_25 {
                 true => Ok(CallToolResult::error(words)),
-                false => Err(ErrorObject::new(INVALID_PARAMS, words)),
+                false => Err(ErrorObject::invalid_params(words)),
             }
         }
     }
@@ -402,7 +398,8 @@ pub(super) struct CallText<'p> {
 impl<'p> CallText<'p> {
     pub(super) fn read(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
-        let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+        let invalid = |words: String| ErrorObject::invalid_params(words);
+        // None stands twice: the envelope pass has refused that.
         for (key, value) in params.members().into_iter().flatten() {
             if key.is("name") {
                 let read = value.to_text();
@@ -430,5 +427,5 @@ impl<'p> CallText<'p> {
 pub(super) fn no_such_tool(name: &str) -> ErrorObject {
     let name: String = name.chars().take(128).collect();
     let data: JsonObject = [("name", name.as_str())].into_iter().collect();
-    ErrorObject::new(INVALID_PARAMS, format!("there is no tool {name:?}")).data(data)
+    ErrorObject::invalid_params(format!("there is no tool {name:?}")).data(data)
 }

@@ -11,8 +11,6 @@ use super::conversation::Conversation;
 use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
 
-const METHOD_NOT_FOUND: i64 = -32601;
-
 /// What a scripted server says about itself when a client connects.
 ///
 /// A [`Revision`] is one with no capabilities. See
@@ -80,7 +78,7 @@ impl Handshake {
     async fn initialize(&self, server: &mut Conversation) -> Result<ReceivedRequest, Unexpected> {
         let request = match server.next().await? {
             ReceivedMessage::Request(request) if request.method() == "server/discover" => {
-                let error = ErrorObject::new(METHOD_NOT_FOUND, "method not found");
+                let error = ErrorObject::method_not_found("method not found");
                 server.reply_error(&request, &error).await?;
                 return server.expect("initialize").await;
             }

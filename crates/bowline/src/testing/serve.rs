@@ -27,7 +27,7 @@ use super::unexpected::Unexpected;
 /// let (transport, peer) = testing::peer();
 /// testing::serve_fn(peer, |method, _params| match method {
 ///     "tools/list" => Ok(JsonObject::parse(r#"{"tools":[]}"#).unwrap().into()),
-///     _ => Err(ErrorObject::new(-32601, "method not found")),
+///     _ => Err(ErrorObject::method_not_found("method not found")),
 /// });
 /// # drop(transport);
 /// # }

@@ -5,10 +5,9 @@ use bowline_types::json::{Key, Kind};
 use bowline_types::meta::{MetaKey, keys};
 use bowline_types::wire::Decode;
 use bowline_types::{DecodeError, RawJsonRef};
-use memchr::memchr2_iter;
 
-/// The entries of a request's `_meta` that a server looks at, found in one pass. Of two of
-/// one name the last one counts.
+/// The entries of a request's `_meta` that a server looks at, found in one pass. None stands
+/// twice: the envelope pass has refused that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MetaEntries<'a> {
     pub(super) version: Option<RawJsonRef<'a>>,
@@ -21,14 +20,7 @@ pub(super) struct MetaEntries<'a> {
 impl<'a> MetaEntries<'a> {
     pub(super) fn of(request: &JsonRpcRequest<'a>) -> Result<Self, DecodeError> {
         let mut found = Self::default();
-        let params = request
-            .params
-            .filter(|params| may_have_meta(params.as_str()));
-        let mut params = params.and_then(RawJsonRef::members);
-        let meta = params
-            .as_mut()
-            .and_then(|it| it.find(|(key, _)| key.is("_meta")));
-        let Some((_, meta)) = meta.filter(|(_, meta)| meta.kind() != Kind::Null) else {
+        let Some(meta) = request.meta else {
             return Ok(found);
         };
         let Some(entries) = meta.members() else {
@@ -53,16 +45,6 @@ impl<'a> MetaEntries<'a> {
         .into_iter()
         .find_map(|(name, entry)| key.is(name).then_some(entry))
     }
-}
-
-/// Whether `_meta` is written in a text, or may hide behind an escape. Most requests of the
-/// handshake era have none, and to look at each member takes several times as long.
-fn may_have_meta(text: &str) -> bool {
-    let text = text.as_bytes();
-    memchr2_iter(b'_', b'\\', text).any(|at| {
-        let rest = text.get(at..).unwrap_or_default();
-        rest.starts_with(b"_meta\"") || rest.starts_with(b"\\u")
-    })
 }
 
 /// Decodes an entry, where `null` is none. An error says which one it is in.

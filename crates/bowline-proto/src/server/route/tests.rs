@@ -172,6 +172,32 @@ fn what_meta_must_have() {
     assert_eq!(on_stdio(&other), "session");
 }
 
+/// What a gateway in front reads is what runs.
+#[test]
+fn what_can_be_read_in_two_ways_is_refused() {
+    let headers = "2026-07-28|tools/call|add";
+    let call = request("tools/call", NEW, r#""name":"add""#);
+    assert_eq!(over_http(headers, &call), "serve tools/call id 7");
+    for more in [
+        r#""name":"add","name":"echo""#,
+        r#""name":"add","Name":"echo""#,
+        r#""name":"add","name\u0000":"echo""#,
+        r#""name":"add","_meta":{}"#,
+        r#""name":"add","_Meta":{}"#,
+        r#""name":"add","arguments":{"a":1,"a":2}"#,
+    ] {
+        let frame = call.replace(r#""name":"add""#, more);
+        assert_ne!(frame, call);
+        assert_eq!(over_http(headers, &frame), "400 -32602 id 7", "{more}");
+        assert_eq!(on_stdio(&frame), "400 -32602 id 7", "{more}");
+    }
+    for name in ["protocolVersion", "clientCapabilities", "protocolversion"] {
+        let twice = format!(r#""_meta":{{"io.modelcontextprotocol/{name}":1,"#);
+        let frame = call.replace(r#""_meta":{"#, &twice);
+        assert_eq!(on_stdio(&frame), "400 -32602 id 7", "{name}");
+    }
+}
+
 #[test]
 fn revisions_that_are_not_served() {
     let unknown = request("tools/list", "v999.0.0", "");

@@ -91,7 +91,7 @@ impl Session {
     /// No answer follows, as if the client had cancelled the request. It keeps its place until
     /// its handler is done.
     pub fn abandon_request(&mut self, request: RequestKey) {
-        self.end.requests.give_up(request);
+        self.end.give_up_request(request);
     }
 
     /// The driver has taken messages of so many bytes and not yet written them. They count
@@ -188,7 +188,7 @@ impl Session {
         match about {
             None => Ok(None),
             Some(request) => match self.end.requests.get(request) {
-                Some(request) => Ok(request.stream),
+                Some(request) => Ok(request.to.stream),
                 // Spec, basic/utilities/progress: none after the answer.
                 None => Err(CallError::RequestClosed),
             },

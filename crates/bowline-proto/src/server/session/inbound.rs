@@ -9,10 +9,11 @@ use bowline_types::{ErrorCode, ErrorObject, Method, RawJsonRef, RequestId, Revis
 use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
+use crate::batches::ReplyTo;
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Decoded, TooLarge};
-use crate::endpoint::{Answered, or_newest};
+use crate::endpoint::{Answered, Opened, Progressing, or_newest};
 use crate::outbox::StreamId;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
@@ -81,7 +82,7 @@ impl Session {
     fn frame(&mut self, now: Instant, frame: &Bytes) {
         let message = match Envelope::parse(frame) {
             Ok(message) => message,
-            Err(error) => return self.malformed(now, None, frame, &error),
+            Err(error) => return self.malformed(now, ReplyTo::default(), frame, &error),
         };
         match route_message(&self.router, message, None) {
             Routed::Session(message) => self.message(now, None, frame, message),
@@ -89,7 +90,8 @@ impl Session {
             Routed::Unknown(request) => self.stateless_unknown(now, frame, request),
             Routed::Refused(refusal) => {
                 let id = refusal.id.as_ref();
-                self.end.refuse_with(id, None, "not served", &refusal.error);
+                let to = ReplyTo::default();
+                self.end.refuse_with(id, to, "not served", &refusal.error);
             }
         }
     }
@@ -110,36 +112,49 @@ impl Session {
         frame: &Bytes,
         message: Envelope<'_>,
     ) {
+        let to = ReplyTo::from(stream);
         let Envelope::Batch(batch) = message else {
-            return self.single(now, stream, frame, message, false);
+            return self.single(now, to, frame, message);
         };
-        let is_allowed = self.revision.is_some_and(Revision::has_batches);
-        if !is_allowed || batch.len() > self.end.limits.max_batch {
-            let words = "no batch is taken here";
-            self.refuse(None, stream, ErrorCode::InvalidRequest, words);
-            return self.violation(now, "a batch that is not taken");
-        }
+        let has_batches = self.revision.is_some_and(Revision::has_batches);
+        let opened = has_batches.then(|| self.end.begin_batch(stream, &batch));
+        let (to, is_busy) = match opened {
+            Some(Opened::Served(to)) => (to, false),
+            Some(Opened::Busy(to)) => (to, true),
+            Some(Opened::TooLong) => {
+                let words = "the batch has too many messages";
+                self.refuse(None, to, ErrorCode::InvalidRequest, words);
+                return self.violation(now, "a batch that is too long");
+            }
+            None => {
+                let words = "only protocol version 2025-03-26 has batches";
+                self.refuse(None, to, ErrorCode::InvalidRequest, words);
+                return self.violation(now, "a batch in a revision without batches");
+            }
+        };
         for part in batch.parts() {
             if self.phase == SessionPhase::Closed {
                 return;
             }
             match part {
-                Ok(message) => self.single(now, stream, frame, message, true),
-                Err(error) => self.malformed(now, stream, frame, &error),
+                Ok(Envelope::Request(request)) => {
+                    self.end.expect_answer(to, Some(&request.id));
+                    if is_busy {
+                        self.end.refuse_busy(&request.id, to);
+                    } else {
+                        self.request(now, to, frame, &request);
+                    }
+                }
+                Ok(message) => self.single(now, to, frame, message),
+                Err(error) => self.malformed(now, to, frame, &error),
             }
         }
+        self.end.end_batch(to);
     }
 
-    fn single(
-        &mut self,
-        now: Instant,
-        stream: Option<StreamId>,
-        frame: &Bytes,
-        message: Envelope<'_>,
-        in_batch: bool,
-    ) {
+    fn single(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, message: Envelope<'_>) {
         match message {
-            Envelope::Request(request) => self.request(now, stream, frame, &request, in_batch),
+            Envelope::Request(request) => self.request(now, to, frame, &request),
             Envelope::Notification(note) => self.notification(now, frame, &note),
             Envelope::Success(success) => self.success(now, frame, &success),
             Envelope::Failure(failure) => self.failure(now, &failure),
@@ -147,30 +162,23 @@ impl Session {
         }
     }
 
-    fn request(
-        &mut self,
-        now: Instant,
-        stream: Option<StreamId>,
-        frame: &Bytes,
-        request: &JsonRpcRequest<'_>,
-        in_batch: bool,
-    ) {
+    fn request(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, request: &JsonRpcRequest<'_>) {
         let method: Option<Method> = request.method.parse().ok();
         match (method, self.phase) {
             (_, SessionPhase::Closed) => {}
             (Some(Method::Ping), _) if self.end.requests.find(&request.id).is_none() => {
                 self.end.regain_nonsense();
-                self.end.accept(&request.id, stream);
+                self.end.accept(&request.id, to);
             }
-            (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if !in_batch => {
-                self.initialize(&request.id, stream, request.params);
+            (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if to.batch.is_none() => {
+                self.initialize(&request.id, to, request.params);
             }
             (Some(Method::Initialize), _)
             | (_, SessionPhase::AwaitingInitialize | SessionPhase::ShuttingDown) => {
-                self.refuse_phase(now, &request.id, stream);
+                self.refuse_phase(now, &request.id, to);
             }
             (_, SessionPhase::Initialized | SessionPhase::Ready) => {
-                self.serve(now, stream, frame, request, method);
+                self.serve(now, to, frame, request, method);
             }
         }
     }
@@ -229,10 +237,9 @@ impl Session {
     }
 
     fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let call = params.and_then(|params| self.end.progressing(now, params));
-        match (call, params) {
-            (Some(call), Some(params)) => {
-                self.end.calls.progress(now, call);
+        let progressing = params.and_then(|params| self.end.progressing(now, params));
+        match (progressing, params) {
+            (Some(Progressing { call, .. }), Some(params)) => {
                 self.end.regain_nonsense();
                 let params = Payload::kept_part(frame, params);
                 self.end.tell(SessionEvent::Progress { call, params });
@@ -279,13 +286,7 @@ impl Session {
     }
 
     /// A frame, or a part of a batch, that is no message.
-    fn malformed(
-        &mut self,
-        now: Instant,
-        stream: Option<StreamId>,
-        frame: &Bytes,
-        error: &EnvelopeError,
-    ) {
+    fn malformed(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, error: &EnvelopeError) {
         let size = frame.len() as u64;
         self.end.count_malformed(error.fault().name(), frame, size);
         let words = error.to_string();
@@ -295,7 +296,8 @@ impl Session {
             // Nor is a notification (LC-7).
             (About::Answer, None) | (About::Notification, _) => {}
             (About::Request | About::Unknown, id) => {
-                self.refuse(id, stream, error.kind(), &words);
+                self.end.expect_answer(to, id);
+                self.refuse(id, to, error.kind(), &words);
             }
         }
         self.spend_nonsense(now);
@@ -313,12 +315,12 @@ impl Session {
     pub(super) fn refuse(
         &mut self,
         id: Option<&RequestId>,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         kind: ErrorCode,
         message: &str,
     ) {
         let words = (kind, or_newest(self.revision));
-        self.end.refuse(id, stream, words, message);
+        self.end.refuse(id, to, words, message);
     }
 
     /// The client did what it must not do here.

@@ -4,11 +4,12 @@ use bowline_types::lifecycle::{InitializeParams, InitializeResult};
 use bowline_types::{ErrorCode, RawJsonRef, RequestId, Revision, Wire};
 
 use super::{ClientInfo, Session, SessionEvent, SessionPhase};
+use crate::batches::ReplyTo;
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::CodecFault;
 use crate::config::CancelDialect;
 use crate::endpoint::{CancelForm, Stall};
-use crate::outbox::{StreamId, Transmit};
+use crate::outbox::Transmit;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::time::Instant;
@@ -108,7 +109,7 @@ impl Session {
     pub(super) fn initialize(
         &mut self,
         id: &RequestId,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         params: Option<RawJsonRef<'_>>,
     ) {
         let text = params.map_or("{}", RawJsonRef::as_str);
@@ -116,7 +117,7 @@ impl Session {
             Ok(params) => params,
             Err(error) => {
                 let message = error.under_key("params").to_string();
-                return self.refuse(Some(id), stream, ErrorCode::InvalidParams, &message);
+                return self.refuse(Some(id), to, ErrorCode::InvalidParams, &message);
             }
         };
         let ours = self.config.handshake_revisions();
@@ -125,13 +126,13 @@ impl Session {
         let asked = asked.filter(|revision| ours.contains(*revision));
         let Some(revision) = asked.or(ours.newest()) else {
             let message = "no handshake is offered here";
-            return self.refuse(Some(id), stream, ErrorCode::InvalidParams, message);
+            return self.refuse(Some(id), to, ErrorCode::InvalidParams, message);
         };
         let Some(result) = self.introduction(revision) else {
             let message = "the capabilities can't be said";
-            return self.refuse(Some(id), stream, ErrorCode::InternalError, message);
+            return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
-        self.end.answer_at_once(id, stream, result);
+        self.end.answer_at_once(id, to, result);
         self.revision = Some(revision);
         self.change_phase(SessionPhase::Initialized, revision.as_str());
         self.end

@@ -2,6 +2,7 @@
 //! sees.
 
 use bowline_types::envelope::JsonRpcRequest;
+use bowline_types::error::codes;
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
 use bowline_types::resources::SubscribeParams;
 use bowline_types::{
@@ -10,8 +11,8 @@ use bowline_types::{
 use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
+use crate::batches::ReplyTo;
 use crate::endpoint::or_newest;
-use crate::outbox::StreamId;
 use crate::payload::Payload;
 use crate::requests::Arrival;
 use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, shown};
@@ -29,7 +30,7 @@ impl Session {
         } = request;
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
-            return self.refuse_phase(now, &id, None);
+            return self.refuse_phase(now, &id, ReplyTo::default());
         }
         let params = (params != RawJsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
         let arrival = match method {
@@ -38,7 +39,7 @@ impl Session {
                 is_subscription: true,
                 ..Arrival::default()
             },
-            _ => self.arrival(None, method, params.as_ref()),
+            _ => self.arrival(ReplyTo::default(), method, params.as_ref()),
         };
         let Some(request) = self.end.admit(now, &id, method.as_str(), arrival) else {
             return;
@@ -62,7 +63,7 @@ impl Session {
     ) {
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
-            return self.refuse_phase(now, &request.id, None);
+            return self.refuse_phase(now, &request.id, ReplyTo::default());
         }
         let asked = Unknown {
             id: &request.id,
@@ -70,14 +71,14 @@ impl Session {
             params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
-        self.forward_unknown_methods(now, None, frame, asked);
+        self.forward_unknown_methods(now, ReplyTo::default(), frame, asked);
     }
 
     /// A request of a client that has introduced itself.
     pub(super) fn serve(
         &mut self,
         now: Instant,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         frame: &Bytes,
         request: &JsonRpcRequest<'_>,
         method: Option<Method>,
@@ -91,31 +92,26 @@ impl Session {
                 params: request.params,
                 context: None,
             };
-            return self.forward_unknown_methods(now, stream, frame, asked);
+            return self.forward_unknown_methods(now, to, frame, asked);
         }
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
         let Some(method) = method else {
-            return self.refuse(
-                Some(id),
-                stream,
-                ErrorCode::MethodNotFound,
-                "no such method",
-            );
+            return self.refuse(Some(id), to, ErrorCode::MethodNotFound, "no such method");
         };
         let is_own = matches!(
             method,
             Method::SetLevel | Method::Subscribe | Method::Unsubscribe
         );
         if !is_own || self.config.hands_on_all {
-            return self.hand_on(now, stream, frame, request, method);
+            return self.hand_on(now, to, frame, request, method);
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.settle(method, params) {
-            Ok(()) => self.end.accept(id, stream),
+            Ok(()) => self.end.accept(id, to),
             Err(error) => {
                 let kind = error.kind(revision).map_or("not served", ErrorCode::name);
-                self.end.refuse_with(Some(id), stream, kind, &error);
+                self.end.refuse_with(Some(id), to, kind, &error);
             }
         }
     }
@@ -143,13 +139,13 @@ impl Session {
     fn hand_on(
         &mut self,
         now: Instant,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         frame: &Bytes,
         request: &JsonRpcRequest<'_>,
         method: Method,
     ) {
         let params = request.params.map(|params| self.end.taken(frame, params));
-        let arrival = self.arrival(stream, method, params.as_ref());
+        let arrival = self.arrival(to, method, params.as_ref());
         let admitted = self.end.admit(now, &request.id, method.as_str(), arrival);
         if let Some(request) = admitted {
             self.end.regain_nonsense();
@@ -166,7 +162,7 @@ impl Session {
     fn forward_unknown_methods(
         &mut self,
         now: Instant,
-        stream: Option<StreamId>,
+        to: ReplyTo,
         frame: &Bytes,
         asked: Unknown<'_>,
     ) {
@@ -180,7 +176,7 @@ impl Session {
         // Its name is the client's own, and is kept as its parameters are.
         let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
         let arrival = Arrival {
-            stream,
+            to,
             timeout: self.config.handler_timeout,
             bytes,
             ..Arrival::default()
@@ -201,17 +197,12 @@ impl Session {
     }
 
     /// A request for a handler.
-    fn arrival(
-        &self,
-        stream: Option<StreamId>,
-        method: Method,
-        params: Option<&Payload>,
-    ) -> Arrival {
+    fn arrival(&self, to: ReplyTo, method: Method, params: Option<&Payload>) -> Arrival {
         // 2025-11-25, basic/utilities/tasks: it waits until the task has ended, which is not
         // a matter of its own handler.
         let waits = method == Method::GetTaskPayload;
         Arrival {
-            stream,
+            to,
             timeout: self.config.handler_timeout.filter(|_| !waits),
             bytes: params.map_or(0, Payload::len),
             ..Arrival::default()
@@ -260,7 +251,7 @@ impl Session {
     /// An error in the words of the revision that is spoken.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
         let code = kind.code(or_newest(self.revision));
-        ErrorObject::new(code.unwrap_or(-32603), message)
+        ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
     }
 
     fn offers_watching(&self) -> bool {
@@ -268,12 +259,11 @@ impl Session {
         resources.and_then(|resources| resources.subscribe) == Some(true)
     }
 
-    pub(super) fn refuse_phase(&mut self, now: Instant, id: &RequestId, stream: Option<StreamId>) {
+    pub(super) fn refuse_phase(&mut self, now: Instant, id: &RequestId, to: ReplyTo) {
         let phase = self.phase.as_str();
-        let error = ErrorObject::new(-32600, format!("not allowed while {phase}"))
+        let error = ErrorObject::invalid_request(format!("not allowed while {phase}"))
             .data(member("phase", phase));
-        self.end
-            .refuse_with(Some(id), stream, "wrong phase", &error);
+        self.end.refuse_with(Some(id), to, "wrong phase", &error);
         self.violation(now, "a request in the wrong phase");
     }
 }

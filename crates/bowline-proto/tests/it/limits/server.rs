@@ -268,7 +268,14 @@ fn max_batch() {
         ZERO,
         &format!("[{},{}]", ping("1"), ping("2")),
     );
-    assert_eq!(answers(&mut session).len(), 2);
+    assert_eq!(
+        answers(&mut session),
+        [
+            r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#
+                .to_owned()
+                + "\n"
+        ]
+    );
     let three = format!("[{},{},{}]", ping("1"), ping("2"), ping("3"));
     ask(&mut session, ZERO, &three);
     let refused = answers(&mut session);

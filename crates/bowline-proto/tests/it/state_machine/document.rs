@@ -317,7 +317,10 @@ fn every_name_is_one_of_a_row() {
 fn rows(text: &str) -> Vec<(&str, &str)> {
     let mut rows = Vec::new();
     let mut state = "";
-    for line in text.lines() {
+    let client = text
+        .lines()
+        .take_while(|line| !line.starts_with("# The server"));
+    for line in client {
         if let Some(heading) = line.strip_prefix("## ") {
             state = heading.split(':').next().unwrap_or(heading);
         }

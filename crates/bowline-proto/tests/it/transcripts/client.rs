@@ -293,7 +293,7 @@ fn words(event: &Event) -> String {
     match event {
         Event::Ready(agreement) => format!("ready {}", agreement.revision),
         Event::Ended { call, outcome } => format!("call {call} ended: {}", ending(outcome)),
-        Event::Progress { call, params } => format!("call {call} progress {params:?}"),
+        Event::Progress { call, params, .. } => format!("call {call} progress {params:?}"),
         Event::Request {
             request,
             method,

@@ -233,8 +233,16 @@ impl Tape {
         let key = match self.below(32) {
             0..28 => name.to_owned(),
             28..30 => format!("{before}\\u{:04x}{after}", character.as_bytes()[0]),
-            30 => format!("{before}{}{after}", character.to_uppercase()),
-            _ => name.replace('s', "ſ"),
+            30 => match self.below(4) {
+                0 => format!("{before}{}{after}", character.to_uppercase()),
+                1 => name.replace('s', "ſ"),
+                2 => format!("{name}\\u0000{before}"),
+                _ => self.wide(name),
+            },
+            _ => {
+                let unseen = self.pick(&[" ", r"\t", "\u{200b}", r"\ufeff", "\u{7f}", "\u{fffd}"]);
+                format!("{before}{unseen}{character}{after}")
+            }
         };
         let key = format!("\"{key}\"");
         if self.below(32) == 31 {
@@ -256,6 +264,11 @@ impl Tape {
                     .to_owned(),
                 _ => self.string(),
             },
+            "params" => match self.below(12) {
+                11 => "null".to_owned(),
+                6..11 => self.params(),
+                _ => self.object(3),
+            },
             _ => match self.below(12) {
                 11 => "null".to_owned(),
                 _ => self.object(3),
@@ -263,6 +276,49 @@ impl Tape {
         };
         let space = self.space();
         format!("{key}{space}:{space}{value}")
+    }
+
+    /// Parameters of a call, mostly as they should be.
+    fn params(&mut self) -> String {
+        let names = [
+            "name",
+            "arguments",
+            "_meta",
+            "uri",
+            "task",
+            "progressToken",
+            "x",
+        ];
+        let members = (0..self.below(6)).map(|_| {
+            let name = self.pick(&names);
+            let name = match self.below(24) {
+                0 => name.to_uppercase(),
+                1 => format!("{name}\\u0000"),
+                2 => self.wide(name),
+                _ => name.to_owned(),
+            };
+            let value = match self.below(4) {
+                0 => self.params(),
+                1 => self.object(2),
+                _ => self.json(1),
+            };
+            format!("\"{name}\":{value}")
+        });
+        let members = members.collect();
+        self.joined("{", members, "}")
+    }
+
+    /// A name with one letter of full width.
+    fn wide(&mut self, name: &str) -> String {
+        let at = self.place(name.len());
+        let wide = |(place, letter): (usize, char)| match place == at {
+            true => char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter),
+            false => letter,
+        };
+        name.chars()
+            .enumerate()
+            .map(|(place, letter)| wide((place, letter)))
+            .collect()
     }
 
     fn member(&mut self, key: String, depth: usize) -> String {

@@ -12,11 +12,14 @@
 //! letters, and nesting beyond [`MAX_DEPTH`]. It may take what `Value` refuses: numbers beyond a
 //! double's range and lone surrogates, inside payloads. Everything else is a disagreement.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use bowline_types::envelope::{About, Envelope, EnvelopeError, Fault};
 use bowline_types::json::MAX_DEPTH;
-use bowline_types::{RawJsonRef, RequestId};
+use bowline_types::result::RequestParams;
+use bowline_types::wire::{Member, Shape};
+use bowline_types::{Method, RawJsonRef, RequestId, Wire};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -27,6 +30,7 @@ pub(crate) fn check(frame: &[u8]) {
     let Ok(text) = std::str::from_utf8(frame) else {
         let error = parsed.expect_err("not UTF-8");
         assert_eq!(error.fault(), &Fault::InvalidUtf8);
+        check_rest(frame, &error);
         return;
     };
     let Ok(json) = serde_json::from_str::<&RawValue>(text) else {
@@ -43,6 +47,19 @@ pub(crate) fn check(frame: &[u8]) {
     } else {
         check_message(json, parsed);
     }
+}
+
+/// What a frame that is not UTF-8 says beside the bytes that are not.
+fn check_rest(frame: &[u8], error: &EnvelopeError) {
+    let text = String::from_utf8_lossy(frame);
+    let Ok(members) = serde_json::from_str::<Members<'_>>(&text) else {
+        return;
+    };
+    let id = members
+        .id()
+        .filter(|id| !id.contains(['\u{fffd}', '\u{7f}']));
+    assert_eq!(error.id().map(RequestId::to_string), id);
+    assert_eq!(error.about(), members.about());
 }
 
 fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
@@ -87,10 +104,12 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
     if depth(json) > MAX_DEPTH {
         faults.push(Fault::TooDeep);
     }
+    let ambiguous = members.ambiguous_params();
     match parsed {
         Ok(envelope) => {
             let said = Said::by(&envelope);
             assert!(faults.is_empty(), "{said:?} in spite of {faults:?}");
+            assert!(!ambiguous, "{said:?} with names that are not clear");
             let expected = members.say();
             assert_eq!(said, expected);
             // The very bytes of the frame, not a copy of them.
@@ -101,7 +120,10 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
             check_value(json, &said);
         }
         Err(error) => {
-            let is_true = faults.contains(error.fault());
+            let is_true = match error.fault() {
+                Fault::Params(_) => ambiguous,
+                fault => faults.contains(fault),
+            };
             assert!(is_true, "{error:?} is none of {faults:?}");
             assert_eq!(error.id().map(RequestId::to_string), members.id());
             assert_eq!(error.about(), members.about());
@@ -140,7 +162,15 @@ fn check_value(json: &str, said: &Said<'_>) {
     let payload: Option<Value> = said.payload.map(parse);
     assert_eq!(value.get("jsonrpc"), Some(&Value::from("2.0")));
     assert_eq!(kind, Some(said.kind));
-    assert_eq!(value.get("id").filter(|id| !id.is_null()), id.as_ref());
+    let written = value.get("id").filter(|id| !id.is_null());
+    match written
+        .and_then(Value::as_f64)
+        .filter(|_| written != id.as_ref())
+    {
+        // An integer that is not written as one.
+        Some(double) => assert_eq!(id.as_ref().and_then(Value::as_f64), Some(double)),
+        None => assert_eq!(written, id.as_ref()),
+    }
     assert_eq!(
         value.get("method"),
         said.method.as_deref().map(Value::from).as_ref()
@@ -222,9 +252,9 @@ impl Kind {
     }
 }
 
-/// The members of an object in order: the name, unless it has a lone surrogate in it, and
-/// the text of the value.
-struct Members<'a>(Vec<(Option<String>, &'a str)>);
+/// The members of an object in order: the name, or what is written of one with a lone surrogate in
+/// it, and the text of the value.
+struct Members<'a>(Vec<(Result<String, &'a str>, &'a str)>);
 
 impl<'a> Members<'a> {
     /// Everything that is wrong, in no order.
@@ -235,7 +265,7 @@ impl<'a> Members<'a> {
                 faults.push(Fault::Duplicate(name));
             }
             if self.keys().any(|key| key != name && fold(key) == name) {
-                faults.push(Fault::CaseVaried(name));
+                faults.push(Fault::AmbiguousName(name));
             }
         }
         let mut demand = |name, is_valid: fn(&str) -> bool, otherwise| {
@@ -244,13 +274,57 @@ impl<'a> Members<'a> {
             }
         };
         demand("jsonrpc", is_version, Fault::WrongVersion);
-        demand("id", is_id_or_null, Fault::InvalidId);
+        match self.is_answer() {
+            true => demand("id", is_id_of_answer_or_null, Fault::InvalidId),
+            false => demand("id", is_id_or_null, Fault::InvalidId),
+        }
         demand("method", is_string, Fault::InvalidMethod);
         demand("params", is_object_or_null, Fault::ParamsNotAnObject);
         demand("result", is_object_or_null, Fault::ResultNotAnObject);
         demand("error", is_object_or_null, Fault::ErrorNotAnObject);
         faults.extend(self.faults_of_the_whole());
         faults
+    }
+
+    /// Whether a parser may read the parameters in another way than we do.
+    fn ambiguous_params(&self) -> bool {
+        let method = self.all("method").last().and_then(string);
+        let params: Option<Members<'_>> = self
+            .all("params")
+            .last()
+            .and_then(|json| serde_json::from_str(json).ok());
+        let (Some(method), Some(params)) = (method, params) else {
+            return false;
+        };
+        let mut known = Vec::new();
+        match method.parse::<Method>() {
+            Ok(method) => collect(method.params(), &mut known),
+            Err(_) => collect(RequestParams::SHAPE, &mut known),
+        }
+        let nested = known.iter().any(|member| {
+            let names = match member.shape {
+                Shape::Struct(meta) if member.name == "_meta" => meta.members,
+                Shape::Object | Shape::Map(_) => &[],
+                _ => return false,
+            };
+            let names = names.iter().map(|member| member.name).collect();
+            let mut values = params.all(member.name);
+            values.any(|json| {
+                let object = serde_json::from_str::<Members<'_>>(json);
+                object.is_ok_and(|object| object.are_ambiguous(&names))
+            })
+        });
+        nested || params.are_ambiguous(&known.iter().map(|member| member.name).collect())
+    }
+
+    fn are_ambiguous(&self, known: &BTreeSet<&str>) -> bool {
+        let mut seen = BTreeSet::new();
+        let twice = self.0.iter().any(|(key, _)| !seen.insert(key));
+        let is_like = |key: &str, name: &&str| !known.contains(key) && fold(key) == fold(name);
+        twice
+            || self
+                .keys()
+                .any(|key| known.iter().any(|name| is_like(key, name)))
     }
 
     fn faults_of_the_whole(&self) -> impl Iterator<Item = Fault> {
@@ -296,9 +370,17 @@ impl<'a> Members<'a> {
 
     /// The id as JSON. None when there are several that differ.
     fn id(&self) -> Option<String> {
+        let id = match self.is_answer() {
+            true => id_of_answer,
+            false => id,
+        };
         let mut ids = self.all("id").map(id);
         let first = ids.next()?;
         ids.all(|other| other == first).then_some(first)?
+    }
+
+    fn is_answer(&self) -> bool {
+        self.about() == About::Answer
     }
 
     fn about(&self) -> About {
@@ -319,12 +401,12 @@ impl<'a> Members<'a> {
     fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
-            .filter(move |(key, _)| key.as_deref() == Some(name))
+            .filter(move |(key, _)| key.as_deref() == Ok(name))
             .map(|(_, json)| *json)
     }
 
     fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(key, _)| key.as_deref())
+        self.0.iter().filter_map(|(key, _)| key.as_deref().ok())
     }
 }
 
@@ -342,7 +424,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some((key, json)) = map.next_entry::<&RawValue, &RawValue>()? {
-                    members.push((string(key.get()), json.get()));
+                    members.push((string(key.get()).ok_or(key.get()), json.get()));
                 }
                 Ok(Members(members))
             }
@@ -354,7 +436,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 
 const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// The name to a parser that ignores case, be it by upper or by lower case.
+/// The name to a parser that ends it at a NUL, drops what isn't seen, knows one width of
+/// letters, and ignores case, be it by upper or by lower case.
 fn fold(name: &str) -> String {
     let fold = |character: char| {
         let mut upper = character.to_uppercase();
@@ -364,7 +447,65 @@ fn fold(name: &str) -> String {
         };
         upper.to_lowercase().next().unwrap_or(upper)
     };
-    name.chars().map(fold).collect()
+    let name = name.split('\0').next().unwrap_or_default();
+    let seen = name.chars().filter(|character| !is_unseen(*character));
+    seen.map(|character| match u32::from(character) {
+        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xff00 + 0x20).unwrap_or(character),
+        _ => character,
+    })
+    .map(fold)
+    .collect()
+}
+
+/// The members of a type, of all its alternatives.
+fn collect(shape: &'static Shape, members: &mut Vec<&'static Member>) {
+    match shape {
+        Shape::Struct(object) => {
+            members.extend(object.members);
+            members.extend(
+                object
+                    .includes
+                    .iter()
+                    .flat_map(|(included, _)| included.members),
+            );
+        }
+        Shape::Union(union) => {
+            for variant in union.variants {
+                collect(variant.shape, members);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// From Unicode's DerivedCoreProperties.txt, Default_Ignorable_Code_Point, and with them white
+/// space, control characters and the replacement of what can't be decoded.
+fn is_unseen(character: char) -> bool {
+    const IGNORABLE: [(u32, u32); 18] = [
+        (0x00ad, 0x00ad),
+        (0x034f, 0x034f),
+        (0x061c, 0x061c),
+        (0x115f, 0x1160),
+        (0x17b4, 0x17b5),
+        (0x180b, 0x180f),
+        (0x200b, 0x200f),
+        (0x202a, 0x202e),
+        (0x2060, 0x206f),
+        (0x3164, 0x3164),
+        (0xfe00, 0xfe0f),
+        (0xfeff, 0xfeff),
+        (0xffa0, 0xffa0),
+        (0xfff0, 0xfff8),
+        (0xfffd, 0xfffd),
+        (0x1bca0, 0x1bca3),
+        (0x1d173, 0x1d17a),
+        (0xe0000, 0xe0fff),
+    ];
+    let code = u32::from(character);
+    let is_ignorable = IGNORABLE
+        .iter()
+        .any(|(first, last)| (*first..=*last).contains(&code));
+    is_ignorable || character.is_control() || character.is_whitespace()
 }
 
 fn string(json: &str) -> Option<String> {
@@ -381,6 +522,50 @@ fn id(json: &str) -> Option<String> {
             is_integer.then(|| json.to_owned())
         }
     }
+}
+
+/// The same, and an integer of 64 bits with its point moved.
+fn id_of_answer(json: &str) -> Option<String> {
+    id(json).or_else(|| {
+        let (sign, number) = json
+            .strip_prefix('-')
+            .map_or(("", json), |rest| ("-", rest));
+        if !number.starts_with(|first: char| first.is_ascii_digit()) {
+            return None;
+        }
+        let (number, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if [whole, fraction]
+            .concat()
+            .bytes()
+            .all(|digit| digit == b'0')
+        {
+            return Some("0".to_owned());
+        }
+        let exponent: i32 = exponent
+            .parse()
+            .ok()
+            .filter(|by| (-9999..9999).contains(by))?;
+        let by = usize::try_from(exponent.unsigned_abs()).ok()?;
+        // As many zeros on both sides as the point is moved.
+        let zeros = "0".repeat(by);
+        let (whole, fraction) = (zeros.clone() + whole, fraction.to_owned() + &zeros);
+        let point = match exponent < 0 {
+            true => whole.len() - by,
+            false => whole.len() + by,
+        };
+        let digits = whole + &fraction;
+        let (whole, fraction) = digits.split_at(point);
+        let integer: i64 = format!("{sign}{whole}").parse().ok()?;
+        fraction
+            .bytes()
+            .all(|digit| digit == b'0')
+            .then(|| integer.to_string())
+    })
+}
+
+fn is_id_of_answer_or_null(json: &str) -> bool {
+    json == "null" || id_of_answer(json).is_some()
 }
 
 fn is_id_or_null(json: &str) -> bool {

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use std::vec;
 
+use bowline_types::error::codes;
 use bowline_types::method::RequestMethod;
 use bowline_types::pagination::{PaginatedParams, SkippedItems};
 use bowline_types::prompts::{ListPromptsResult, Prompt};
@@ -32,9 +33,6 @@ const MAX_ITEMS: usize = 100_000;
 
 /// Default limit on the bytes of a list that is fetched as a whole, as its server sends it.
 const MAX_BYTES: usize = 64 << 20;
-
-/// The code of an error for a cursor that is none (server/utilities/pagination).
-const INVALID_PARAMS: i64 = -32602;
 
 /// What a list can be told before it is fetched.
 macro_rules! list_settings {
@@ -347,7 +345,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             ErrorKind::TransportDown | ErrorKind::Unavailable => {
                 self.settings.waits_for_ready || self.client.session() != self.session
             }
-            _ => self.has_kept && code == Some(INVALID_PARAMS),
+            _ => self.has_kept && code == Some(codes::INVALID_PARAMS),
         }
     }
 

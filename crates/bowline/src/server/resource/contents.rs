@@ -3,12 +3,11 @@
 use bowline_types::resources::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
 };
-use bowline_types::{ErrorObject, JsonObject, Revision};
+use bowline_types::{ErrorObject, Revision};
 
 use crate::server::base64;
 use crate::server::context::Context;
 use crate::server::output::IntoToolError;
-use crate::server::service::INVALID_PARAMS;
 
 /// Something that a resource may contain: text, bytes, contents of its own, or a `Result` of
 /// these.
@@ -170,21 +169,11 @@ impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
 /// Stands for "not found" until the revision is known.
 const NOT_FOUND: i64 = i64::MIN;
 
-/// The error for a resource that doesn't exist (RS-4).
-pub(in super::super) fn not_found(uri: &str, revision: Revision) -> ErrorObject {
-    let code = match revision >= Revision::V2026_07_28 {
-        true => INVALID_PARAMS,
-        false => -32002,
-    };
-    let uri: String = uri.chars().take(2048).collect();
-    let data: JsonObject = [("uri", uri.as_str())].into_iter().collect();
-    ErrorObject::new(code, "there is no such resource").data(data)
-}
-
 /// Puts the revision's code in place.
 pub(in super::super) fn settle(error: ErrorObject, uri: &str, revision: Revision) -> ErrorObject {
     match error.code {
-        NOT_FOUND => not_found(uri, revision),
+        // RS-4.
+        NOT_FOUND => ErrorObject::resource_not_found(uri, revision),
         _ => error,
     }
 }

@@ -18,7 +18,7 @@ use crate::RpcResult;
 use crate::logged::entered;
 use crate::panics::{CatchPanic, caught};
 use crate::server::context::Context;
-use crate::server::service::{ClientRequest, INTERNAL_ERROR};
+use crate::server::service::ClientRequest;
 use crate::server::telemetry::{handler_blocked, handler_panicked};
 use crate::transport::BoxFuture;
 
@@ -161,7 +161,7 @@ impl Future for Handling {
 /// What a panic is to the client: nothing of it but that it was (ER-4).
 fn failed(context: &Context, words: &str) -> RpcResult {
     handler_panicked(context, words);
-    Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed"))
+    Err(ErrorObject::internal_error("the handler failed"))
 }
 
 /// A request that is being handled. Its place is free again when the handler is really gone.

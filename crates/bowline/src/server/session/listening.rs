@@ -8,7 +8,7 @@ use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResul
 use bowline_types::{ErrorObject, Method, Revision};
 
 use super::Core;
-use crate::server::service::{INVALID_PARAMS, busy};
+use crate::server::service::busy;
 
 impl Core {
     /// Opens a subscription: the client is told what of it is honoured, and then every
@@ -32,7 +32,7 @@ impl Core {
         params: ListenParams,
         server: &ServerCapabilities,
     ) -> Result<(), ErrorObject> {
-        let invalid = |words: String| ErrorObject::new(INVALID_PARAMS, words);
+        let invalid = |words: String| ErrorObject::invalid_params(words);
         let id = self.session.request_id(request).cloned();
         let id = id.ok_or_else(|| invalid("the request is gone".to_owned()))?;
         let opened = self

@@ -14,7 +14,6 @@ use super::entry::{Ending, Entry};
 use super::store::TaskStore;
 use crate::panics::CatchPanic;
 use crate::server::context::Context;
-use crate::server::service::INTERNAL_ERROR;
 use crate::server::session::GRACE;
 use crate::server::telemetry::handler_panicked;
 use crate::server::tool::Called;
@@ -80,7 +79,7 @@ async fn handled(
         Err(panicked) => {
             // The words are for us, not for the peer (ER-4).
             handler_panicked(context, &panicked.0);
-            Some(Err(ErrorObject::new(INTERNAL_ERROR, "the handler failed")))
+            Some(Err(ErrorObject::internal_error("the handler failed")))
         }
     }
 }
@@ -96,6 +95,6 @@ async fn given_up(entry: &Entry, context: &Context) {
     });
     if is_unanswered.await {
         let words = "the client has not answered the task in time";
-        entry.end(Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words)));
+        entry.end(Ending::Failed(ErrorObject::internal_error(words)));
     }
 }

@@ -16,7 +16,7 @@ use super::store::TaskStore;
 use super::way::{declares_extension, missing_extension};
 use crate::RpcResult;
 use crate::server::context::Context;
-use crate::server::service::{ClientRequest, INVALID_PARAMS, method_not_found, say, say_with};
+use crate::server::service::{ClientRequest, method_not_found, say, say_with};
 use crate::transport::BoxFuture;
 
 impl TaskStore {
@@ -62,7 +62,7 @@ impl TaskStore {
         // TK-12; the extension acknowledges that, too (TX-14).
         if !was_running && revision < Revision::V2026_07_28 {
             let words = "the task has ended, and can't be cancelled";
-            return Err(ErrorObject::new(INVALID_PARAMS, words));
+            return Err(ErrorObject::invalid_params(words));
         }
         let result = CancelTaskResult::new().task(entry.task(revision));
         say_with(&request.context, &result, meta)
@@ -78,7 +78,7 @@ impl TaskStore {
     fn list(&self, request: &ClientRequest, size: usize) -> RpcResult {
         let params: PaginatedParams = request.decode()?;
         let page = self.page(params.cursor.as_deref(), size, &request.context);
-        let wrong = || ErrorObject::new(INVALID_PARAMS, "params.cursor is none of this list");
+        let wrong = || ErrorObject::invalid_params("params.cursor is none of this list");
         let (page, next) = page.ok_or_else(wrong)?;
         let revision = request.context.revision();
         let tasks: Vec<_> = page.iter().map(|entry| entry.task(revision)).collect();
@@ -113,7 +113,7 @@ async fn result(entry: Arc<Entry>, context: Context) -> RpcResult {
         Ending::Failed(error) => Err(error),
         Ending::Cancelled => {
             let words = "the task was cancelled, and has no result";
-            Err(ErrorObject::new(INVALID_PARAMS, words))
+            Err(ErrorObject::invalid_params(words))
         }
     }
 }
@@ -125,7 +125,7 @@ pub(in crate::server) fn created(entry: &Entry, context: &Context, meta: &str) -
 }
 
 fn unknown() -> ErrorObject {
-    ErrorObject::new(INVALID_PARAMS, "there is no such task, or no longer")
+    ErrorObject::invalid_params("there is no such task, or no longer")
 }
 
 fn ready(reply: RpcResult) -> BoxFuture<'static, RpcResult> {

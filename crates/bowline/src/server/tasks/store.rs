@@ -11,7 +11,7 @@ use super::ended::{EndedTasks, Gone, SHARE};
 use super::entry::{Ending, Entry, Owner, weight_of};
 use crate::server::context::Context;
 use crate::server::seal::RoundSeal;
-use crate::server::service::{INTERNAL_ERROR, busy};
+use crate::server::service::busy;
 use crate::server::table::Table;
 use crate::server::telemetry::result_not_encoded;
 
@@ -61,7 +61,7 @@ impl TaskStore {
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the id of a task");
                 let words = "no task can be begun now";
-                return Err(ErrorObject::new(INTERNAL_ERROR, words));
+                return Err(ErrorObject::internal_error(words));
             }
         };
         let owner = Owner::of(context);
@@ -231,7 +231,7 @@ fn ending(
 }
 
 fn failed(words: &str) -> Ending {
-    Ending::Failed(ErrorObject::new(INTERNAL_ERROR, words))
+    Ending::Failed(ErrorObject::internal_error(words))
 }
 
 /// What a client is told when there is no room.

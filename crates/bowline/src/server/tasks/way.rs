@@ -8,7 +8,6 @@ use bowline_types::tasks::{EXTENSION, TaskMetadata};
 use bowline_types::{ErrorObject, RequestId, Revision, Wire as _};
 
 use crate::server::context::Context;
-use crate::server::service::{INVALID_PARAMS, METHOD_NOT_FOUND};
 
 /// What a tool says of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +43,7 @@ impl Way {
         offers_tasks: impl FnOnce() -> bool,
         context: &Context,
     ) -> Result<Self, ErrorObject> {
-        let wrong = |words: &str| ErrorObject::new(METHOD_NOT_FOUND, words);
+        let wrong = |words: &str| ErrorObject::method_not_found(words);
         match (context.revision(), rule, asked) {
             // TX-1: nobody asks for a task there.
             (revision, rule, _) if revision >= Revision::V2026_07_28 => {
@@ -53,7 +52,7 @@ impl Way {
             (Revision::V2025_11_25, Some(_), Some(asked)) => {
                 let asked = TaskMetadata::from_json(asked).map_err(|error| {
                     let error = error.under_key("task").under_key("params");
-                    ErrorObject::new(INVALID_PARAMS, error.to_string())
+                    ErrorObject::invalid_params(error.to_string())
                 })?;
                 Ok(Self::Task(asked.ttl))
             }

@@ -300,6 +300,12 @@ async fn who_has_no_answer_is_told_apart() -> Test {
     panics.elicitation(|_| async { panic!("secret words") });
     let mut fails = config();
     fails.elicitation(|_| async { Err(ErrorObject::new(-32000, "no screen")) });
+    // An error is what it is, and not what its words are.
+    let mut same_words = config();
+    same_words.elicitation(|_| async {
+        let words = "this mode of elicitation is not declared";
+        Err(ErrorObject::new(-32602, words))
+    });
     for (config, question, kind, words, code) in [
         (
             refuses,
@@ -320,6 +326,13 @@ async fn who_has_no_answer_is_told_apart() -> Test {
             page,
             ErrorKind::CapabilityNotSupported,
             "this mode of elicitation is not declared",
+            -32602,
+        ),
+        (
+            same_words,
+            form,
+            ErrorKind::Protocol,
+            "this side can't answer elicitation/create",
             -32602,
         ),
         (

@@ -1,0 +1,286 @@
+//! Batches of the peer: several requests in one frame, whose answers leave as one array.
+//!
+//! JSON-RPC 2.0, 6: the answers to a batch are one array, in any order; notifications have none,
+//! and where nothing is answered nothing is sent. Only 2025-03-26 has batches.
+//!
+//! An array waits for its slowest answer, so what it holds meanwhile is bounded: no array
+//! becomes larger than a frame, and all that wait together are no larger than one either. Room
+//! for a short error is kept for every answer that has not come, so that one which doesn't fit
+//! can always be replaced by an error.
+
+use std::collections::BTreeMap;
+
+use bowline_types::RequestId;
+
+use crate::outbox::StreamId;
+
+/// Where the answer to a request of the peer goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReplyTo {
+    /// The stream that the request came on, on a carrier with a stream per request.
+    pub(crate) stream: Option<StreamId>,
+    /// The batch that it was a part of.
+    pub(crate) batch: Option<BatchKey>,
+}
+
+impl From<Option<StreamId>> for ReplyTo {
+    fn from(stream: Option<StreamId>) -> Self {
+        Self {
+            stream,
+            batch: None,
+        }
+    }
+}
+
+/// A batch that has not been answered in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BatchKey(u64);
+
+/// The array of answers to a batch, as far as it has come.
+#[derive(Debug, Default)]
+struct Batch {
+    stream: Option<StreamId>,
+    /// The answers, with a bracket or a comma before each.
+    text: Vec<u8>,
+    /// Answers that have not come. While the batch is read that counts as one.
+    missing: usize,
+    /// Bytes that are kept for them.
+    reserved: usize,
+}
+
+impl Batch {
+    fn held(&self) -> usize {
+        self.text.len() + self.reserved
+    }
+}
+
+/// An array that is complete, for this stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) text: Vec<u8>,
+}
+
+/// The batches that have not been answered in full.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    /// Bytes of one array, and of all that wait.
+    limit: usize,
+    open: BTreeMap<BatchKey, Batch>,
+    next: u64,
+    /// Bytes of all arrays, with those that are kept.
+    held: usize,
+}
+
+/// What is said in place of an error that is too large.
+pub(crate) const TOO_LARGE_TO_BE_SENT: &str = "the error is too large to be told";
+
+/// Bytes of an error with these words in an array, without its id: the code may have 20 digits.
+const ERROR_ROOM: usize = 160;
+
+/// Bytes of the brackets.
+const BRACKETS: usize = 2;
+
+impl Batches {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            open: BTreeMap::new(),
+            next: 0,
+            held: 0,
+        }
+    }
+
+    /// Bytes that are kept for the answer to a request of this id.
+    pub(crate) fn room(id: Option<&RequestId>) -> usize {
+        ERROR_ROOM + id.map_or(0, |id| id.to_string().len())
+    }
+
+    /// Whether errors that take so much room fit into one array.
+    pub(crate) fn fits_alone(&self, room: usize) -> bool {
+        room + BRACKETS <= self.limit
+    }
+
+    /// Whether they fit beside the arrays that wait.
+    pub(crate) fn has_room(&self, room: usize) -> bool {
+        self.held + room <= self.limit
+    }
+
+    /// Begins to read a batch.
+    pub(crate) fn begin(&mut self, stream: Option<StreamId>) -> BatchKey {
+        let key = BatchKey(self.next);
+        self.next += 1;
+        let batch = Batch {
+            stream,
+            missing: 1,
+            ..Batch::default()
+        };
+        self.open.insert(key, batch);
+        key
+    }
+
+    /// An answer will come.
+    pub(crate) fn expect(&mut self, key: BatchKey, id: Option<&RequestId>) {
+        if let Some(batch) = self.open.get_mut(&key) {
+            let room = Self::room(id);
+            batch.missing += 1;
+            batch.reserved += room;
+            self.held += room;
+        }
+    }
+
+    /// Whether an answer of so many bytes fits, beside what is kept for the others.
+    pub(crate) fn takes(&self, key: BatchKey, id: Option<&RequestId>, size: usize) -> bool {
+        let Some(batch) = self.open.get(&key) else {
+            return false;
+        };
+        let room = Self::room(id);
+        let more = (size + 1).saturating_sub(room);
+        if more == 0 {
+            return true;
+        }
+        // What leaves at once is not held.
+        let is_last = batch.missing == 1;
+        batch.held() + more + BRACKETS <= self.limit && (is_last || self.has_room(more))
+    }
+
+    /// An answer has come. The array, when it was the last one.
+    pub(crate) fn answer(
+        &mut self,
+        key: BatchKey,
+        id: Option<&RequestId>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Option<Answered> {
+        let batch = self.open.get_mut(&key)?;
+        let before = batch.text.len();
+        batch.text.push(if before == 0 { b'[' } else { b',' });
+        write(&mut batch.text);
+        self.held += batch.text.len() - before;
+        self.leave(key, id)
+    }
+
+    /// An answer will not come after all: its request was cancelled.
+    pub(crate) fn leave(&mut self, key: BatchKey, id: Option<&RequestId>) -> Option<Answered> {
+        let batch = self.open.get_mut(&key)?;
+        let room = Self::room(id).min(batch.reserved);
+        batch.reserved -= room;
+        self.held -= room;
+        self.settle_one(key)
+    }
+
+    /// The batch has been read to its end.
+    pub(crate) fn end(&mut self, key: BatchKey) -> Option<Answered> {
+        self.settle_one(key)
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.open.clear();
+        self.held = 0;
+    }
+
+    fn settle_one(&mut self, key: BatchKey) -> Option<Answered> {
+        let batch = self.open.get_mut(&key)?;
+        batch.missing -= 1;
+        if batch.missing > 0 {
+            return None;
+        }
+        let batch = self.open.remove(&key)?;
+        self.held -= batch.held();
+        let Batch {
+            stream, mut text, ..
+        } = batch;
+        if text.is_empty() {
+            return None;
+        }
+        text.push(b']');
+        Some(Answered { stream, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_types::{ErrorObject, envelope};
+
+    use super::*;
+
+    fn text(answered: Option<Answered>) -> Option<String> {
+        answered.map(|answered| String::from_utf8(answered.text).unwrap())
+    }
+
+    fn write(words: &str) -> impl FnOnce(&mut Vec<u8>) {
+        |text| text.extend_from_slice(words.as_bytes())
+    }
+
+    #[test]
+    fn an_array_leaves_when_its_last_answer_has_come() {
+        let mut batches = Batches::new(10_000);
+        let stream = Some(StreamId::new(7));
+        let key = batches.begin(stream);
+        let ids: [RequestId; 3] = [1.into(), "a".into(), 3.into()];
+        for id in &ids {
+            batches.expect(key, Some(id));
+        }
+        assert_eq!(batches.answer(key, Some(&ids[1]), write("A")), None);
+        assert_eq!(batches.end(key), None);
+        assert_eq!(batches.leave(key, Some(&ids[0])), None);
+        let answered = batches.answer(key, Some(&ids[2]), write("C"));
+        assert_eq!(answered.as_ref().and_then(|it| it.stream), stream);
+        assert_eq!(text(answered).as_deref(), Some("[A,C]"));
+        assert_eq!((batches.held, batches.open.len()), (0, 0));
+        assert_eq!(batches.answer(key, Some(&ids[2]), write("C")), None);
+    }
+
+    #[test]
+    fn nothing_is_sent_where_nothing_is_answered() {
+        let mut batches = Batches::new(10_000);
+        let key = batches.begin(None);
+        assert_eq!(batches.end(key), None);
+        let key = batches.begin(None);
+        batches.expect(key, None);
+        assert_eq!(batches.end(key), None);
+        assert_eq!(batches.leave(key, None), None);
+        assert_eq!((batches.held, batches.open.len()), (0, 0));
+    }
+
+    #[test]
+    fn arrays_are_bounded_alone_and_together() {
+        let limit = 1000;
+        let mut batches = Batches::new(limit);
+        assert!(batches.fits_alone(limit - BRACKETS) && !batches.fits_alone(limit - 1));
+        let (first, second) = (batches.begin(None), batches.begin(None));
+        for key in [first, first, second] {
+            batches.expect(key, None);
+        }
+        batches.end(first);
+        batches.end(second);
+        // One of two in its own array, with room for the other.
+        let most = limit - BRACKETS - 2 * ERROR_ROOM - 1 + ERROR_ROOM;
+        let held_elsewhere = ERROR_ROOM;
+        assert!(!batches.takes(first, None, most));
+        assert!(batches.takes(first, None, most - held_elsewhere + BRACKETS));
+        assert!(!batches.takes(first, None, most - held_elsewhere + BRACKETS + 1));
+        // The last one of its array leaves at once.
+        assert!(batches.takes(second, None, limit - BRACKETS - 1));
+        assert!(!batches.takes(second, None, limit - BRACKETS));
+        let words = "x".repeat(most - held_elsewhere + BRACKETS);
+        assert_eq!(batches.answer(first, None, write(&words)), None);
+        assert_eq!(batches.held, limit);
+        assert!(!batches.has_room(1) && batches.has_room(0));
+        batches.leave(second, None);
+        assert!(batches.takes(first, None, ERROR_ROOM - 1));
+        batches.clear();
+        assert!(batches.has_room(limit));
+    }
+
+    #[test]
+    fn the_shortest_errors_fit_what_is_kept_for_them() {
+        let error = ErrorObject::new(i64::MIN, TOO_LARGE_TO_BE_SENT);
+        for id in ["", "a", "\u{1}\"\n", "é😀"] {
+            let id = RequestId::from(id);
+            let mut text = Vec::new();
+            envelope::write_error(&mut text, Some(&id), &error);
+            assert!(text.len() < Batches::room(Some(&id)), "{}", text.len());
+        }
+    }
+}

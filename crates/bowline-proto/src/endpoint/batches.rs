@@ -1,0 +1,113 @@
+//! Where answers go: to the queue out, or into the array of a batch.
+
+use bowline_types::RequestId;
+use bowline_types::envelope::{Batch, Envelope};
+
+use super::Endpoint;
+use crate::batches::{Answered, Batches, ReplyTo};
+use crate::events::Tell;
+use crate::outbox::{StreamId, Transmit};
+
+/// Whether the requests of a batch are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// They are.
+    Served(ReplyTo),
+    /// They are refused: too much waits for the rest of other batches.
+    Busy(ReplyTo),
+    /// The batch is refused as a whole: it has too many messages.
+    TooLong,
+}
+
+impl<E: Tell> Endpoint<E> {
+    /// Begins to read a batch of the peer. [`end_batch`](Self::end_batch) follows.
+    pub(crate) fn begin_batch(&mut self, stream: Option<StreamId>, batch: &Batch<'_>) -> Opened {
+        if batch.len() > self.limits.max_batch {
+            return Opened::TooLong;
+        }
+        // Of what is no message it is not known yet whether it is answered.
+        let room = batch.parts().map(|part| match part {
+            Ok(Envelope::Request(request)) => Batches::room(Some(&request.id)),
+            Ok(_) => 0,
+            Err(error) => Batches::room(error.id()),
+        });
+        let room = room.sum();
+        if !self.batches.fits_alone(room) {
+            return Opened::TooLong;
+        }
+        let is_busy = !self.batches.has_room(room);
+        let batch = Some(self.batches.begin(stream));
+        let to = ReplyTo { stream, batch };
+        if is_busy {
+            Opened::Busy(to)
+        } else {
+            Opened::Served(to)
+        }
+    }
+
+    /// A part of a batch will be answered.
+    pub(crate) fn expect_answer(&mut self, to: ReplyTo, id: Option<&RequestId>) {
+        if let Some(batch) = to.batch {
+            self.batches.expect(batch, id);
+        }
+    }
+
+    /// A batch has been read to its end.
+    pub(crate) fn end_batch(&mut self, to: ReplyTo) {
+        if let Some(batch) = to.batch {
+            let answered = self.batches.end(batch);
+            self.send_array(answered);
+        }
+    }
+
+    /// Whether an answer is small enough: for a frame, and for the array that it belongs to.
+    pub(super) fn fits(&self, to: ReplyTo, id: Option<&RequestId>, message: &Transmit) -> bool {
+        let fits_array = match to.batch {
+            Some(batch) => self.batches.takes(batch, id, message.frame_len()),
+            None => true,
+        };
+        fits_array && self.check_size(message).is_ok()
+    }
+
+    /// What is said in place of a result that does not fit.
+    pub(super) fn too_large(&self, message: &Transmit) -> &'static str {
+        if self.check_size(message).is_err() {
+            "the result is too large"
+        } else {
+            "the results of the batch are too large"
+        }
+    }
+
+    /// Queues an answer that [fits](Self::fits), or is short.
+    pub(super) fn send_answer(
+        &mut self,
+        to: ReplyTo,
+        id: Option<&RequestId>,
+        mut message: Transmit,
+    ) {
+        let Some(batch) = to.batch else {
+            message.stream = to.stream;
+            self.outbox.push_owed(message);
+            return;
+        };
+        let write = |text: &mut Vec<u8>| message.append_frame_to(text);
+        let answered = self.batches.answer(batch, id, write);
+        self.send_array(answered);
+    }
+
+    /// The request has no answer.
+    pub(super) fn send_no_answer(&mut self, to: ReplyTo, id: &RequestId) {
+        if let Some(batch) = to.batch {
+            let answered = self.batches.leave(batch, Some(id));
+            self.send_array(answered);
+        }
+    }
+
+    fn send_array(&mut self, answered: Option<Answered>) {
+        if let Some(Answered { stream, text }) = answered {
+            let mut message = self.composer.batch(text);
+            message.stream = stream;
+            self.outbox.push_owed(message);
+        }
+    }
+}
