@@ -150,6 +150,13 @@ impl<E: Tell> Endpoint<E> {
         Some(transmit)
     }
 
+    /// Returns the next message to send that is no call.
+    pub(crate) fn poll_parting(&mut self) -> Option<Transmit> {
+        let transmit = self.outbox.pop_beside_calls()?;
+        trace::io(self.side, Direction::Out, transmit.len());
+        Some(transmit)
+    }
+
     /// The next event.
     pub(crate) fn poll_event(&mut self) -> Option<E> {
         let was_full = !self.events.has_room();

@@ -274,11 +274,11 @@ impl Core {
     /// Stops the link. What was said before, and needs no answer, is still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
-            && let Some(transmit) = self.link.poll_transmit()
+            && let Some(transmit) = self.link.poll_parting()
         {
             match transmit.kind {
                 TransmitKind::Notification | TransmitKind::Answer => self.parting.push(transmit),
-                // Whoever called is told that it is over.
+                // The streams of all calls are closed with the transport.
                 _ => {}
             }
         }
