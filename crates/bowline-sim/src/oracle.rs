@@ -244,7 +244,9 @@ impl Oracle {
                 }
                 self.session = *session;
             }
-            LinkEvent::Ended { call, outcome } => self.on_ended(link, *call, outcome, is_prompt),
+            LinkEvent::Ended { call, outcome, .. } => {
+                self.on_ended(link, *call, outcome, is_prompt);
+            }
             LinkEvent::Progress { call, params } => {
                 self.find(params.as_str().len());
                 if !self.open.contains_key(call) {

@@ -5,7 +5,7 @@ use crate::calls::CallId;
 use crate::codec::Decoded;
 use crate::events::Tell;
 use crate::outbox::{Transmit, TransmitKind};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
@@ -231,7 +231,8 @@ impl<E: Tell> Endpoint<E> {
         if let Some(waiting) = self.calls.give_up(now, call) {
             let attempts = self.limits.send_attempts;
             let outcome = Outcome::Backpressure { attempts };
-            self.conclude(now, call, &waiting, outcome);
+            // The driver has returned the message.
+            self.conclude_as(now, call, &waiting, outcome, Sent::No);
         }
     }
 

@@ -1,5 +1,6 @@
 //! All integration tests of this crate that can share a process: one binary, linked once.
 
+mod delivery;
 mod events;
 mod example_drivers;
 mod frames;

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use bowline_proto::link::{Cause, State, StopOutcome, Transition};
-use bowline_proto::{Agreement, CloseReason, NegotiationError, Stats};
+use bowline_proto::{Agreement, CloseReason, NegotiationError, Sent, Stats};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Wire};
@@ -281,7 +281,7 @@ impl Client {
                 notified.map_err(|error| Error::from_link(error, |at| self.shared.until(at)))
             })
         });
-        notified.map_err(|error| error.in_operation(method.to_owned()))
+        notified.map_err(|error| error.of_call(Sent::No).in_operation(method.to_owned()))
     }
 
     /// Tries to connect now, instead of waiting. Whether there was a wait.

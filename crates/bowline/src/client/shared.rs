@@ -14,7 +14,7 @@ use bowline_proto::link::{
     CallKey, Cause, Link, LinkCall, LinkEvent, State, StopOutcome, SubscriptionKey,
 };
 use bowline_proto::{
-    Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey,
+    Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
     Timeouts, Transmit, TransmitKind,
 };
 use bowline_types::logging::{LoggingLevel, SetLevelParams};
@@ -80,6 +80,8 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
+    /// Whether the server may have seen the call, when it has ended.
+    pub(super) sent: Sent,
     /// When it came.
     pub(super) came: Option<Instant>,
     /// How the stream ended with which it was lost.
@@ -314,7 +316,11 @@ impl Core {
                 return true;
             }
             match event {
-                LinkEvent::Ended { call, outcome } => {
+                LinkEvent::Ended {
+                    call,
+                    outcome,
+                    sent,
+                } => {
                     if self.slots.get_mut(call).is_some_and(|slot| slot.is_orphan) {
                         self.slots.remove(call);
                         if let Outcome::Result(result) = outcome {
@@ -325,6 +331,7 @@ impl Core {
                             slot.ending.clone_from(&self.ending);
                         }
                         slot.outcome = Some(outcome);
+                        slot.sent = sent;
                         slot.came = Some(now);
                         dispatch.wakers.extend(slot.waker.take());
                     }

@@ -283,7 +283,7 @@ fn check_filter(
 
 fn ended(end: End) -> Result<(), Error> {
     match end {
-        End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),
+        End::Outcome(outcome) => Error::from_outcome(outcome, None, None).map(|_| ()),
         End::NothingHonoured => Err(Error::new(
             ErrorKind::CapabilityNotSupported,
             "the server honours nothing of the subscription",

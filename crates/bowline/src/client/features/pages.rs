@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use std::vec;
 
+use bowline_proto::Sent;
 use bowline_types::method::RequestMethod;
 use bowline_types::pagination::{PaginatedParams, SkippedItems};
 use bowline_types::prompts::{ListPromptsResult, Prompt};
@@ -153,6 +154,8 @@ pub struct Pages<'c, P: Listed> {
     session: u64,
     /// A page was kept, and the server may have forgotten where it leads.
     has_kept: bool,
+    /// Whether the server was asked for a page.
+    sent: Sent,
     has_begun_anew: bool,
     settings: Settings,
     skipped_items: SkippedItems,
@@ -190,6 +193,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             bytes: 0,
             session: 0,
             has_kept: false,
+            sent: Sent::No,
             has_begun_anew: false,
             settings: Settings {
                 is_fresh: false,
@@ -251,7 +255,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         if cursor.is_none() {
             if self.settings.waits_for_ready {
                 let ready = self.client.ready().await;
-                ready.map_err(|error| error.in_operation(self.method.as_str()))?;
+                ready.map_err(|error| self.of_list(error))?;
             }
             self.session = self.client.session();
         } else if self.client.session() != self.session {
@@ -265,7 +269,17 @@ impl<'c, P: Listed> Pages<'c, P> {
         };
         let mut answer = call.send();
         self.has_kept |= answer.is_kept();
+        let before = self.sent;
+        if !answer.is_kept() {
+            // The future may be dropped here, with the request under way.
+            self.sent = Sent::Maybe;
+        }
         let page = (&mut answer).await;
+        if let Err(error) = &page
+            && error.may_have_run() == Some(false)
+        {
+            self.sent = before;
+        }
         self.bytes += answer.size();
         page
     }
@@ -377,7 +391,7 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     fn lost(&self) -> Error {
         let words = "in the middle of the list, which has to be begun anew";
-        Error::new(ErrorKind::TransportDown, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::TransportDown, words))
     }
 
     fn late(&self) -> Error {
@@ -385,7 +399,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
             None => String::new(),
         };
-        Error::new(ErrorKind::Timeout, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::Timeout, words))
     }
 
     fn large(&self) -> Error {
@@ -393,12 +407,17 @@ impl<'c, P: Listed> Pages<'c, P> {
         let words = format!(
             "the list has more than {most} bytes; go through its pages, or allow more with `max_bytes`"
         );
-        Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
     fn endless(&self, why: String) -> Error {
         let words = format!("the list has no end: {why}");
-        Error::new(ErrorKind::Protocol, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::Protocol, words))
+    }
+
+    /// The same error, of this list.
+    fn of_list(&self, error: Error) -> Error {
+        error.of_call(self.sent).in_operation(self.method.as_str())
     }
 }
 

@@ -358,9 +358,13 @@ impl Driver {
                     self.withdrawn.insert(key);
                 }
             }
-            SessionEvent::Ended { call, outcome } => {
+            SessionEvent::Ended {
+                call,
+                outcome,
+                sent,
+            } => {
                 if let Some(asked) = core.asked.get_mut(call) {
-                    asked.outcome = Some(outcome);
+                    asked.outcome = Some((outcome, sent));
                     self.wakers.extend(asked.waker.take());
                 }
             }
@@ -441,10 +445,14 @@ impl Drop for Driver {
             let mut core = self.shared.lock();
             core.session.close(now);
             while let Some(event) = core.session.poll_event() {
-                if let SessionEvent::Ended { call, outcome } = event
+                if let SessionEvent::Ended {
+                    call,
+                    outcome,
+                    sent,
+                } = event
                     && let Some(asked) = core.asked.get_mut(call)
                 {
-                    asked.outcome = Some(outcome);
+                    asked.outcome = Some((outcome, sent));
                     self.wakers.extend(asked.waker.take());
                 }
             }
