@@ -247,6 +247,15 @@ impl<E: Tell> Endpoint<E> {
         outcome: Outcome,
         sent: Sent,
     ) {
+        let sent = match outcome {
+            _ if defect::is(Defect::ReturnedCountsAsSent) => waiting.tag.sent(),
+            Outcome::TimedOut { .. } | Outcome::Cancelled
+                if defect::is(Defect::GivenUpCountsAsUnsent) =>
+            {
+                Sent::No
+            }
+            _ => sent,
+        };
         let duration = now.since(waiting.started);
         trace::call_stop(self.side, call.get(), duration, &outcome);
         match waiting.tag.purpose {

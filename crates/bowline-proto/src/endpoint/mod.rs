@@ -18,6 +18,7 @@ use crate::calls::{CallId, Calls, Found, IdCounter};
 use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::events::{Events, Tell};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
@@ -109,6 +110,7 @@ impl Tag {
     /// which it is taken back when it ends. What the driver took may have been written in part.
     pub(crate) fn sent(&self) -> Sent {
         match self.ticket {
+            Some(_) if defect::is(Defect::QueuedCountsAsSent) => Sent::Maybe,
             Some(_) => Sent::No,
             None => Sent::Maybe,
         }

@@ -147,7 +147,11 @@ impl Link {
         let Some(kept) = self.calls.get_mut(key) else {
             return;
         };
-        kept.sent = kept.sent.or(sent);
+        kept.sent = if defect::is(Defect::ForgottenAttempt) {
+            sent
+        } else {
+            kept.sent.or(sent)
+        };
         let may_retry = kept.retries < self.config.max_retries;
         match &outcome {
             Outcome::Lost { .. } if may_retry && is_retried(kept, sent) => {
@@ -180,9 +184,12 @@ impl Link {
     /// Ends a call. Its owner gets the outcome, and whether the server may have seen the call in
     /// any of its attempts and rounds.
     pub(super) fn finish(&mut self, key: CallKey, outcome: Outcome) {
-        let Some(kept) = self.calls.remove(key) else {
+        let Some(mut kept) = self.calls.remove(key) else {
             return;
         };
+        if kept.stage == Stage::Waiting && defect::is(Defect::WaitingCountsAsSent) {
+            kept.sent = Sent::Maybe;
+        }
         if let Outcome::Result(result) = &outcome {
             self.learn(&kept, result);
             self.keep_progress(key, kept.stage);
