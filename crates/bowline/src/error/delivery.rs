@@ -12,9 +12,9 @@ impl Error {
     /// it certainly has not, so that the call can be made again.
     ///
     /// It follows from whether the request was sent, which the core of the connection knows. A
-    /// request was sent when the transport took a part of it. One that waits for a connection or
-    /// in the queue was not. Of a call with several attempts or rounds of input each one counts:
-    /// one that was sent is enough.
+    /// request counts as sent as soon as it is taken from the queue to be written, though it may
+    /// be written in part or not at all. One that waits for a connection or in the queue was not
+    /// sent. Of several attempts and rounds of input one that was sent is enough.
     ///
     /// | kind of error | `may_have_run()` |
     /// |---|---|
@@ -24,7 +24,7 @@ impl Error {
     /// | [`InvalidResponse`](ErrorKind::InvalidResponse), [`SchemaMismatch`](ErrorKind::SchemaMismatch), [`Tool`](ErrorKind::Tool) | `Some(true)`: there is a result |
     /// | [`Handler`](ErrorKind::Handler) | `Some(true)`: the server asked something during the call |
     /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has answered, and its [error](Self::server_error) says what became of the request |
-    /// | any, of what is no call: connecting, subscribing, serving, an error made with [`new`](Self::new) | `None` |
+    /// | any, of what is no call: connecting, subscribing, serving, an error made with [`new`](Self::new) | `None`; `Some(false)` if it was refused before anything was sent |
     ///
     /// ```
     /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
