@@ -308,7 +308,14 @@ pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
             return Some("the tool was executed, and its answer is told as it came");
         }
         ErrorKind::InvalidResponse => return Some(ANSWERED),
-        _ => {}
+        ErrorKind::Timeout
+        | ErrorKind::TransportDown
+        | ErrorKind::Unavailable
+        | ErrorKind::OversizedFrame
+        | ErrorKind::Protocol => {}
+        // The error says it: what the tool answered, what this side refused, or why it can't be
+        // called at all.
+        _ => return None,
     }
     Some(match error.may_have_run()? {
         true => "the server had been sent the call and may have executed it",

@@ -81,6 +81,16 @@ defects! {
     SameSession = "session number not raised",
     /// What the server wants to have back is not given.
     LostState = "request state lost",
+    /// A call that ends while it waits for a connection counts as sent.
+    WaitingCountsAsSent = "waiting call reported as sent",
+    /// A call that ends in the queue counts as sent.
+    QueuedCountsAsSent = "queued call reported as sent",
+    /// A call that the driver has returned, or reported as not sent, counts as sent.
+    ReturnedCountsAsSent = "returned call reported as sent",
+    /// A call that timed out or was cancelled counts as not sent.
+    GivenUpCountsAsUnsent = "sent call reported as not sent",
+    /// Of the attempts and rounds of a call only the last one counts.
+    ForgottenAttempt = "earlier attempt forgotten",
 }
 
 #[cfg(feature = "defects")]

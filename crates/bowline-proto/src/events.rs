@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::calls::CallId;
 use crate::defect::{self, Defect};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 
 /// What an event costs beside its payload.
 const EVENT: usize = 128;
@@ -18,7 +18,7 @@ pub(crate) trait Weigh {
 /// An event of one of the two sides.
 pub(crate) trait Tell: Weigh {
     /// A call of ours has ended.
-    fn ended(call: CallId, outcome: Outcome) -> Self;
+    fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self;
 }
 
 /// Events in their order, and their weight.

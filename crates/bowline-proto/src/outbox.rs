@@ -252,6 +252,14 @@ impl Outbox {
         self.take_back(ticket)
     }
 
+    /// Returns the next message that is no call. Calls stay where they are, so that each is
+    /// known not to have left.
+    pub(crate) fn pop_beside_calls(&mut self) -> Option<Transmit> {
+        let is_call = |transmit: &Transmit| matches!(transmit.kind, TransmitKind::Call(_));
+        let (ticket, _) = self.queue.iter().find(|(_, it)| !is_call(it))?;
+        self.take_back(ticket)
+    }
+
     /// Puts back what could not be sent: it is the next one of its lane again, which waits
     /// until then.
     pub(crate) fn put_back(&mut self, transmit: Transmit, until: Instant) -> Ticket {

@@ -43,8 +43,6 @@ pub enum Outcome {
     Lost {
         /// Why.
         reason: String,
-        /// Whether the peer may have seen it.
-        sent: Sent,
     },
     /// Because the connection was closed by us.
     Shutdown,
@@ -75,7 +73,7 @@ impl Outcome {
             Self::Error(error) => {
                 error.message.len() + error.data.as_ref().map_or(0, |data| data.as_str().len())
             }
-            Self::Unsupported(reason) | Self::Invalid(reason) | Self::Lost { reason, .. } => {
+            Self::Unsupported(reason) | Self::Invalid(reason) | Self::Lost { reason } => {
                 reason.len()
             }
             Self::TimedOut { .. }
@@ -88,15 +86,30 @@ impl Outcome {
     }
 }
 
-/// Whether a peer may have seen a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a peer may have seen a call. Only the core knows, and each end of a call says it: a
+/// call of which a part may have reached the transport is [`Maybe`](Self::Maybe), with every
+/// outcome and for every later attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "there is nothing between certain and possible"
 )]
 pub enum Sent {
-    /// Certainly not: it can be made again.
+    /// Certainly not: the driver never took it, or has returned it or reported it as not sent.
+    /// It can be made again.
+    #[default]
     No,
-    /// Perhaps, and it may have had its effect.
+    /// The driver took it, so the peer may have seen it, and it may have had its effect.
     Maybe,
+}
+
+impl Sent {
+    /// Returns what is known of a call of two attempts: one that may have been seen is enough.
+    #[must_use]
+    pub(crate) const fn or(self, other: Self) -> Self {
+        match self {
+            Self::No => other,
+            Self::Maybe => Self::Maybe,
+        }
+    }
 }

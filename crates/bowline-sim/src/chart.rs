@@ -82,7 +82,11 @@ pub(crate) fn told(event: &LinkEvent) -> String {
             let (from, to) = (transition.from, transition.to);
             format!("{from} → {to}: {}", transition.cause.name())
         }
-        LinkEvent::Ended { call, outcome } => format!("call {call} ended: {}", outcome.name()),
+        LinkEvent::Ended {
+            call,
+            outcome,
+            sent,
+        } => format!("call {call} ended: {}, sent {sent:?}", outcome.name()),
         LinkEvent::Ready { session, agreement } => {
             format!("session {session} in {}", agreement.revision)
         }

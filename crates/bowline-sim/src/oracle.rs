@@ -4,6 +4,7 @@
 //! It knows the calls that were made, what left on the wire and what was told, and nothing
 //! of the inside. The first violation is kept; the world stops at it.
 
+mod delivery;
 mod edges;
 mod states;
 mod wire;
@@ -17,6 +18,7 @@ use bowline_types::{Era, Revision};
 
 use crate::chance::Chance;
 
+use delivery::Deliveries;
 pub(crate) use wire::number_after;
 
 /// The limits that a world configures and that the oracle holds a link to.
@@ -58,6 +60,8 @@ pub(crate) struct Oracle {
     /// All ids that left, and the marks of their calls.
     sent: BTreeMap<u64, CallId>,
     sent_marks: BTreeSet<u64>,
+    /// What became of the requests of the calls that have not ended.
+    deliveries: Deliveries,
     answered: BTreeSet<CallId>,
     cancelled: BTreeSet<CallId>,
     owed_cancels: BTreeSet<CallId>,
@@ -100,6 +104,7 @@ impl Oracle {
             in_flight: BTreeMap::new(),
             sent: BTreeMap::new(),
             sent_marks: BTreeSet::new(),
+            deliveries: Deliveries::default(),
             answered: BTreeSet::new(),
             cancelled: BTreeSet::new(),
             owed_cancels: BTreeSet::new(),
@@ -244,7 +249,14 @@ impl Oracle {
                 }
                 self.session = *session;
             }
-            LinkEvent::Ended { call, outcome } => self.on_ended(link, *call, outcome, is_prompt),
+            LinkEvent::Ended {
+                call,
+                outcome,
+                sent,
+            } => {
+                self.check_delivery(*call, *sent, is_prompt);
+                self.on_ended(link, *call, outcome, is_prompt);
+            }
             LinkEvent::Progress { call, params } => {
                 self.find(params.as_str().len());
                 if !self.open.contains_key(call) {

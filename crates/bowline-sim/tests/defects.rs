@@ -18,3 +18,22 @@ fn every_defect_is_found() {
     set(None);
     assert_eq!(find_violation(0, 100), None);
 }
+
+/// A call that is wrongly reported as sent or as not sent is found by what is wrong with it.
+#[test]
+fn every_wrong_report_of_a_delivery_is_found_as_such() {
+    let (sent, not_sent) = ("is reported as sent", "is reported as not sent");
+    for (defect, violation) in [
+        (Defect::WaitingCountsAsSent, sent),
+        (Defect::QueuedCountsAsSent, sent),
+        (Defect::ReturnedCountsAsSent, sent),
+        (Defect::GivenUpCountsAsUnsent, not_sent),
+        (Defect::ForgottenAttempt, not_sent),
+    ] {
+        set(Some(defect));
+        let found = find_violation(0, SEEDS).map(|found| found.failure.violation);
+        let found = found.unwrap_or_default();
+        assert!(found.contains(violation), "{}: {found}", defect.name());
+    }
+    set(None);
+}

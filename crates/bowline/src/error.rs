@@ -1,5 +1,7 @@
 //! The one error of the library.
 
+mod delivery;
+
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
@@ -36,9 +38,9 @@ use crate::transport::TransportEnd;
 ///         (_, _) => "never mind",
 ///     }
 /// }
-/// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/call");
+/// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/list");
 /// # assert_eq!(advice(&error), "try again");
-/// # assert_eq!(error.to_string(), "tools/call: no answer came in time: after 30s");
+/// # assert_eq!(error.to_string(), "tools/list: no answer came in time: after 30s");
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -55,7 +57,10 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Details {
     server: Option<ErrorObject>,
-    may_have_run: Option<bool>,
+    /// Whether the call was sent, as the core says; `None` of what is no call.
+    sent: Option<Sent>,
+    /// Whether it may be made twice, where that doesn't follow from its method.
+    may_repeat: Option<bool>,
     elapsed: Option<Duration>,
     state: Option<State>,
     next_attempt: Option<Duration>,
@@ -140,15 +145,16 @@ impl ErrorKind {
     }
 }
 
-/// What can be done about an error.
+/// What can be done about an error: see [`Error::recovery`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// The same again may succeed.
+    /// The same again may succeed, and does no harm.
     Retry,
-    /// The same again may succeed once there is a connection.
+    /// Nothing will succeed before there is a connection. Whether this call may be made again
+    /// then is a question of [`Error::may_have_run`].
     Reconnect,
-    /// The same again will fail.
+    /// The same again will fail, or may have its effect twice.
     Abort,
     /// Nothing needs to be done.
     Ignore,
@@ -196,12 +202,6 @@ impl Error {
         let data = error.and_then(|error| error.data.as_ref());
         let data = data.and_then(|data| UrlElicitationData::from_json(data.as_str()).ok());
         data.map(|data| data.elicitations).unwrap_or_default()
-    }
-
-    /// Whether the server may have done what it was asked for. `None` where that is no
-    /// question.
-    pub fn may_have_run(&self) -> Option<bool> {
-        self.0.details.may_have_run
     }
 
     /// How long it took, for a timeout.
@@ -253,50 +253,6 @@ impl Error {
     /// The result of a tool that doesn't fit its schema, as it came.
     pub fn tool_result(&self) -> Option<&CallToolResult> {
         self.0.details.tool_result.as_deref()
-    }
-
-    /// Whether the same may succeed another time.
-    pub fn is_recoverable(&self) -> bool {
-        match self.recovery() {
-            Recovery::Retry | Recovery::Reconnect => true,
-            Recovery::Abort | Recovery::Ignore => false,
-        }
-    }
-
-    /// What can be done about it.
-    pub fn recovery(&self) -> Recovery {
-        let failure = self.connection_failure();
-        if failure.is_some_and(ConnectionFailure::has_given_up) {
-            return Recovery::Abort;
-        }
-        match self.0.kind {
-            ErrorKind::Timeout | ErrorKind::Backpressure => Recovery::Retry,
-            ErrorKind::Transport | ErrorKind::TransportDown | ErrorKind::Unavailable => {
-                Recovery::Reconnect
-            }
-            ErrorKind::Cancelled => Recovery::Ignore,
-            ErrorKind::JsonRpc if self.is_busy() => Recovery::Retry,
-            ErrorKind::JsonRpc
-            | ErrorKind::Protocol
-            | ErrorKind::State
-            | ErrorKind::Shutdown
-            | ErrorKind::CapabilityNotSupported
-            | ErrorKind::InvalidResponse
-            | ErrorKind::SchemaMismatch
-            | ErrorKind::OversizedFrame
-            | ErrorKind::Auth
-            | ErrorKind::Tool
-            | ErrorKind::Config
-            | ErrorKind::InvalidParams
-            | ErrorKind::Handler => Recovery::Abort,
-        }
-    }
-
-    /// The server said that it is busy (MO-4).
-    fn is_busy(&self) -> bool {
-        let data = self.server_error().and_then(|error| error.data.as_ref());
-        let reason = data.and_then(|data| data.as_ref().reader().peek_tag("reason").ok()?);
-        reason.is_some_and(|reason| reason == "busy")
     }
 
     /// The same error, of an operation.
@@ -391,12 +347,15 @@ impl Error {
         self
     }
 
-    /// The result of a call, or how it ended without one.
+    /// The result of a call, or how it ended without one. `sent` is what the core knows of its
+    /// request; `None` of what is no call.
     pub(crate) fn from_outcome(
         outcome: Outcome,
+        sent: Option<Sent>,
         ending: Option<Arc<TransportEnd>>,
     ) -> Result<Payload, Self> {
         let mut details = Details {
+            sent,
             ending,
             ..Details::default()
         };
@@ -409,32 +368,22 @@ impl Error {
             }
             Outcome::TimedOut { elapsed } => {
                 details.elapsed = Some(elapsed);
-                // Nobody knows whether the answer is on its way.
-                details.may_have_run = Some(true);
                 let words = format!("after {:?}", rounded(elapsed));
                 (ErrorKind::Timeout, words.into())
             }
             Outcome::Unsupported(words) => (ErrorKind::CapabilityNotSupported, words.into()),
             Outcome::Cancelled => (ErrorKind::Cancelled, "by the caller".into()),
             Outcome::CancelledByServer => (ErrorKind::Cancelled, "by the server".into()),
-            Outcome::Invalid(reason) => {
-                // There was an answer.
-                details.may_have_run = Some(true);
-                (ErrorKind::Protocol, reason.into())
-            }
-            Outcome::TooLarge { size } => {
-                details.may_have_run = Some(true);
-                (
-                    ErrorKind::OversizedFrame,
-                    format!("an answer of {size} bytes").into(),
-                )
-            }
+            Outcome::Invalid(reason) => (ErrorKind::Protocol, reason.into()),
+            Outcome::TooLarge { size } => (
+                ErrorKind::OversizedFrame,
+                format!("an answer of {size} bytes").into(),
+            ),
             Outcome::Backpressure { attempts } => {
                 details.attempts = Some(attempts);
                 (ErrorKind::Backpressure, "the transport was busy".into())
             }
-            Outcome::Lost { reason, sent } => {
-                details.may_have_run = Some(sent == Sent::Maybe);
+            Outcome::Lost { reason } => {
                 // The kind says it already.
                 let words = reason.strip_prefix("transport lost: ").map(str::to_owned);
                 (ErrorKind::TransportDown, words.unwrap_or(reason).into())
@@ -451,7 +400,7 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn from_link(error: LinkError, until: impl FnOnce(Instant) -> Duration) -> Self {
         let words = error.to_string();
-        match error {
+        let error = match error {
             LinkError::Unavailable {
                 state,
                 next_attempt,
@@ -465,7 +414,9 @@ impl Error {
             LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, words),
             LinkError::Shutdown | LinkError::GaveUp => Self::new(ErrorKind::Shutdown, ""),
             other => Self::new(ErrorKind::State, other.to_string()),
-        }
+        };
+        // The server has seen nothing of what a link refuses.
+        error.of_call(Sent::No)
     }
 }
 
@@ -589,7 +540,8 @@ mod tests {
             (501_387_401, "after 501ms"),
         ] {
             let elapsed = Duration::from_nanos(nanos);
-            let error = Error::from_outcome(Outcome::TimedOut { elapsed }, None).unwrap_err();
+            let timed_out = Outcome::TimedOut { elapsed };
+            let error = Error::from_outcome(timed_out, None, None).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 format!("no answer came in time: {words}")
@@ -601,21 +553,7 @@ mod tests {
     #[test]
     fn a_loss_is_said_once() {
         let reason = CloseReason::Transport("end of file".into()).to_string();
-        let lost = Outcome::Lost {
-            reason,
-            sent: Sent::Maybe,
-        };
-        let error = Error::from_outcome(lost, None).unwrap_err();
+        let error = Error::from_outcome(Outcome::Lost { reason }, None, None).unwrap_err();
         assert_eq!(error.to_string(), "the transport was lost: end of file");
-        assert_eq!(error.may_have_run(), Some(true));
-    }
-
-    #[test]
-    fn what_was_answered_may_have_run() {
-        let invalid = Outcome::Invalid("neither result nor error".to_owned());
-        for outcome in [invalid, Outcome::TooLarge { size: 7 }] {
-            let error = Error::from_outcome(outcome, None).unwrap_err();
-            assert_eq!(error.may_have_run(), Some(true), "{error}");
-        }
     }
 }

@@ -4,7 +4,7 @@ use crate::calls::CallId;
 use crate::close::CloseReason;
 use crate::events::{Tell, Weigh};
 use crate::negotiation::Agreement;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 
@@ -20,6 +20,8 @@ pub enum Event {
         call: CallId,
         /// How.
         outcome: Outcome,
+        /// Whether the peer may have seen it.
+        sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
     /// become a task: see [`Connection::forget_progress`](super::Connection::forget_progress).
@@ -56,8 +58,12 @@ pub enum Event {
 }
 
 impl Tell for Event {
-    fn ended(call: CallId, outcome: Outcome) -> Self {
-        Self::Ended { call, outcome }
+    fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
+        Self::Ended {
+            call,
+            outcome,
+            sent,
+        }
     }
 }
 

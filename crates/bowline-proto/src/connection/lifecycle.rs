@@ -73,11 +73,9 @@ impl Connection {
             }
             Some(Purpose::Keepalive | Purpose::User) => {
                 if let Some(waiting) = self.end.calls.give_up(now, call) {
-                    let outcome = Outcome::Lost {
-                        reason: "the session has expired".into(),
-                        sent: Sent::No,
-                    };
-                    self.end.conclude(now, call, &waiting, outcome);
+                    let reason = "the session has expired".into();
+                    let outcome = Outcome::Lost { reason };
+                    self.end.conclude_as(now, call, &waiting, outcome, Sent::No);
                 }
             }
         }
@@ -109,7 +107,7 @@ impl Connection {
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
         // The driver stops all handlers when it hears of the end.
-        self.end.end_all(now, |sent| outcome_of(&reason, sent));
+        self.end.end_all(now, || outcome_of(&reason));
         self.end.tell(Event::Closed(reason));
     }
 
@@ -357,7 +355,7 @@ impl Connection {
 }
 
 /// How a call ends when its connection does.
-fn outcome_of(reason: &CloseReason, sent: Sent) -> Outcome {
+fn outcome_of(reason: &CloseReason) -> Outcome {
     match reason {
         CloseReason::Local => Outcome::Shutdown,
         CloseReason::Peer(PeerFault::OversizedFrame { size }) => Outcome::TooLarge { size: *size },
@@ -376,7 +374,6 @@ fn outcome_of(reason: &CloseReason, sent: Sent) -> Outcome {
         | CloseReason::Stalled
         | CloseReason::IdsExhausted => Outcome::Lost {
             reason: reason.to_string(),
-            sent,
         },
     }
 }

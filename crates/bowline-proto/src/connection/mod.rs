@@ -292,6 +292,12 @@ impl Connection {
         self.end.poll_transmit()
     }
 
+    /// Returns the next message that is still to be sent before the connection is closed: see
+    /// [`Link::poll_parting`](crate::Link::poll_parting).
+    pub fn poll_parting(&mut self) -> Option<Transmit> {
+        self.end.poll_parting()
+    }
+
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.end.poll_event()

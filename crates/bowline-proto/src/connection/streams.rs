@@ -26,19 +26,18 @@ pub enum StreamEnd {
 }
 
 impl StreamEnd {
-    fn into_loss(self) -> (String, Sent) {
+    fn into_reason(self) -> String {
         match self {
-            Self::NotSent(reason) => (reason, Sent::No),
-            Self::Refused(status) => (format!("refused with HTTP status {status}"), Sent::Maybe),
-            Self::Lost(reason) => (reason, Sent::Maybe),
-            Self::Complete => ("the stream ended without an answer".into(), Sent::Maybe),
+            Self::NotSent(reason) | Self::Lost(reason) => reason,
+            Self::Refused(status) => format!("refused with HTTP status {status}"),
+            Self::Complete => "the stream ended without an answer".into(),
         }
     }
 
     fn into_close(self) -> CloseReason {
         match self {
             Self::Refused(status) => CloseReason::Refused(status),
-            other => CloseReason::Transport(other.into_loss().0),
+            other => CloseReason::Transport(other.into_reason()),
         }
     }
 
@@ -75,9 +74,13 @@ impl Connection {
         let Some(waiting) = self.end.calls.give_up(now, call) else {
             return;
         };
-        let (reason, sent) = end.clone().into_loss();
-        let outcome = Outcome::Lost { reason, sent };
-        self.end.conclude(now, call, &waiting, outcome);
+        let sent = match &end {
+            StreamEnd::NotSent(_) => Sent::No,
+            StreamEnd::Refused(_) | StreamEnd::Lost(_) | StreamEnd::Complete => waiting.tag.sent(),
+        };
+        let reason = end.clone().into_reason();
+        let outcome = Outcome::Lost { reason };
+        self.end.conclude_as(now, call, &waiting, outcome, sent);
         match waiting.tag.purpose {
             Purpose::Discover if end.tells_era() || self.is_initializing() => {
                 self.handle_handshake_answer(now, Purpose::Discover, Err(None));

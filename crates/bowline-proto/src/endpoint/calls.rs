@@ -13,7 +13,7 @@ use crate::defect::{self, Defect};
 use crate::events::Tell;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
@@ -243,6 +243,28 @@ impl<E: Tell> Endpoint<E> {
         waiting: &Call<Tag>,
         outcome: Outcome,
     ) {
+        self.conclude_as(now, call, waiting, outcome, waiting.tag.sent());
+    }
+
+    /// As [`conclude`](Self::conclude), for a call of which the driver knows more: it has returned
+    /// the message, or reported that it was not sent or not served.
+    pub(crate) fn conclude_as(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        waiting: &Call<Tag>,
+        outcome: Outcome,
+        sent: Sent,
+    ) {
+        let sent = match outcome {
+            _ if defect::is(Defect::ReturnedCountsAsSent) => waiting.tag.sent(),
+            Outcome::TimedOut { .. } | Outcome::Cancelled
+                if defect::is(Defect::GivenUpCountsAsUnsent) =>
+            {
+                Sent::No
+            }
+            _ => sent,
+        };
         let duration = now.since(waiting.started);
         let request = (call.get(), waiting.tag.method);
         trace::call_stop(self.side, request, duration, &outcome);
@@ -252,7 +274,7 @@ impl<E: Tell> Endpoint<E> {
                 if let Some(ticket) = waiting.tag.ticket {
                     self.outbox.take_back(ticket);
                 }
-                self.events.push(E::ended(call, outcome));
+                self.events.push(E::ended(call, outcome, sent));
             }
             Purpose::Discover | Purpose::Initialize | Purpose::Keepalive => {
                 self.internal = self.internal.saturating_sub(1);

@@ -5,7 +5,7 @@ use crate::calls::CallId;
 use crate::codec::Decoded;
 use crate::events::Tell;
 use crate::outbox::{Transmit, TransmitKind};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
@@ -150,6 +150,13 @@ impl<E: Tell> Endpoint<E> {
         Some(transmit)
     }
 
+    /// Returns the next message to send that is no call.
+    pub(crate) fn poll_parting(&mut self) -> Option<Transmit> {
+        let transmit = self.outbox.pop_beside_calls()?;
+        trace::io(self.side, Direction::Out, transmit.len());
+        Some(transmit)
+    }
+
     /// The next event.
     pub(crate) fn poll_event(&mut self) -> Option<E> {
         let was_full = !self.events.has_room();
@@ -224,7 +231,8 @@ impl<E: Tell> Endpoint<E> {
         if let Some(waiting) = self.calls.give_up(now, call) {
             let attempts = self.limits.send_attempts;
             let outcome = Outcome::Backpressure { attempts };
-            self.conclude(now, call, &waiting, outcome);
+            // The driver has returned the message.
+            self.conclude_as(now, call, &waiting, outcome, Sent::No);
         }
     }
 

@@ -20,6 +20,7 @@ use crate::calls::{CallId, Calls, Found, IdCounter};
 use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
+use crate::defect::{self, Defect};
 use crate::events::{Events, Tell};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
@@ -108,6 +109,18 @@ pub(crate) struct Tag {
     pub(crate) is_subscription: bool,
     /// For telemetry: see [`trace::request_method`].
     pub(crate) method: Option<Method>,
+}
+
+impl Tag {
+    /// Returns whether the peer may have seen the call: not while it is in the queue, from
+    /// which it is taken back when it ends. What the driver took may have been written in part.
+    pub(crate) fn sent(&self) -> Sent {
+        match self.ticket {
+            Some(_) if defect::is(Defect::QueuedCountsAsSent) => Sent::Maybe,
+            Some(_) => Sent::No,
+            None => Sent::Maybe,
+        }
+    }
 }
 
 /// How an endpoint is set up.
@@ -240,12 +253,12 @@ impl<E: Tell> Endpoint<E> {
         self.events.push(event);
     }
 
-    /// Ends what waits, and forgets what is queued. `outcome` says how a call ends, by
-    /// whether it may have been seen. The requests of the peer that have no answer now.
+    /// Ends what waits, and forgets what is queued. `outcome` says how a call ends. The
+    /// requests of the peer that have no answer now.
     pub(crate) fn end_all(
         &mut self,
         now: Instant,
-        outcome: impl Fn(Sent) -> Outcome,
+        outcome: impl Fn() -> Outcome,
     ) -> Vec<RequestKey> {
         self.end_calls(now, outcome);
         self.outbox.clear();
@@ -264,14 +277,12 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// Ends the calls that wait; one that has not been seen never leaves.
-    pub(crate) fn end_calls(&mut self, now: Instant, outcome: impl Fn(Sent) -> Outcome) {
+    pub(crate) fn end_calls(&mut self, now: Instant, outcome: impl Fn() -> Outcome) {
         for (call, waiting) in self.calls.give_up_all(now) {
-            let ticket = waiting.tag.ticket;
-            let sent = match ticket.and_then(|ticket| self.outbox.take_back(ticket)) {
-                Some(_) => Sent::No,
-                None => Sent::Maybe,
-            };
-            self.conclude(now, call, &waiting, outcome(sent));
+            if let Some(ticket) = waiting.tag.ticket {
+                self.outbox.take_back(ticket);
+            }
+            self.conclude(now, call, &waiting, outcome());
         }
     }
 }

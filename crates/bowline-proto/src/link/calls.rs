@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::calls::{CallId, Timeouts};
 use crate::commands::CallRequest;
 use crate::monotonic_table::{Deadlines, MonotonicTable};
+use crate::outcome::Sent;
 use crate::time::Instant;
 
 use super::session_adapter::AdaptToSession;
@@ -73,6 +74,11 @@ impl LinkCall {
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
+    }
+
+    /// Returns whether it may be made twice.
+    pub fn is_idempotent(&self) -> bool {
+        self.is_idempotent
     }
 
     /// Any result ends it, whatever its type: one that asks for input, too.
@@ -137,6 +143,8 @@ pub(super) struct Kept {
     pub(super) has_turn: bool,
     pub(super) retries: u32,
     pub(super) rounds: u32,
+    /// Whether the server may have seen it in an attempt or a round that is over.
+    pub(super) sent: Sent,
     /// It was refused because the session had expired, and may be made again once.
     pub(super) is_expired: bool,
     /// What the server wants to have back with our input.
@@ -241,6 +249,7 @@ impl KeptCalls {
             has_turn: false,
             retries: 0,
             rounds: 0,
+            sent: Sent::No,
             is_expired: false,
             request_state: None,
             timeouts,

@@ -85,7 +85,11 @@ impl Link {
     fn handle_event(&mut self, now: Instant, event: Event) {
         match event {
             Event::Ready(agreement) => self.become_ready(now, agreement),
-            Event::Ended { call, outcome } => self.handle_ended(now, call, outcome),
+            Event::Ended {
+                call,
+                outcome,
+                sent,
+            } => self.handle_ended(now, call, outcome, sent),
             Event::Progress {
                 call,
                 params,
@@ -137,22 +141,27 @@ impl Link {
         self.reopen_subscriptions(now, revision);
     }
 
-    fn handle_ended(&mut self, now: Instant, id: CallId, outcome: Outcome) {
+    fn handle_ended(&mut self, now: Instant, id: CallId, outcome: Outcome, sent: Sent) {
         let Some(mut key) = self.calls.by_id(id) else {
             return;
         };
         if defect::is(Defect::Misrouted) {
             key = self.calls.keys().first().copied().unwrap_or(key);
         }
-        let Some(kept) = self.calls.get(key) else {
+        let Some(kept) = self.calls.get_mut(key) else {
             return;
+        };
+        kept.sent = if defect::is(Defect::ForgottenAttempt) {
+            sent
+        } else {
+            kept.sent.or(sent)
         };
         let may_retry = kept.retries < self.config.max_retries;
         match &outcome {
-            Outcome::Lost { sent, .. } if may_retry && is_retried(kept, *sent) => {
+            Outcome::Lost { .. } if may_retry && is_retried(kept, sent) => {
                 self.try_again(now, key);
             }
-            Outcome::Result(result) if self.is_stateless() && !kept.call.is_raw => {
+            Outcome::Result(result) if !kept.call.is_raw && self.is_stateless() => {
                 match self.kind_of_result(result) {
                     ResultKind::Complete => self.finish(key, outcome),
                     ResultKind::InputRequired => self.ask_for_input(key, result.clone()),
@@ -176,11 +185,15 @@ impl Link {
         }
     }
 
-    /// Ends a call, and tells whoever made it.
+    /// Ends a call. Its owner gets the outcome, and whether the server may have seen the call in
+    /// any of its attempts and rounds.
     pub(super) fn finish(&mut self, key: CallKey, outcome: Outcome) {
-        let Some(kept) = self.calls.remove(key) else {
+        let Some(mut kept) = self.calls.remove(key) else {
             return;
         };
+        if kept.stage == Stage::Waiting && defect::is(Defect::WaitingCountsAsSent) {
+            kept.sent = Sent::Maybe;
+        }
         if let Outcome::Result(result) = &outcome {
             self.learn(&kept, result);
             self.keep_progress(key, kept.stage);
@@ -188,10 +201,17 @@ impl Link {
         match kept.owner {
             Owner::User => {
                 if defect::is(Defect::DoubleDelivery) {
-                    let outcome = outcome.clone();
-                    self.tell(LinkEvent::Ended { call: key, outcome });
+                    self.tell(LinkEvent::Ended {
+                        call: key,
+                        outcome: outcome.clone(),
+                        sent: kept.sent,
+                    });
                 }
-                self.tell(LinkEvent::Ended { call: key, outcome });
+                self.tell(LinkEvent::Ended {
+                    call: key,
+                    outcome,
+                    sent: kept.sent,
+                });
             }
             Owner::Subscription(subscription) => {
                 self.subscription_call_ended(key, subscription, outcome);
@@ -253,8 +273,9 @@ enum ResultKind {
     Unknown,
 }
 
-/// Whether a call that was lost is made again by itself. Subscriptions are opened again
-/// otherwise.
+/// Whether a call that was lost is made again by itself, where `sent` is of its last attempt:
+/// what may have been seen before it may be made twice, or was answered with a question.
+/// Subscriptions are opened again otherwise.
 fn is_retried(kept: &Kept, sent: Sent) -> bool {
     let may = match sent {
         Sent::No => kept.is_expired || kept.call.wait_for_ready,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::state::State;
-use crate::outcome::{Outcome, Sent};
+use crate::outcome::Outcome;
 use crate::time::Instant;
 
 /// Why something was not done. The server has seen nothing of it.
@@ -68,7 +68,6 @@ impl LinkError {
             Self::TooLarge { size } => Outcome::TooLarge { size: size as u64 },
             Self::Unavailable { .. } | Self::GaveUp => Outcome::Lost {
                 reason: self.to_string(),
-                sent: Sent::No,
             },
         }
     }

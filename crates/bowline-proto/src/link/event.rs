@@ -7,7 +7,7 @@ use bowline_types::subscriptions::SubscriptionFilter;
 
 use crate::events::Weigh;
 use crate::negotiation::Agreement;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 
@@ -62,6 +62,8 @@ pub enum LinkEvent {
         call: CallKey,
         /// How.
         outcome: Outcome,
+        /// Whether the server may have seen it, in any of its attempts and rounds.
+        sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
     /// become a task: see [`Link::forget_progress`](super::Link::forget_progress).

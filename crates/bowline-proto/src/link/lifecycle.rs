@@ -8,7 +8,7 @@ use super::{ConnectionId, Link};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
-use crate::outcome::{Outcome, Sent};
+use crate::outcome::Outcome;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
@@ -275,8 +275,5 @@ impl Link {
 }
 
 fn lost(reason: String) -> Outcome {
-    Outcome::Lost {
-        reason,
-        sent: Sent::No,
-    }
+    Outcome::Lost { reason }
 }

@@ -264,6 +264,13 @@ impl Link {
         Some(transmit)
     }
 
+    /// Returns the next message that is still to be sent before the link is
+    /// [stopped](Self::stop): as [`poll_transmit`](Self::poll_transmit), but no calls. They end
+    /// with the link, which says of each that it was not sent.
+    pub fn poll_parting(&mut self) -> Option<Transmit> {
+        self.connection.as_mut()?.poll_parting()
+    }
+
     /// The next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         let event = self.events.pop();

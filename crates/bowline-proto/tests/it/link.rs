@@ -67,7 +67,7 @@ fn hear(link: &mut Link, now: Instant, life: ConnectionId, frame: &str) {
 fn ended(link: &mut Link) -> Vec<(CallKey, Outcome)> {
     let events = std::iter::from_fn(|| link.poll_event());
     let ended = events.filter_map(|event| match event {
-        LinkEvent::Ended { call, outcome } => Some((call, outcome)),
+        LinkEvent::Ended { call, outcome, .. } => Some((call, outcome)),
         _ => None,
     });
     ended.collect()
@@ -427,7 +427,7 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     assert_eq!(second.len(), 1, "{second:?}");
     assert!(second[0].contains(r#""said":2"#), "{second:?}");
     let ended = std::iter::from_fn(|| link.poll_event()).filter_map(|event| match event {
-        LinkEvent::Ended { call, outcome } => Some((call, outcome)),
+        LinkEvent::Ended { call, outcome, .. } => Some((call, outcome)),
         _ => None,
     });
     let no_words = || Outcome::Unsupported("no words".to_owned());

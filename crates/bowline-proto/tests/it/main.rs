@@ -1,6 +1,7 @@
 //! All integration tests of this crate that can share a process: one binary, linked once.
 
 mod batches;
+mod delivery;
 mod events;
 mod example_drivers;
 mod frames;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline_proto::connection::Event;
 use bowline_proto::{
-    CallId, CallRequest, Config, Connection, IdCounter, Instant, Outcome, Timeouts,
+    CallId, CallRequest, Config, Connection, IdCounter, Instant, Outcome, Sent, Timeouts,
 };
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Revisions};
@@ -39,11 +39,12 @@ fn call(connection: &mut Connection, now: Instant) -> CallId {
     connection.call(now, request).expect("there is room")
 }
 
-fn outcomes(connection: &mut Connection) -> Vec<Outcome> {
+/// How calls ended, and whether the server may have seen them.
+fn outcomes(connection: &mut Connection) -> Vec<(Outcome, Sent)> {
     let mut outcomes = Vec::new();
     while let Some(event) = connection.poll_event() {
-        if let Event::Ended { outcome, .. } = event {
-            outcomes.push(outcome);
+        if let Event::Ended { outcome, sent, .. } = event {
+            outcomes.push((outcome, sent));
         }
     }
     outcomes
@@ -108,6 +109,14 @@ fn a_call_ends_once_in_every_order() {
                     let ended = outcomes(&mut connection);
                     let can_end = order.iter().any(|step| *step != Send);
                     assert_eq!(ended.len(), usize::from(can_end), "{order:?}: {ended:?}");
+                    let is_sent = if order[0] == Send {
+                        Sent::Maybe
+                    } else {
+                        Sent::No
+                    };
+                    for (outcome, sent) in &ended {
+                        assert_eq!(*sent, is_sent, "{order:?}: {outcome:?}");
+                    }
                     assert_eq!(connection.pending(), usize::from(!can_end));
                     // The call, and one cancellation at most.
                     while connection.poll_transmit().is_some() {
@@ -129,7 +138,7 @@ fn a_call_that_has_not_left_is_never_on_the_wire() {
     let call = call(&mut connection, Instant::START);
     assert!(connection.cancel(Instant::START, call, "changed my mind"));
     assert!(connection.poll_transmit().is_none());
-    assert_eq!(outcomes(&mut connection), [Outcome::Cancelled]);
+    assert_eq!(outcomes(&mut connection), [(Outcome::Cancelled, Sent::No)]);
 }
 
 // proves: F-CA-10

@@ -315,7 +315,7 @@ fn an_event_that_is_too_large_ends_its_call_and_no_other() {
         panic!("it is too large");
     };
     client.handle_oversized(at(2), Some(first), &too_large);
-    let Some(Event::Ended { call, outcome }) = client.poll_event() else {
+    let Some(Event::Ended { call, outcome, .. }) = client.poll_event() else {
         panic!("it ended");
     };
     assert_eq!(call, first);
@@ -421,6 +421,7 @@ fn an_answer_that_is_not_utf8_ends_its_call() {
     let Some(Event::Ended {
         call: ended,
         outcome: Outcome::Invalid(reason),
+        ..
     }) = client.poll_event()
     else {
         panic!("the call goes on");

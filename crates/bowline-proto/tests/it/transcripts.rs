@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_proto::{Instant, Outcome, Payload, Transmit, TransmitKind};
+use bowline_proto::{Instant, Outcome, Payload, Sent, Transmit, TransmitKind};
 
 /// Whose transcripts there are.
 const SIDES: [&str; 3] = ["client", "server", "link"];
@@ -240,14 +240,15 @@ fn counted(stats: &str) -> String {
     counted.join(", ")
 }
 
-/// How a call ended, in words.
-fn ending(outcome: &Outcome) -> String {
+/// How a call ended, in words, and whether it was sent; a subscription has no word for that.
+fn ending(outcome: &Outcome, sent: Option<Sent>) -> String {
+    let is_sent = sent.map_or_else(String::new, |sent| format!(", sent {sent:?}"));
     match outcome {
         Outcome::Result(payload) => format!("result {payload:?}"),
         Outcome::Error(error) => format!("error {error}"),
-        Outcome::TimedOut { elapsed } => format!("timed out after {elapsed:?}"),
-        Outcome::Lost { reason, sent } => format!("lost, sent {sent:?}: {reason}"),
-        other => format!("{other:?}"),
+        Outcome::TimedOut { elapsed } => format!("timed out after {elapsed:?}{is_sent}"),
+        Outcome::Lost { reason } => format!("lost{is_sent}: {reason}"),
+        other => format!("{other:?}{is_sent}"),
     }
 }
 

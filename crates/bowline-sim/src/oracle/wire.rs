@@ -50,6 +50,7 @@ impl Oracle {
             // takes it back from the queue.
             self.violated(format!("call {id} left after it had ended"));
         }
+        self.on_handed_over(id, nonce);
         self.in_flight.insert(id, nonce);
         self.sent.insert(id.get(), id);
         self.sent_marks.extend(nonce);

@@ -283,6 +283,11 @@ impl World {
         };
         let Heard { life, stream, what } = heard;
         let is_current = self.client.life == Some(life) && self.client.is_open;
+        if let (Some(call), true) = (stream, is_current && what.is_not_sent()) {
+            // A call that has ended by now was right to count as sent.
+            self.drain_events();
+            self.oracle.on_not_sent(call);
+        }
         if let (Some(call), true) = (stream, is_current) {
             match &what {
                 Said::Message(_, Some(session)) => self.client.session = Some(*session),
@@ -390,16 +395,25 @@ impl World {
             self.after(until, Happening::Wake);
             return false;
         }
+        self.drain_events()
+    }
+
+    /// Takes the events that wait, unless the consumer sleeps.
+    fn drain_events(&mut self) -> bool {
         let mut has_moved = false;
-        while let Some(event) = self.link.poll_event() {
+        while !self.client.is_asleep
+            && let Some(event) = self.link.poll_event()
+        {
             has_moved = true;
             self.note(Column::Client, || told(&event));
             self.oracle
                 .on_event(&self.link, &event, !self.client.is_late);
             self.react(event);
         }
-        self.client.is_late = false;
-        self.oracle.on_drained();
+        if !self.client.is_asleep {
+            self.client.is_late = false;
+            self.oracle.on_drained();
+        }
         has_moved
     }
 }

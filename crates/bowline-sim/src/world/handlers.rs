@@ -55,6 +55,7 @@ impl World {
         }
         let nonce = number_after(incoming.params.as_bytes(), "\"nonce\":");
         self.note(Column::Server, || format!("{} {nonce:?}", method.as_str()));
+        self.oracle.on_seen(nonce);
         let has_input = incoming.params.contains("inputResponses");
         self.check_state(nonce, incoming.params, has_input);
         let steps = self.plan(incoming, has_input);

@@ -172,6 +172,16 @@ enum Said {
     Expired,
 }
 
+impl Said {
+    /// Returns whether it says of a request that it was not sent, or not served.
+    fn is_not_sent(&self) -> bool {
+        match self {
+            Self::End(StreamEnd::NotSent(_)) | Self::Expired => true,
+            Self::End(_) | Self::Message(..) => false,
+        }
+    }
+}
+
 /// A world of one seed.
 #[derive(Debug)]
 pub struct World {

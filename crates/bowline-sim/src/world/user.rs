@@ -5,7 +5,7 @@ use std::time::Duration;
 use bowline_proto::link::{
     CallKey, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey,
 };
-use bowline_proto::{CallRequest, Payload, RequestKey, Timeouts};
+use bowline_proto::{CallRequest, Payload, RequestKey, Timeouts, TransmitKind};
 use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::{ErrorObject, JsonObject};
 use bytes::Bytes;
@@ -254,11 +254,29 @@ impl World {
 
     fn stop(&mut self) {
         let now = self.clock();
+        if self.chance.one_in(2) {
+            self.part();
+        }
         let stop = self.link.stop(now);
         self.note(Column::Client, || format!("stops: {stop:?}"));
         self.oracle.on_stopped();
         if self.link.stop(now) != StopOutcome::AlreadyClosing {
             self.oracle.violated("a second stop began anew");
+        }
+    }
+
+    /// Takes what is still to be sent before a stop, as a driver does that writes it while the
+    /// transport is closed.
+    fn part(&mut self) {
+        while self.link.state() == State::Ready
+            && let Some(transmit) = self.link.poll_parting()
+        {
+            self.oracle.on_taken();
+            if let TransmitKind::Call(call) = transmit.kind {
+                self.oracle
+                    .violated(format!("4: call {call} is sent before a stop"));
+            }
+            self.oracle.on_sent(transmit.kind, &transmit.to_bytes());
         }
     }
 

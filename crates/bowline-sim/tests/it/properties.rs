@@ -55,7 +55,7 @@ fn call(connection: &mut Connection, now: Instant) -> CallId {
 fn ends(connection: &mut Connection) -> Vec<(CallId, Outcome)> {
     let mut ends = Vec::new();
     while let Some(event) = connection.poll_event() {
-        if let Event::Ended { call, outcome } = event {
+        if let Event::Ended { call, outcome, .. } = event {
             ends.push((call, outcome));
         }
     }

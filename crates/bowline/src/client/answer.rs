@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
 use bowline_proto::link::CallKey;
-use bowline_proto::{Instant, Outcome, Payload};
+use bowline_proto::{Instant, Outcome, Payload, Sent};
 use bowline_types::Wire;
 use bowline_types::progress::ProgressParams;
 
@@ -50,8 +50,17 @@ impl Answer {
             end: End::NotYet,
             was_asked: false,
             came: None,
+            is_idempotent: false,
             again: None,
         }))
+    }
+
+    /// Sets whether its caller has declared the call to be idempotent.
+    pub(super) fn idempotent(mut self, is_idempotent: bool) -> Self {
+        if let State::Pending(pending) = &mut self.0 {
+            pending.is_idempotent = is_idempotent;
+        }
+        self
     }
 
     /// Made again when it is refused until pages are visited.
@@ -70,8 +79,9 @@ impl Answer {
         }
     }
 
+    /// Of a call that was refused here: nothing of it was sent.
     pub(super) fn refused(error: Error) -> Self {
-        Self(State::Refused(Some(error)))
+        Self(State::Refused(Some(error.of_call(Sent::No))))
     }
 
     /// The next report of progress, for a call that was made
@@ -162,15 +172,18 @@ impl Future for Answer {
                 *is_done = true;
                 Poll::Ready(ended)
             }
-            State::Visiting { .. } => Poll::Ready(Err(ended())),
-            State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or_else(ended))),
+            State::Visiting { .. } => Poll::Ready(Err(ended(Sent::Maybe))),
+            State::Refused(error) => {
+                let error = error.take();
+                Poll::Ready(Err(error.unwrap_or_else(|| ended(Sent::No))))
+            }
         }
     }
 }
 
 /// An answer is given once.
-fn ended() -> Error {
-    Error::new(ErrorKind::State, "the answer was taken already")
+fn ended(sent: Sent) -> Error {
+    Error::new(ErrorKind::State, "the answer was taken already").of_call(sent)
 }
 
 impl fmt::Debug for Answer {
@@ -247,6 +260,8 @@ struct Pending {
     was_asked: bool,
     /// When the answer came.
     came: Option<Instant>,
+    /// Its caller has declared that it may be made twice.
+    is_idempotent: bool,
     again: Option<Box<Again>>,
 }
 
@@ -274,7 +289,7 @@ impl Pending {
             core = self.shared.lock();
         }
         let Some(slot) = core.slots.get_mut(self.key) else {
-            return Poll::Ready(Err(ended()));
+            return Poll::Ready(Err(ended(Sent::Maybe)));
         };
         let Some(outcome) = slot.outcome.take() else {
             let before = slot.wait(cx);
@@ -284,6 +299,7 @@ impl Pending {
         };
         let (ending, failure) = (slot.ending.take(), slot.failure.take());
         let no_connection = slot.no_connection.take();
+        let sent = slot.sent;
         self.came = slot.came;
         self.was_asked = slot.input.is_some();
         let slot = match self.on_progress.is_some() && core.link.is_reporting(self.key) {
@@ -301,15 +317,22 @@ impl Pending {
         drop(core);
         drop(slot);
         let was_stopped = matches!(outcome, Outcome::Shutdown);
-        let ended = match (failure, Error::from_outcome(outcome, ending)) {
-            (Some(failure), Err(_)) => Err(failure),
+        let ended = match (failure, Error::from_outcome(outcome, Some(sent), ending)) {
+            (Some(failure), Err(_)) => Err(failure.of_call(sent)),
             (None, Err(error)) if was_stopped => Err(error.in_words(stopped_by)),
             (_, ended) => ended,
         };
         let no_connection = no_connection.map(|failure| *failure);
         let ended = ended.map_err(|error| error.without_connection(no_connection));
-        let method = &mut self.method;
-        Poll::Ready(ended.map_err(|error| error.in_operation(std::mem::take(method))))
+        let (method, is_idempotent) = (&mut self.method, self.is_idempotent);
+        Poll::Ready(ended.map_err(|error| {
+            let error = error.in_operation(std::mem::take(method));
+            if is_idempotent {
+                error.repeatable(true)
+            } else {
+                error
+            }
+        }))
     }
 
     /// What is done about an answer that wants pages to be visited first. Any other is as it

@@ -210,8 +210,10 @@ impl<'c> Call<'c> {
         let (_, total) = self.patience();
         let (call, on_progress) = self.prepare()?;
         let again = Again::of(&shared, &call, is_guarded, total);
+        let is_idempotent = call.is_idempotent();
         let key = place(&shared, &method, call, is_guarded)?;
-        Ok(Answer::pending(shared, key, method, on_progress).again(again))
+        let answer = Answer::pending(shared, key, method, on_progress);
+        Ok(answer.idempotent(is_idempotent).again(again))
     }
 
     fn prepare(mut self) -> Result<(LinkCall, Option<OnProgress>), Error> {

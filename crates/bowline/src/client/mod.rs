@@ -30,7 +30,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use bowline_proto::link::{LinkError, State, StopOutcome, Transition};
-use bowline_proto::{Agreement, Stats};
+use bowline_proto::{Agreement, Sent, Stats};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
 use bowline_types::{Revision, Wire};
@@ -305,7 +305,7 @@ impl Client {
                 notified.map_err(|error| core.refusal(now, error))
             })
         });
-        notified.map_err(|error| error.in_operation(method.to_owned()))
+        notified.map_err(|error| error.of_call(Sent::No).in_operation(method.to_owned()))
     }
 
     /// Tries to connect now, instead of waiting. Whether there was a wait.

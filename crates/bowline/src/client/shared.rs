@@ -86,6 +86,8 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
+    /// Whether the server may have seen the call, when it has ended.
+    pub(super) sent: Sent,
     /// When it came.
     pub(super) came: Option<Instant>,
     /// How the stream ended with which it was lost.
@@ -330,11 +332,16 @@ impl Core {
     }
 
     /// Returns why there was no connection for a call that ended so, where that is why.
-    fn no_connection(&self, now: Instant, outcome: &Outcome) -> Option<Box<ConnectionFailure>> {
+    fn no_connection(
+        &self,
+        now: Instant,
+        outcome: &Outcome,
+        sent: Sent,
+    ) -> Option<Box<ConnectionFailure>> {
         let is_about_it = match outcome {
             Outcome::TimedOut { .. } => true,
             // A call that was sent was lost with its connection, whatever happened then.
-            Outcome::Lost { sent, .. } => *sent == Sent::No && self.link.has_given_up(),
+            Outcome::Lost { .. } => sent == Sent::No && self.link.has_given_up(),
             _ => false,
         };
         if is_about_it {
@@ -357,11 +364,11 @@ impl Core {
     /// Stops the link. What was said before, and needs no answer, is still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
-            && let Some(transmit) = self.link.poll_transmit()
+            && let Some(transmit) = self.link.poll_parting()
         {
             match transmit.kind {
                 TransmitKind::Notification | TransmitKind::Answer => self.parting.push(transmit),
-                // Whoever called is told that it is over.
+                // The streams of all calls are closed with the transport.
                 _ => {}
             }
         }
@@ -397,13 +404,17 @@ impl Core {
                 return true;
             }
             match event {
-                LinkEvent::Ended { call, outcome } => {
+                LinkEvent::Ended {
+                    call,
+                    outcome,
+                    sent,
+                } => {
                     if self.slots.get_mut(call).is_some_and(|slot| slot.is_orphan) {
                         self.slots.remove(call);
                         if let Outcome::Result(result) = outcome {
                             dispatch.events.push(Told::Orphan(result));
                         }
-                    } else if let no_connection = self.no_connection(now, &outcome)
+                    } else if let no_connection = self.no_connection(now, &outcome, sent)
                         && let Some(slot) = self.slots.get_mut(call)
                     {
                         slot.no_connection = no_connection;
@@ -411,6 +422,7 @@ impl Core {
                             slot.ending.clone_from(&self.ending);
                         }
                         slot.outcome = Some(outcome);
+                        slot.sent = sent;
                         slot.came = Some(now);
                         dispatch.wakers.extend(slot.waker.take());
                     }

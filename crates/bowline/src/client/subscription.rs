@@ -225,7 +225,7 @@ impl Subscription {
             {
                 Err(error)
             }
-            End::Outcome(outcome) => Error::from_outcome(outcome, None).map(|_| ()),
+            End::Outcome(outcome) => Error::from_outcome(outcome, None, None).map(|_| ()),
             End::NothingHonoured => Err(Error::new(
                 ErrorKind::CapabilityNotSupported,
                 "the server honours nothing of the subscription",

@@ -15,7 +15,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bowline_proto::link::LinkCall;
-use bowline_proto::{Outcome, Payload};
+use bowline_proto::{Outcome, Payload, Sent};
 use bowline_types::elicitation::{ElicitResult, ElicitUrlParams, ElicitationCompleteParams};
 use bowline_types::{Method, Revision, Wire as _};
 use tokio::sync::Notify;
@@ -150,6 +150,11 @@ impl Again {
             ending.as_mut().poll(cx)
         })
         .await
+        // Its first attempt was sent, whatever became of the next one.
+        .map_err(|error| {
+            let is_idempotent = self.call.is_idempotent();
+            error.of_call(Sent::Maybe).repeatable(is_idempotent)
+        })
     }
 
     async fn ended(
@@ -197,7 +202,7 @@ impl Again {
 }
 
 fn of_outcome(outcome: Outcome, method: &str) -> Error {
-    let error = Error::from_outcome(outcome, None).err();
+    let error = Error::from_outcome(outcome, None, None).err();
     let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
     error.in_operation(method.to_owned())
 }

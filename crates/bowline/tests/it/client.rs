@@ -5,6 +5,7 @@ mod calls;
 #[cfg(feature = "validate")]
 mod checking;
 mod connecting;
+mod delivery;
 mod endings;
 mod failures;
 mod faults;

@@ -9,7 +9,7 @@ use bowline_types::{Method, Revision};
 use crate::calls::CallId;
 use crate::close::CloseReason;
 use crate::events::{Tell, Weigh};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 use crate::server::RequestContext;
@@ -94,6 +94,8 @@ pub enum SessionEvent {
         call: CallId,
         /// How.
         outcome: Outcome,
+        /// Whether the peer may have seen it.
+        sent: Sent,
     },
     /// The handshake took too long.
     HandshakeTimedOut,
@@ -102,8 +104,12 @@ pub enum SessionEvent {
 }
 
 impl Tell for SessionEvent {
-    fn ended(call: CallId, outcome: Outcome) -> Self {
-        Self::Ended { call, outcome }
+    fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
+        Self::Ended {
+            call,
+            outcome,
+            sent,
+        }
     }
 }
 

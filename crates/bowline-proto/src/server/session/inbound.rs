@@ -45,9 +45,8 @@ impl Session {
         self.end.note_flow(now);
         self.is_deaf = true;
         let reason = "the client closed the stream";
-        self.end.end_calls(now, |sent| Outcome::Lost {
+        self.end.end_calls(now, || Outcome::Lost {
             reason: reason.into(),
-            sent,
         });
         self.shut_down();
     }

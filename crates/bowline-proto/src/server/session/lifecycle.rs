@@ -85,11 +85,10 @@ impl Session {
         }
         self.change_phase(SessionPhase::Closed, reason.name());
         self.handshake = None;
-        let open = self.end.end_all(now, |sent| match &reason {
+        let open = self.end.end_all(now, || match &reason {
             CloseReason::Local => Outcome::Shutdown,
             other => Outcome::Lost {
                 reason: other.to_string(),
-                sent,
             },
         });
         for request in open {

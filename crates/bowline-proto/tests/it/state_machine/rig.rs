@@ -9,8 +9,8 @@ use bowline_proto::link::{
     Transition,
 };
 use bowline_proto::{
-    CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Outcome, RequestKey, Timeouts,
-    Transmit, TransmitKind,
+    CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Outcome, RequestKey, Sent,
+    Timeouts, Transmit, TransmitKind,
 };
 use bowline_types::common::Implementation;
 use serde_json::Value;
@@ -279,9 +279,13 @@ impl Rig {
             LinkEvent::Ready { session, agreement } => {
                 format!("session {session} {}", agreement.revision)
             }
-            LinkEvent::Ended { call, outcome } => {
+            LinkEvent::Ended {
+                call,
+                outcome,
+                sent,
+            } => {
                 self.ended.push(call);
-                format!("{}: {}", self.name(call), ending(&outcome))
+                format!("{}: {}", self.name(call), ending(&outcome, sent))
             }
             LinkEvent::Progress { call, .. } => format!("{}: progress", self.name(call)),
             LinkEvent::Request {
@@ -326,9 +330,9 @@ pub(crate) fn call_id(id: u64) -> CallId {
     IdCounter::starting_at(id.max(1)).issue().expect("an id")
 }
 
-pub(crate) fn ending(outcome: &Outcome) -> String {
+pub(crate) fn ending(outcome: &Outcome, sent: Sent) -> String {
     match outcome {
-        Outcome::Lost { sent, .. } => format!("lost, sent {sent:?}").to_lowercase(),
+        Outcome::Lost { .. } => format!("lost, sent {sent:?}").to_lowercase(),
         Outcome::Backpressure { attempts } => format!("backpressure after {attempts}"),
         other => other.name().into(),
     }

@@ -292,7 +292,11 @@ impl Client {
 fn words(event: &Event) -> String {
     match event {
         Event::Ready(agreement) => format!("ready {}", agreement.revision),
-        Event::Ended { call, outcome } => format!("call {call} ended: {}", ending(outcome)),
+        Event::Ended {
+            call,
+            outcome,
+            sent,
+        } => format!("call {call} ended: {}", ending(outcome, Some(*sent))),
         Event::Progress { call, params, .. } => format!("call {call} progress {params:?}"),
         Event::Request {
             request,

@@ -231,7 +231,11 @@ fn words(event: &LinkEvent) -> String {
         LinkEvent::Ready { session, agreement } => {
             format!("session {session} {}", agreement.revision)
         }
-        LinkEvent::Ended { call, outcome } => format!("call {call} ended: {}", ending(outcome)),
+        LinkEvent::Ended {
+            call,
+            outcome,
+            sent,
+        } => format!("call {call} ended: {}", ending(outcome, Some(*sent))),
         LinkEvent::Progress { call, params } => format!("call {call} progress {params:?}"),
         LinkEvent::InputRequired {
             call,
@@ -256,7 +260,10 @@ fn words(event: &LinkEvent) -> String {
         LinkEvent::SubscriptionEnded {
             subscription,
             outcome,
-        } => format!("subscription {subscription} ended: {}", ending(outcome)),
+        } => format!(
+            "subscription {subscription} ended: {}",
+            ending(outcome, None)
+        ),
         other => panic!("{other:?}"),
     }
 }

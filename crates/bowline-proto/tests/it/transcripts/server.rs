@@ -289,7 +289,11 @@ fn words(event: &SessionEvent) -> String {
         SessionEvent::RequestTimedOut(request) => format!("request {request} timed out"),
         SessionEvent::Notification { method, .. } => format!("notification {method}"),
         SessionEvent::Progress { call, params } => format!("ask {call} progress {params:?}"),
-        SessionEvent::Ended { call, outcome } => format!("ask {call} ended: {}", ending(outcome)),
+        SessionEvent::Ended {
+            call,
+            outcome,
+            sent,
+        } => format!("ask {call} ended: {}", ending(outcome, Some(*sent))),
         SessionEvent::HandshakeTimedOut => "handshake timed out".into(),
         SessionEvent::Closed(reason) => format!("closed: {reason}"),
         other => panic!("{other:?}"),

@@ -82,7 +82,9 @@ impl ToolCall<'_> {
             self.as_task = AsTask::IfPossible;
             let (patience, _) = self.call.patience();
             let waits = self.call.may_wait().then_some(patience);
-            learn_support(self.client, &self.name, patience, waits).await?;
+            let learned = learn_support(self.client, &self.name, patience, waits).await;
+            // Of the call that is not made then, and not of the list.
+            learned.map_err(Error::of_unsent_call)?;
         }
         let client = self.client.clone();
         let mut answer = self.send();

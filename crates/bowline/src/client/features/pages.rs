@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use std::vec;
 
+use bowline_proto::Sent;
 use bowline_types::error::codes;
 use bowline_types::method::RequestMethod;
 use bowline_types::pagination::{PaginatedParams, SkippedItems};
@@ -167,6 +168,8 @@ pub struct Pages<'c, P: Listed> {
     session: u64,
     /// A page was kept, and the server may have forgotten where it leads.
     has_kept: bool,
+    /// Whether the server was asked for a page.
+    sent: Sent,
     has_begun_anew: bool,
     settings: Settings,
     skipped_items: SkippedItems,
@@ -206,6 +209,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             bytes: 0,
             session: 0,
             has_kept: false,
+            sent: Sent::No,
             has_begun_anew: false,
             settings: Settings {
                 is_fresh: false,
@@ -269,7 +273,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         if cursor.is_none() {
             if self.settings.waits_for_ready {
                 let ready = self.client.ready().await;
-                ready.map_err(|error| error.in_operation(self.method.as_str()))?;
+                ready.map_err(|error| self.of_list(error))?;
             }
             self.session = self.client.session();
         } else if self.client.session() != self.session {
@@ -283,7 +287,17 @@ impl<'c, P: Listed> Pages<'c, P> {
         };
         let mut answer = call.send();
         self.has_kept |= answer.is_kept();
+        let before = self.sent;
+        if !answer.is_kept() {
+            // The future may be dropped here, with the request under way.
+            self.sent = Sent::Maybe;
+        }
         let page = (&mut answer).await;
+        if let Err(error) = &page
+            && error.may_have_run() == Some(false)
+        {
+            self.sent = before;
+        }
         self.bytes += answer.size();
         page
     }
@@ -397,7 +411,7 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     fn lost(&self) -> Error {
         let words = "in the middle of the list, which has to be begun anew";
-        Error::new(ErrorKind::TransportDown, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::TransportDown, words))
     }
 
     fn late(&self) -> Error {
@@ -405,7 +419,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
             None => String::new(),
         };
-        Error::new(ErrorKind::Timeout, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::Timeout, words))
     }
 
     fn large(&self) -> Error {
@@ -414,19 +428,24 @@ impl<'c, P: Listed> Pages<'c, P> {
             "the list has more than {most} bytes \
              (go through its pages, or raise the limit with `max_bytes`)"
         );
-        Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
     /// The list is longer than a limit, which one may raise: the server has done nothing wrong.
     fn too_long(&self, limit: usize, unit: &str, setting: &str) -> Error {
         let words =
             format!("the list has more than {limit} {unit} (raise the limit with `{setting}`)");
-        Error::new(ErrorKind::OversizedFrame, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
     fn endless(&self) -> Error {
         let words = "the list has no end: the server repeats a cursor";
-        Error::new(ErrorKind::Protocol, words).in_operation(self.method.as_str())
+        self.of_list(Error::new(ErrorKind::Protocol, words))
+    }
+
+    /// The same error, of this list.
+    fn of_list(&self, error: Error) -> Error {
+        error.of_call(self.sent).in_operation(self.method.as_str())
     }
 }
 

@@ -374,9 +374,13 @@ impl Driver {
                     self.withdrawn.insert(key);
                 }
             }
-            SessionEvent::Ended { call, outcome } => {
+            SessionEvent::Ended {
+                call,
+                outcome,
+                sent,
+            } => {
                 if let Some(asked) = core.asked.get_mut(call) {
-                    asked.outcome = Some(outcome);
+                    asked.outcome = Some((outcome, sent));
                     self.wakers.extend(asked.waker.take());
                 }
             }
@@ -477,10 +481,14 @@ impl Drop for Driver {
                     let reason = reason_of(reason, &core);
                     self.notices.push(Notice::Ended { reason });
                 }
-                if let SessionEvent::Ended { call, outcome } = event
+                if let SessionEvent::Ended {
+                    call,
+                    outcome,
+                    sent,
+                } = event
                     && let Some(asked) = core.asked.get_mut(call)
                 {
-                    asked.outcome = Some(outcome);
+                    asked.outcome = Some((outcome, sent));
                     self.wakers.extend(asked.waker.take());
                 }
             }

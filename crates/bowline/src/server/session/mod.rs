@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
-use bowline_proto::{CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey};
+use bowline_proto::{
+    CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
+};
 use tracing::Span;
 
 use super::context::Context;
@@ -94,7 +96,8 @@ impl Core {
 /// Where the answer to a question of ours is put.
 #[derive(Debug, Default)]
 struct Asked {
-    outcome: Option<Outcome>,
+    /// How it has ended, and whether the client may have seen it.
+    outcome: Option<(Outcome, Sent)>,
     waker: Option<Waker>,
 }
 
@@ -202,8 +205,8 @@ impl Shared {
             Error::new(ErrorKind::State, error.to_string())
         })?;
         let waiting = Waiting { shared: self, call };
-        let outcome = poll_fn(|cx| waiting.poll(cx)).await;
-        Error::from_outcome(outcome, None)
+        let (outcome, sent) = poll_fn(|cx| waiting.poll(cx)).await;
+        Error::from_outcome(outcome, Some(sent), None)
     }
 }
 
@@ -214,7 +217,7 @@ struct Waiting<'s> {
 }
 
 impl Waiting<'_> {
-    fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
+    fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<(Outcome, Sent)> {
         let mut core = self.shared.lock();
         let Some(asked) = core.asked.get_mut(self.call) else {
             return Poll::Pending;

@@ -183,3 +183,24 @@ async fn pages_are_waited_for_in_the_calls_own_time() -> Test {
     }
     Ok(())
 }
+
+// proves: CN-7
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_while_a_page_is_visited_was_sent() -> Test {
+    let (config, opened) = visitor(ElicitAction::Accept);
+    let (client, mut server, _peer) = able(config, OLD).await?;
+    let answer = client.tools().call("files", ()).send();
+    let cancel = answer.cancel_handle();
+    let answer = tokio::spawn(answer);
+    refuse(&mut server, &["one"]).await?;
+    while opened.lock().expect("no panic").is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(cancel.cancel("changed my mind"));
+    let error = answer.await?.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_run()),
+        (ErrorKind::Cancelled, Some(true))
+    );
+    Ok(())
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::link::{LinkCall, State};
-use bowline_proto::{CallRequest, Outcome, Payload};
+use bowline_proto::{CallRequest, Outcome, Payload, Sent};
 use bowline_types::input::InputResponse;
 use bowline_types::tasks::{DetailedTask, GetTaskResult, TaskParams, TaskStatus, UpdateTaskParams};
 use bowline_types::tools::CallToolResult;
@@ -100,7 +100,13 @@ impl Follower {
 
     /// What the tool returned, when the task has ended. It is looked at for the first time
     /// after `pause`. Dropping the future leaves the task alone.
-    pub(in super::super) async fn end(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
+    pub(in super::super) async fn end(&self, pause: Duration) -> Result<CallToolResult, Error> {
+        let ended = self.followed(pause).await;
+        // The server runs the task, whatever became of the last request about it.
+        ended.map_err(|error| error.of_call(Sent::Maybe))
+    }
+
+    async fn followed(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
         loop {
             sleep(pause).await;
             let Look {
@@ -284,7 +290,7 @@ impl Follower {
             let words = "it has failed, and there is no error";
             return self.error(ErrorKind::InvalidResponse, words.to_owned());
         };
-        match Error::from_outcome(Outcome::Error(error), None) {
+        match Error::from_outcome(Outcome::Error(error), Some(Sent::Maybe), None) {
             Err(error) => error.in_operation(Method::GetTask.as_str()),
             Ok(_) => self.error(ErrorKind::InvalidResponse, "it has failed".to_owned()),
         }

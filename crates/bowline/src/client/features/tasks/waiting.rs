@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bowline_proto::Outcome;
+use bowline_proto::{Outcome, Sent};
 use bowline_types::Method;
 use bowline_types::tasks::Task;
 use bowline_types::tools::CallToolResult;
@@ -61,11 +61,13 @@ impl Waiting {
     pub(in super::super) async fn end(mut self, begun: Task) -> Result<CallToolResult, Error> {
         let first = pause(&begun.status, begun.poll_interval);
         let ended = self.ended(first).await.unwrap_or_else(|outcome| {
-            let error = Error::from_outcome(outcome, None).err();
+            let error = Error::from_outcome(outcome, Some(Sent::Maybe), None).err();
             let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
             let error = self.follower.shared().with_connection_failure(error);
             Err(error.in_operation(Method::CallTool.as_str()))
         });
+        // It is the tool that would run twice, and not the request about its task.
+        let ended = ended.map_err(|error| error.repeatable(false));
         self.is_over = match &ended {
             Ok(_) => true,
             Err(error) => is_end(error),

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::ErrorKind;
 use bowline::types::elicitation::ElicitResult;
 use bowline::types::tasks::EXTENSION;
 use bowline::types::{ErrorObject, Revisions};
+use bowline::{ConnectionState, ErrorKind, Recovery};
 use tokio::time::Instant;
 
 use super::{
@@ -282,5 +282,47 @@ async fn a_task_that_is_on_its_way_to_a_caller_who_leaves_is_cancelled() -> Test
     server.send_raw(format!("{log}\n{reply}\n")).await?;
     expect_cancel(&mut server).await?;
     assert!(call.lock().unwrap().is_none());
+    Ok(())
+}
+
+// proves: CN-7, ER-2
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_become_a_task_may_have_run_however_it_ends() -> Test {
+    let (client, mut server, _peer) = connected(NEW).await?;
+    let call = || {
+        client
+            .tools()
+            .call("slow", ())
+            .timeout(Duration::from_secs(2))
+    };
+    let late = call().send();
+    begin(&mut server, "").await?;
+    // The task is asked for, and the server doesn't answer.
+    let (late, asked) = tokio::join!(late, server.expect("tasks/get"));
+    asked?;
+    let late = late.unwrap_err();
+    assert_eq!(
+        (late.kind(), late.may_have_run(), late.recovery()),
+        (ErrorKind::Timeout, Some(true), Recovery::Abort)
+    );
+
+    let (client, mut server, _peer) = connected(NEW).await?;
+    let stopped = client.tools().call("slow", ()).send();
+    begin(&mut server, "").await?;
+    let (stopped, ()) = tokio::join!(stopped, async {
+        server.expect("tasks/get").await.expect("it is looked at");
+        server.hang_up();
+        // It waits for a connection to ask again, and has nothing under way.
+        let mut changes = client.state_changes();
+        while client.state() == ConnectionState::Ready {
+            changes.next().await;
+        }
+        client.stop().await;
+    });
+    let stopped = stopped.unwrap_err();
+    assert_eq!(
+        (stopped.kind(), stopped.may_have_run()),
+        (ErrorKind::Shutdown, Some(true))
+    );
     Ok(())
 }

@@ -391,3 +391,19 @@ async fn progress_of_a_task_that_nobody_waits_for_is_told_to_nobody() -> Test {
     }
     Ok(())
 }
+
+// proves: CN-7
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_list_of_tools_does_not_come_was_not_sent() -> Test {
+    let (client, mut server, _peer) = connected(OLD).await?;
+    let call = client.tools().call("slow", ());
+    let call = call.timeout(Duration::from_secs(2)).start_task();
+    let (started, asked) = tokio::join!(call, server.expect("tools/list"));
+    asked?;
+    let error = started.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_run()),
+        (ErrorKind::Timeout, Some(false))
+    );
+    Ok(())
+}
