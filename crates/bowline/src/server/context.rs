@@ -23,6 +23,7 @@ use super::input::Asking;
 use super::service::MethodName;
 use super::session::{Core, Shared};
 use super::tasks::Entry;
+use super::tool::CallText;
 use crate::error::{Error, ErrorKind};
 
 /// What a handler can learn and do while it serves a request. Clones are the same one.
@@ -123,6 +124,25 @@ impl Context {
     /// The number of the request in the log.
     pub(super) fn request_number(&self) -> u64 {
         self.0.key.get()
+    }
+
+    /// Returns the name of the tool that is called, where the server has it: for the log, which
+    /// has no words of a client.
+    pub(super) fn tool_name(&self) -> Option<String> {
+        if self.0.method.known() != Some(Method::CallTool) {
+            return None;
+        }
+        let params = self.params()?;
+        let name = CallText::read(params.as_json()).ok()?.name;
+        let tool = self
+            .features()
+            .contents()
+            .tools
+            .get(&name)?
+            .tool
+            .name
+            .clone();
+        Some(tool)
     }
 
     /// The revision in which the request is made and answered.

@@ -1,8 +1,6 @@
-//! The task that serves one client on one stream.
+//! Drives the session of one client on one stream. Which task runs it: see `driver_slot`.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
@@ -11,11 +9,10 @@ use bowline_proto::server::{RequestContext, SessionEvent, SessionPhase};
 use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::Revision;
 
-use super::telling::{Heard, Told};
+use super::telling::{Heard, Inbound, Told};
 use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
-use crate::panics::caught;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
 use crate::server::service::MethodName;
@@ -36,8 +33,8 @@ const SLACK: Duration = Duration::from_millis(50);
 /// Handlers that go on at once when answers have left.
 const RESUMED: usize = 8;
 
-/// Serves one client. Ready with the reason when the session is over.
-pub(in super::super) struct Driver {
+/// Drives a session.
+pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
     io: Option<Io>,
     alarm: Alarm,
@@ -45,7 +42,7 @@ pub(in super::super) struct Driver {
     pub(super) told: VecDeque<Told>,
     /// Notifications that came while handlers wait for the client to read. They are told
     /// before these go on: whoever doesn't read can't make us keep what it says.
-    pub(super) overtaking: Vec<Heard>,
+    pub(super) overtaking: VecDeque<Heard>,
     pub(super) cancelled: Vec<Context>,
     /// Handlers that learn that the session ends, and can still answer.
     pub(super) warned: Vec<Context>,
@@ -57,6 +54,11 @@ pub(in super::super) struct Driver {
     pub(super) unsubscribed: Vec<Vec<Subscribed>>,
     /// More handlers may answer: what they have answered leaves.
     pub(super) has_room: bool,
+    /// When it was last looked at: once for each handler, since that costs as much as a
+    /// small one does.
+    pub(super) now: Instant,
+    /// A callback of the server runs. What came after it waits until it returns.
+    pub(super) is_calling_back: bool,
     closed: Option<Closed>,
     is_at_end: bool,
 }
@@ -83,6 +85,28 @@ enum Stage {
     Writing,
 }
 
+/// What a driver needs from the task that runs it.
+pub(super) enum Next {
+    /// A handler is to be run, and it began at this time.
+    Run(Inbound, Instant),
+    /// There is nothing to do until it is woken.
+    Wait,
+    /// The session is over.
+    Close(CloseReason),
+}
+
+/// The rounds of work in one wake-up.
+#[derive(Default)]
+pub(super) struct Rounds {
+    begun: usize,
+    /// A round has begun, and its answers are not written.
+    is_open: bool,
+    has_worked: bool,
+    has_told: bool,
+    /// Tasks may have been woken on this thread, to run when this one returns.
+    pub(super) has_woken: bool,
+}
+
 /// A session that is over.
 struct Closed {
     reason: CloseReason,
@@ -100,7 +124,7 @@ impl Driver {
             alarm,
             drain: None,
             told: VecDeque::new(),
-            overtaking: Vec::new(),
+            overtaking: VecDeque::new(),
             cancelled: Vec::new(),
             warned: Vec::new(),
             withdrawn: BTreeSet::new(),
@@ -108,37 +132,85 @@ impl Driver {
             resumed: Vec::new(),
             unsubscribed: Vec::new(),
             has_room: true,
+            now: Instant::START,
+            is_calling_back: false,
             closed: None,
             is_at_end: false,
         }
     }
 
-    fn work(&mut self, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        for _ in 0..ROUNDS {
-            let now = self.shared.now();
-            let mut has_worked = self.poll_core(now, cx);
-            has_worked |= self.tell(now, cx);
-            if let Some(io) = &mut self.io {
-                has_worked |= io.poll_write(cx);
-                if let Some(reason) = io.broken(now) {
-                    let reason = reason.to_owned();
-                    self.io = None;
-                    self.shared.lock().session.handle_lost(now, &reason);
-                    has_worked = true;
+    /// Works until there is a handler to be run, which is done without the lock of the slot, or
+    /// nothing to do.
+    pub(super) fn work(&mut self, rounds: &mut Rounds, cx: &mut TaskContext<'_>) -> Next {
+        if rounds.begun == 0 {
+            self.look_for_room();
+        }
+        loop {
+            if self.has_inbound() {
+                if rounds.has_woken && self.shared.replacing.get().is_some() {
+                    // If the handler blocked, no other worker could take the task that was woken
+                    // last on this thread.
+                    cx.waker().wake_by_ref();
+                    return Next::Wait;
+                }
+                if let Some(inbound) = self.next_inbound() {
+                    rounds.has_told = true;
+                    return Next::Run(inbound, self.now);
                 }
             }
-            if has_worked {
-                continue;
+            if std::mem::take(&mut rounds.is_open) && !self.end_round(rounds, cx) {
+                if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
+                    return Next::Close(closed.reason);
+                }
+                if self.alarm.poll(cx).is_pending() {
+                    return Next::Wait;
+                }
             }
-            if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
-                return Poll::Ready(closed.reason);
+            if rounds.begun == ROUNDS {
+                cx.waker().wake_by_ref();
+                return Next::Wait;
             }
-            if self.alarm.poll(cx).is_pending() {
-                return Poll::Pending;
+            rounds.begun += 1;
+            rounds.is_open = true;
+            self.now = self.shared.now();
+            rounds.has_worked = self.poll_core(self.now, cx);
+            rounds.has_woken |= self.wake_waiting();
+        }
+    }
+
+    /// Handlers may be left from the last time, and others may have answered since.
+    fn look_for_room(&mut self) {
+        if self.told.is_empty() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut core = shared.lock();
+        core.driver = None;
+        self.has_room = core.session.takes_answers();
+    }
+
+    /// Writes what handlers have answered. Returns `true` if there was something to do in this
+    /// round.
+    fn end_round(&mut self, rounds: &mut Rounds, cx: &mut TaskContext<'_>) -> bool {
+        let now = self.now;
+        if std::mem::take(&mut rounds.has_told) {
+            rounds.has_worked = true;
+            // Most handlers have answered: it is written with what is written now.
+            let shared = Arc::clone(&self.shared);
+            self.take_transmits(&mut shared.lock(), now);
+        }
+        if let Some(io) = &mut self.io {
+            let has_written = io.poll_write(cx);
+            rounds.has_worked |= has_written;
+            rounds.has_woken |= has_written;
+            if let Some(reason) = io.broken(now) {
+                let reason = reason.to_owned();
+                self.io = None;
+                self.shared.lock().session.handle_lost(now, &reason);
+                rounds.has_worked = true;
             }
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        rounds.has_worked
     }
 
     /// Reads a chunk, and lets the core act. Whether there was something to do.
@@ -183,10 +255,12 @@ impl Driver {
     }
 
     fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut TaskContext<'_>) -> bool {
+        // While a callback runs, what came after it is kept: no more than is read at once.
+        let is_held_up = self.is_calling_back && self.has_waiting();
         let Some(io) = &mut self.io else {
             return false;
         };
-        if self.is_at_end || !core.session.wants_read() {
+        if self.is_at_end || is_held_up || !core.session.wants_read() {
             return false;
         }
         match io.poll_read(core.session.read_buffer(), cx) {
@@ -414,21 +488,7 @@ impl Driver {
         let heard = Heard { method, params };
         match self.has_room {
             true => self.told.push_back(Told::Notification(heard)),
-            false => self.overtaking.push(heard),
-        }
-    }
-}
-
-impl Future for Driver {
-    type Output = CloseReason;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        match caught(|| self.work(cx)) {
-            Ok(polled) => polled,
-            Err(panicked) => {
-                tracing::error!(panic = panicked.0, "the driver of a session panicked");
-                Poll::Ready(CloseReason::Local)
-            }
+            false => self.overtaking.push_back(heard),
         }
     }
 }
@@ -436,7 +496,7 @@ impl Future for Driver {
 impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
-        let (running, begun, _following) = {
+        let (running, begun, _following, driver) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
@@ -450,12 +510,14 @@ impl Drop for Driver {
             }
             let begun = core.turns.end();
             let following = std::mem::take(&mut core.following);
-            (std::mem::take(&mut core.running), begun, following)
+            let driver = core.driver.take();
+            (std::mem::take(&mut core.running), begun, following, driver)
         };
         for context in running.into_values() {
             context.cancel();
         }
-        for waker in self.wakers.drain(..) {
+        // A task that runs the driver in place of the one that serves ends.
+        for waker in self.wakers.drain(..).chain(driver) {
             waker.wake();
         }
         // Tasks go on, and the others see that nobody wants them.

@@ -14,8 +14,10 @@ use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
 use super::Shared;
+use super::telling::Ran;
 use crate::RpcResult;
 use crate::panics::{CatchPanic, caught};
+use crate::server::block_monitor::{Polled, millis};
 use crate::server::context::Context;
 use crate::server::service::{ClientRequest, INTERNAL_ERROR};
 use crate::transport::BoxFuture;
@@ -35,14 +37,6 @@ pub(super) struct Handling {
     is_cancelled: Option<BoxFuture<'static, ()>>,
 }
 
-/// What became of a handler that was started.
-pub(super) enum Started {
-    /// It was ready at once: when, and whether there is room for more answers.
-    Answered { at: Instant, has_room: bool },
-    /// It has to wait.
-    Waits(Handling),
-}
-
 impl Handling {
     /// Starts a handler. What is ready at once is answered at once. The time is looked at once
     /// for each handler, since that costs as much as a small one does.
@@ -51,15 +45,17 @@ impl Handling {
         request: ClientRequest,
         now: Instant,
         cx: &mut TaskContext<'_>,
-    ) -> Started {
+    ) -> Ran {
         let context = request.context.clone();
         let mut open = Open {
             context,
             is_answered: false,
         };
+        let watch = shared.watch(|| Polled::InPlace(open.context.clone()));
         let future = match caught(|| shared.server.service.0.serve(request)) {
             Ok(future) => future,
             Err(panicked) => {
+                drop(watch);
                 let reply = failed(&open.context, &panicked.0);
                 return open.answer(reply, shared.now());
             }
@@ -70,9 +66,12 @@ impl Handling {
             grace: None,
             is_cancelled: None,
         };
-        match handling.poll_reply(now, cx) {
+        let polled = handling.poll_reply(now, cx);
+        // What is answered is known to be the end of it.
+        drop(watch);
+        match polled {
             (at, Poll::Ready(reply)) => handling.open.answer(reply, at),
-            (_, Poll::Pending) => Started::Waits(handling),
+            (_, Poll::Pending) => Ran::Waits(handling),
         }
     }
 
@@ -88,14 +87,13 @@ impl Handling {
     ) -> (Instant, Poll<RpcResult>) {
         let polled = Pin::new(&mut self.future).poll(cx);
         let now = self.open.context.inner().session.now();
-        if now.since(started) > BLOCKED {
-            let (method, request) = (
-                self.open.context.inner().method.logged(),
-                self.open.context.request_number(),
-            );
+        let blocked = now.since(started);
+        if blocked > BLOCKED {
             tracing::warn!(
-                method,
-                request,
+                method = self.open.context.inner().method.logged(),
+                tool = self.open.context.tool_name().as_deref(),
+                request = self.open.context.request_number(),
+                blocked_ms = millis(blocked),
                 "a handler blocked its thread: see ToolDef::blocking"
             );
         }
@@ -154,7 +152,11 @@ impl Future for Handling {
             // It was cancelled just now.
         }
         let started = self.open.context.inner().session.now();
-        if let (at, Poll::Ready(reply)) = self.poll_reply(started, cx) {
+        let session = &self.open.context.inner().session;
+        let watch = session.watch(|| Polled::OwnTask(self.open.context.clone()));
+        let polled = self.poll_reply(started, cx);
+        drop(watch);
+        if let (at, Poll::Ready(reply)) = polled {
             self.open.answer(reply, at);
             return Poll::Ready(());
         }
@@ -176,7 +178,7 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: RpcResult, at: Instant) -> Started {
+    fn answer(&mut self, reply: RpcResult, at: Instant) -> Ran {
         self.is_answered = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();
@@ -207,7 +209,7 @@ impl Open {
             // Who still holds the context may wait for this.
             None => self.context.cancel(),
         }
-        Started::Answered { at, has_room }
+        Ran::Answered { at, has_room }
     }
 }
 

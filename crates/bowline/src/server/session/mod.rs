@@ -5,6 +5,7 @@
 
 mod changes;
 mod driver;
+mod driver_slot;
 mod handling;
 mod listening;
 mod pages;
@@ -14,12 +15,13 @@ mod turns;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
 use bowline_proto::{CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey};
 
+use super::block_monitor;
 use super::context::Context;
 use super::core::{Origin, ServerCore};
 use super::following::Following;
@@ -29,10 +31,12 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 use changes::Changes;
+use driver::Driver;
+use driver_slot::Replacing;
 use pages::Pages;
 use turns::Turns;
 
-pub(super) use driver::Driver;
+pub(super) use driver_slot::Serving;
 pub(super) use handling::GRACE;
 pub(super) use turns::Ticket;
 
@@ -44,6 +48,8 @@ pub(super) struct Shared {
     /// Whose stream it is.
     pub(super) principal: Option<Principal>,
     clock: Clock,
+    /// How another worker takes over when a handler blocks: none on a current-thread runtime.
+    replacing: OnceLock<Replacing>,
 }
 
 /// The session, and who waits for what.
@@ -116,14 +122,15 @@ impl Shared {
             clock: Clock::start(),
             server,
             principal: origin.principal(),
+            replacing: OnceLock::new(),
         });
         shared.server.life.join(&shared);
         shared
     }
 
     /// Serves a stream until it ends. Must be called within a runtime.
-    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> Driver {
-        Driver::new(Arc::clone(self), stream)
+    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> Serving {
+        Serving::new(Driver::new(Arc::clone(self), stream))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
@@ -143,7 +150,7 @@ impl Shared {
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
-            driver.wake();
+            block_monitor::wake_driver(driver);
         }
         done
     }
@@ -162,7 +169,7 @@ impl Shared {
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
-            driver.wake();
+            block_monitor::wake_driver(driver);
         }
     }
 
