@@ -15,6 +15,7 @@ use bowline_proto::CloseReason;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::driver::{Driver, Next, Rounds};
+use super::handling::Handling;
 use super::telling::Ran;
 use super::{Shared, block_monitor};
 use crate::panics::caught;
@@ -123,8 +124,8 @@ impl DriverSlot {
 
     fn work(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
         let mut rounds = Rounds::default();
+        let mut state = self.lock();
         loop {
-            let mut state = self.lock();
             if state.task != task {
                 return Driven::Over;
             }
@@ -141,43 +142,46 @@ impl DriverSlot {
                 }
             };
             drop(state);
-            let ran = inbound.run(&self.shared, now, cx);
-            self.ran(task, ran, &mut rounds);
+            state = match inbound.run(&self.shared, now, cx) {
+                Ran::Answered { at, has_room } => {
+                    let mut state = self.lock();
+                    // A task that has replaced this one may know better.
+                    if state.task == task
+                        && let Some(driver) = &mut state.driver
+                    {
+                        driver.answered(at, has_room);
+                    }
+                    state
+                }
+                Ran::Waits(handling) => {
+                    self.spawn(handling);
+                    rounds.has_woken = true;
+                    self.lock()
+                }
+                Ran::CalledBack => self.called_back(task),
+            };
         }
     }
 
-    /// Takes what became of a handler that the task of this number has run.
-    fn ran(&self, task: u64, ran: Ran, rounds: &mut Rounds) {
-        let mut state = self.lock();
-        let is_replaced = state.task != task;
-        let waits = match (&mut state.driver, ran) {
-            (Some(driver), Ran::Done) => {
-                driver.called_back();
-                None
-            }
-            (Some(driver), Ran::Answered { at, has_room }) if !is_replaced => {
-                driver.answered(at, has_room);
-                None
-            }
-            (Some(driver), Ran::Waits(handling)) => {
-                driver.waits(&handling);
-                Some(handling)
-            }
-            (None, Ran::Waits(handling)) => {
-                handling.context().cancel();
-                Some(handling)
-            }
-            (_, Ran::Answered { .. }) | (None, Ran::Done) => None,
-        };
-        drop(state);
-        if let Some(handling) = waits {
-            tokio::spawn(handling);
-            rounds.has_woken = true;
+    /// Lets a handler go on in a task of its own.
+    fn spawn(&self, handling: Handling) {
+        match &mut self.lock().driver {
+            Some(driver) => driver.waits(handling.context()),
+            None => handling.context().cancel(),
         }
-        if is_replaced {
-            // What waited for a callback may go on.
+        tokio::spawn(handling);
+    }
+
+    /// A callback that the task of this number has run has returned: what came after it may go on.
+    fn called_back(&self, task: u64) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        if let Some(driver) = &mut state.driver {
+            driver.called_back();
+        }
+        if state.task != task {
             self.shared.with_core(|_| ());
         }
+        state
     }
 
     /// Takes the driver over from a task that a poll holds up. Returns the number of the new task,

@@ -46,7 +46,7 @@ pub(super) enum Inbound {
 /// What became of it.
 pub(super) enum Ran {
     /// A callback has returned.
-    Done,
+    CalledBack,
     /// A handler was ready at once: when, and whether there is room for more answers.
     Answered { at: Instant, has_room: bool },
     /// A handler has to wait.
@@ -62,13 +62,13 @@ impl Inbound {
                 let polled = || Polled::Callback(Arc::clone(shared), heard.method.clone());
                 let _watch = shared.watch(polled);
                 shared.server.notified(&heard.method, heard.params.as_ref());
-                Ran::Done
+                Ran::CalledBack
             }
             Self::Unsubscribed(ended) => {
                 let method = MethodName::Known(Method::Unsubscribe);
                 let _watch = shared.watch(|| Polled::Callback(Arc::clone(shared), method));
                 drop(ended);
-                Ran::Done
+                Ran::CalledBack
             }
         }
     }
@@ -163,9 +163,9 @@ impl Driver {
     }
 
     /// A handler goes on in a task of its own.
-    pub(super) fn waits(&mut self, handling: &Handling) {
+    pub(super) fn waits(&mut self, context: &Context) {
         let shared = Arc::clone(&self.shared);
-        self.enter_running(&mut shared.lock(), handling.context());
+        self.enter_running(&mut shared.lock(), context);
         self.now = self.shared.now();
     }
 
