@@ -9,7 +9,7 @@ use bowline_proto::server::{RequestContext, SessionEvent, SessionPhase};
 use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::Revision;
 
-use super::telling::{Heard, Inbound, Told};
+use super::telling::{Heard, Told};
 use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
@@ -18,9 +18,6 @@ use crate::server::following::Subscribed;
 use crate::server::service::MethodName;
 use crate::server::threads::Job;
 use crate::transport::Stream;
-
-/// Rounds of work in one wake-up.
-const ROUNDS: usize = 32;
 
 /// How long a session that is asked to end waits for its handlers and its client, and one
 /// whose client has left for the client to take a part of the last answers.
@@ -36,8 +33,8 @@ const RESUMED: usize = 8;
 /// Drives a session.
 pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
-    io: Option<Io>,
-    alarm: Alarm,
+    pub(super) io: Option<Io>,
+    pub(super) alarm: Alarm,
     drain: Option<Drain>,
     pub(super) told: VecDeque<Told>,
     /// Notifications that came while handlers wait for the client to read. They are told
@@ -59,7 +56,7 @@ pub(super) struct Driver {
     pub(super) now: Instant,
     /// A callback of the server runs. What came after it waits until it returns.
     pub(super) is_calling_back: bool,
-    closed: Option<Closed>,
+    pub(super) closed: Option<Closed>,
     is_at_end: bool,
 }
 
@@ -85,34 +82,12 @@ enum Stage {
     Writing,
 }
 
-/// What a driver needs from the task that runs it.
-pub(super) enum Next {
-    /// A handler is to be run, and it began at this time.
-    Run(Inbound, Instant),
-    /// There is nothing to do until it is woken.
-    Wait,
-    /// The session is over.
-    Close(CloseReason),
-}
-
-/// The rounds of work in one wake-up.
-#[derive(Default)]
-pub(super) struct Rounds {
-    begun: usize,
-    /// A round has begun, and its answers are not written.
-    is_open: bool,
-    has_worked: bool,
-    has_told: bool,
-    /// Tasks may have been woken on this thread, to run when this one returns.
-    pub(super) has_woken: bool,
-}
-
 /// A session that is over.
-struct Closed {
-    reason: CloseReason,
+pub(super) struct Closed {
+    pub(super) reason: CloseReason,
     /// How long handlers are waited for that tidy up.
     until: Instant,
-    is_idle: bool,
+    pub(super) is_idle: bool,
 }
 
 impl Driver {
@@ -139,82 +114,8 @@ impl Driver {
         }
     }
 
-    /// Works until there is a handler to be run, which is done without the lock of the slot, or
-    /// nothing to do.
-    pub(super) fn work(&mut self, rounds: &mut Rounds, cx: &mut TaskContext<'_>) -> Next {
-        if rounds.begun == 0 {
-            self.look_for_room();
-        }
-        loop {
-            if self.has_inbound() {
-                if rounds.has_woken && self.shared.replacing.get().is_some() {
-                    // If the handler blocked, no other worker could take the task that was woken
-                    // last on this thread.
-                    cx.waker().wake_by_ref();
-                    return Next::Wait;
-                }
-                if let Some(inbound) = self.next_inbound() {
-                    rounds.has_told = true;
-                    return Next::Run(inbound, self.now);
-                }
-            }
-            if std::mem::take(&mut rounds.is_open) && !self.end_round(rounds, cx) {
-                if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
-                    return Next::Close(closed.reason);
-                }
-                if self.alarm.poll(cx).is_pending() {
-                    return Next::Wait;
-                }
-            }
-            if rounds.begun == ROUNDS {
-                cx.waker().wake_by_ref();
-                return Next::Wait;
-            }
-            rounds.begun += 1;
-            rounds.is_open = true;
-            self.now = self.shared.now();
-            rounds.has_worked = self.poll_core(self.now, cx);
-            rounds.has_woken |= self.wake_waiting();
-        }
-    }
-
-    /// Handlers may be left from the last time, and others may have answered since.
-    fn look_for_room(&mut self) {
-        if self.told.is_empty() {
-            return;
-        }
-        let shared = Arc::clone(&self.shared);
-        let mut core = shared.lock();
-        core.driver = None;
-        self.has_room = core.session.takes_answers();
-    }
-
-    /// Writes what handlers have answered. Returns `true` if there was something to do in this
-    /// round.
-    fn end_round(&mut self, rounds: &mut Rounds, cx: &mut TaskContext<'_>) -> bool {
-        let now = self.now;
-        if std::mem::take(&mut rounds.has_told) {
-            rounds.has_worked = true;
-            // Most handlers have answered: it is written with what is written now.
-            let shared = Arc::clone(&self.shared);
-            self.take_transmits(&mut shared.lock(), now);
-        }
-        if let Some(io) = &mut self.io {
-            let has_written = io.poll_write(cx);
-            rounds.has_worked |= has_written;
-            rounds.has_woken |= has_written;
-            if let Some(reason) = io.broken(now) {
-                let reason = reason.to_owned();
-                self.io = None;
-                self.shared.lock().session.handle_lost(now, &reason);
-                rounds.has_worked = true;
-            }
-        }
-        rounds.has_worked
-    }
-
     /// Reads a chunk, and lets the core act. Whether there was something to do.
-    fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
         // It is awake: who answers need not wake it.

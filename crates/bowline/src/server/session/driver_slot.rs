@@ -14,9 +14,10 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use bowline_proto::CloseReason;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::driver::{Driver, Next, Rounds};
+use super::driver::Driver;
 use super::handling::Handling;
 use super::telling::Ran;
+use super::wakeup::{Next, Wakeup};
 use super::{Shared, block_monitor};
 use crate::panics::caught;
 use crate::server::block_monitor::{BlockedPoll, Polled, Watch};
@@ -123,7 +124,7 @@ impl DriverSlot {
     }
 
     fn work(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
-        let mut rounds = Rounds::default();
+        let mut wakeup = Wakeup::default();
         let mut state = self.lock();
         loop {
             if state.task != task {
@@ -132,7 +133,7 @@ impl DriverSlot {
             let Some(driver) = &mut state.driver else {
                 return Driven::Over;
             };
-            let (inbound, now) = match driver.work(&mut rounds, cx) {
+            let (inbound, now) = match driver.work(&mut wakeup, cx) {
                 Next::Run(inbound, now) => (inbound, now),
                 Next::Wait => return Driven::Pending,
                 Next::Close(reason) => {
@@ -155,7 +156,7 @@ impl DriverSlot {
                 }
                 Ran::Waits(handling) => {
                     self.spawn(handling);
-                    rounds.has_woken = true;
+                    wakeup.has_woken = true;
                     self.lock()
                 }
                 Ran::CalledBack => self.called_back(task),
@@ -201,14 +202,17 @@ impl DriverSlot {
         if poll.is_done() {
             return None;
         }
-        match &poll.polled {
-            Polled::InPlace(context) => driver.enter_running(&mut core, context),
+        let in_place = match &poll.polled {
+            Polled::InPlace(context) => Some((context, core.enter_running(context))),
             // A driver that sleeps is not held up.
             Polled::OwnTask(_) if core.driver.is_some() => return None,
-            Polled::OwnTask(_) | Polled::Callback(..) => {}
-        }
+            Polled::OwnTask(_) | Polled::Callback(..) => None,
+        };
         let replaced = core.driver.take();
         drop(core);
+        if let Some((context, is_open)) = in_place {
+            driver.catch_up(context, is_open);
+        }
         state.task += 1;
         let task = state.task;
         drop(state);

@@ -11,6 +11,7 @@ mod listening;
 mod pages;
 mod telling;
 mod turns;
+mod wakeup;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;

@@ -164,20 +164,27 @@ impl Driver {
 
     /// A handler goes on in a task of its own.
     pub(super) fn waits(&mut self, context: &Context) {
-        let shared = Arc::clone(&self.shared);
-        self.enter_running(&mut shared.lock(), context);
+        let is_open = self.shared.lock().enter_running(context);
+        self.catch_up(context, is_open);
         self.now = self.shared.now();
     }
 
-    /// A handler goes on while the driver does.
-    pub(super) fn enter_running(&self, core: &mut Core, context: &Context) {
-        let key = context.inner().key;
-        core.running.insert(key, context.clone());
-        if core.session.request_id(key).is_none() {
+    /// Tells a handler that goes on what it would have learned before.
+    pub(super) fn catch_up(&self, context: &Context, is_open: bool) {
+        if !is_open {
             // It was cancelled while it ran.
             context.cancel();
         } else if self.has_warned() {
             context.shut_down();
         }
+    }
+}
+
+impl Core {
+    /// A handler goes on while the driver does. Returns `true` if its request may be answered.
+    pub(super) fn enter_running(&mut self, context: &Context) -> bool {
+        let key = context.inner().key;
+        self.running.insert(key, context.clone());
+        self.session.request_id(key).is_some()
     }
 }

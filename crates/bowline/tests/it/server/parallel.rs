@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bowline::server::{Context, Server};
+use bowline::server::{Context, Server, tool};
+use bowline::transport::Stream;
 use bowline::types::Number;
+use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -482,6 +484,76 @@ async fn a_client_that_does_not_read_is_waited_for_although_a_handler_blocks() {
     }
     world.gate.open();
     assert_eq!(text(&client.hear().await), "unblocked");
+}
+
+// proves: SV-6
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_whose_handler_blocks_holds_up_no_call() {
+    let mut world = World::new();
+    let (gate, (sender, mut started)) = (world.gate.clone(), mpsc::unbounded_channel());
+    let work = tool("work", move |context: Context| {
+        let (gate, sender) = (gate.clone(), sender.clone());
+        async move {
+            // It wakes the connection from a thread that then blocks.
+            context.progress(1, None, None);
+            sender.send(()).expect("the test listens");
+            gate.pass(1);
+        }
+    });
+    let server = world
+        .server
+        .add_tool(work.task_support(TaskSupport::Required));
+    let mut client = Raw::new(server);
+    client.initialize().await;
+    let params = json!({"name": "work", "task": {}, "_meta": {"progressToken": 1}});
+    client.send(1, "tools/call", params).await;
+    next(&mut started).await;
+    for id in 2..20 {
+        quick(&mut client, id).await;
+    }
+    world.gate.open();
+    assert!(world.started.try_recv().is_err());
+}
+
+// proves: SV-6
+#[test]
+fn a_server_on_the_main_thread_of_a_runtime_with_workers_goes_on_as_well() {
+    let gate = Gate::default();
+    let server = Server::new("main", "1").tool("meet", "", move || {
+        let gate = gate.clone();
+        async move {
+            gate.meet(3);
+            "met"
+        }
+    });
+    let running = server.build().expect("it can be served");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    // As `#[tokio::main]` does: what serves is no task of a worker.
+    let (ours, theirs) = tokio::io::duplex(64 << 10);
+    let client = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let mut client = Raw::on(ours);
+            client.initialize().await;
+            let calls = [1, 2, 3].map(|id| call(id, "meet"));
+            client.say(&calls.join("\n")).await;
+            for _ in 1..=3 {
+                assert_eq!(text(&client.hear().await), "met");
+            }
+        });
+    });
+    let (reader, writer) = tokio::io::split(theirs);
+    let served =
+        runtime.block_on(async { running.serve_stream(Stream::new(reader, writer)).await });
+    served.expect("it ends");
+    client.join().expect("the client is content");
 }
 
 // proves: SV-6

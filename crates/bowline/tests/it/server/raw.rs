@@ -37,9 +37,14 @@ impl Raw {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
         let serving = tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
+        (Self::on(ours), serving)
+    }
+
+    /// A client on its end of a pipe.
+    pub(crate) fn on(ours: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
-        (Self { reader, writer }, serving)
+        Self { reader, writer }
     }
 
     /// Says something, and a line end.
