@@ -23,8 +23,11 @@ use super::service::MethodName;
 use super::session::Shared;
 use crate::panics::caught;
 
-/// How often the monitor looks. A poll that it sees twice blocks: it lasts for one to two of these.
+/// How often the monitor looks.
 const TICK: Duration = Duration::from_millis(4);
+
+/// How long a poll lasts until it blocks, from the first look at it.
+const BLOCKS: Duration = Duration::from_millis(4);
 
 /// How long a poll blocks until it is reported while it lasts.
 const REPORTED: Duration = Duration::from_secs(1);
@@ -216,7 +219,7 @@ impl PollingThread {
                 poll.seen = Some(now);
                 continue;
             };
-            if poll.blocked.is_none() {
+            if poll.blocked.is_none() && now - seen >= BLOCKS {
                 let is_done = Arc::clone(poll.blocked.insert(Arc::default()));
                 self.is_blocked.store(true, Ordering::Relaxed);
                 let polled = poll.polled.clone();

@@ -194,8 +194,8 @@ impl ToolDef {
     /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has one, a
     /// handler that blocks holds up everything: make it `blocking`, give what blocks to
     /// [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There another
-    /// worker takes over its connection after some milliseconds, so that other calls go on as
-    /// long as there is a worker that no handler blocks. A handler that blocks for longer than
+    /// worker takes over its connection after some milliseconds, and begins other calls after 100 ms:
+    /// they go on as long as there is a worker that no handler blocks. A handler that blocks for longer than
     /// 100 ms is logged as a warning with the name of its tool, and on a multi-thread runtime also
     /// while it blocks, after a second.
     ///

@@ -54,6 +54,10 @@ pub(super) struct Driver {
     /// When it was last looked at: once for each handler, since that costs as much as a
     /// small one does.
     pub(super) now: Instant,
+    /// Handlers that block the tasks which have run this driver before.
+    pub(super) blocking: BTreeSet<RequestKey>,
+    /// When the next handler begins beside the first of them. Until then it may answer.
+    pub(super) begins_at: Option<Instant>,
     /// A callback of the server runs. What came after it waits until it returns.
     pub(super) is_calling_back: bool,
     pub(super) closed: Option<Closed>,
@@ -108,6 +112,8 @@ impl Driver {
             unsubscribed: Vec::new(),
             has_room: true,
             now: Instant::START,
+            blocking: BTreeSet::new(),
+            begins_at: None,
             is_calling_back: false,
             closed: None,
             is_at_end: false,
@@ -147,6 +153,7 @@ impl Driver {
                 core.changes.due(),
                 self.drain.map(|drain| drain.until),
                 self.closed.as_ref().map(|closed| closed.until),
+                self.begins_at.filter(|at| *at > now),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -156,8 +163,7 @@ impl Driver {
     }
 
     fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut TaskContext<'_>) -> bool {
-        // While a callback runs, what came after it is kept: no more than is read at once.
-        let is_held_up = self.is_calling_back && self.has_waiting();
+        let is_held_up = self.is_held_up();
         let Some(io) = &mut self.io else {
             return false;
         };

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::CloseReason;
+use bowline_proto::{CloseReason, RequestKey};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::driver::Driver;
@@ -143,6 +143,7 @@ impl DriverSlot {
                 }
             };
             drop(state);
+            let key = inbound.key();
             state = match inbound.run(&self.shared, now, cx) {
                 Ran::Answered { at, has_room } => {
                     let mut state = self.lock();
@@ -161,6 +162,24 @@ impl DriverSlot {
                 }
                 Ran::CalledBack => self.called_back(task),
             };
+            if state.task != task {
+                drop(state);
+                self.returned(key);
+                return Driven::Over;
+            }
+        }
+    }
+
+    /// A task that was replaced has run its handler: those that wait for it may begin.
+    fn returned(&self, key: Option<RequestKey>) {
+        let mut state = self.lock();
+        let has_blocked = match (&mut state.driver, key) {
+            (Some(driver), Some(key)) => driver.returned(key),
+            _ => false,
+        };
+        drop(state);
+        if has_blocked {
+            self.shared.with_core(|_| ());
         }
     }
 
@@ -212,6 +231,7 @@ impl DriverSlot {
         drop(core);
         if let Some((context, is_open)) = in_place {
             driver.catch_up(context, is_open);
+            driver.blocks(context.inner().key);
         }
         state.task += 1;
         let task = state.task;

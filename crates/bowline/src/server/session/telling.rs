@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::task::Context as TaskContext;
+use std::time::Duration;
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{Instant, Payload, RequestKey};
@@ -35,6 +36,13 @@ pub(super) struct Heard {
     pub(super) params: Option<Payload>,
 }
 
+/// How long a handler blocks until another one begins beside it. All that run at the same time may answer
+/// before the client has read anything, so one that is only busy with a large answer is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What is kept meanwhile before reading pauses.
+const KEPT: usize = 64;
+
 /// Something to be run that a user has written.
 pub(super) enum Inbound {
     Request(ClientRequest),
@@ -54,6 +62,14 @@ pub(super) enum Ran {
 }
 
 impl Inbound {
+    /// The request that is handled.
+    pub(super) fn key(&self) -> Option<RequestKey> {
+        match self {
+            Self::Request(request) => Some(request.context.inner().key),
+            Self::Notification(_) | Self::Unsubscribed(_) => None,
+        }
+    }
+
     /// Runs it on this thread.
     pub(super) fn run(self, shared: &Arc<Shared>, now: Instant, cx: &mut TaskContext<'_>) -> Ran {
         match self {
@@ -96,14 +112,39 @@ impl Driver {
         has_woken
     }
 
-    /// Returns `true` if something has come that is not run yet.
-    pub(super) fn has_waiting(&self) -> bool {
-        !(self.told.is_empty() && self.overtaking.is_empty() && self.unsubscribed.is_empty())
+    /// Returns `true` if nothing more is to be read until what has come is run: notifications are
+    /// not limited as requests are.
+    pub(super) fn is_held_up(&self) -> bool {
+        // While a callback runs, no more than is read at once is kept.
+        let waits = !(self.told.is_empty() && self.overtaking.is_empty());
+        (self.is_calling_back && waits) || (!self.may_begin() && self.told.len() >= KEPT)
+    }
+
+    /// Returns `true` unless a handler blocks that may soon answer.
+    fn may_begin(&self) -> bool {
+        self.begins_at.is_none_or(|at| at <= self.now)
+    }
+
+    /// A handler blocks, and this driver was taken over from its task.
+    pub(super) fn blocks(&mut self, key: RequestKey) {
+        if self.blocking.is_empty() {
+            self.begins_at = Some(self.shared.now() + PATIENCE);
+        }
+        self.blocking.insert(key);
+    }
+
+    /// A handler has returned that was run in place. Returns `true` if it has blocked.
+    pub(super) fn returned(&mut self, key: RequestKey) -> bool {
+        let has_blocked = self.blocking.remove(&key);
+        if self.blocking.is_empty() {
+            self.begins_at = None;
+        }
+        has_blocked
     }
 
     /// Returns `true` if something may be run now: a handler while there is room for what it answers.
     pub(super) fn has_inbound(&self) -> bool {
-        let may_answer = self.has_room && !self.told.is_empty();
+        let may_answer = self.has_room && !self.told.is_empty() && self.may_begin();
         let has_callback = !(self.overtaking.is_empty() && self.unsubscribed.is_empty());
         !self.is_calling_back && (may_answer || has_callback)
     }
