@@ -283,6 +283,10 @@ impl States {
 /// An async function that serves calls: up to six arguments, each of which is
 /// [something to ask for](Extract).
 ///
+/// Calls are served at the same time, also those of one client: they begin in the order in which
+/// they came. Each runs until it waits for the first time before the next one begins, unless it blocks
+/// its thread and the runtime has another: see [`ToolDef::blocking`](super::ToolDef::blocking).
+///
 /// ```
 /// use bowline::server::{Context, HandlerFn};
 /// use schemars::JsonSchema;

@@ -203,7 +203,7 @@ pub trait Handler: Send + Sync + 'static {
     /// [`subscribed`](Self::subscribed) has agreed. It has unsubscribed, its request has ended,
     /// or it is gone. `context` is that of the request that began it.
     ///
-    /// It is run by the connection, and has to be quick.
+    /// It is run by the connection, and has to be quick: no handler begins before it returns.
     fn unsubscribed(&self, uri: &str, context: &Context) {
         let _ = (uri, context);
     }
@@ -230,7 +230,8 @@ pub trait Handler: Send + Sync + 'static {
     /// connection's own is not told: that the client is initialized, has cancelled a request, or
     /// has made progress. The default ignores it.
     ///
-    /// It is run by the connection, and has to be quick.
+    /// It is run by the connection, and has to be quick: what came after the notification waits
+    /// until it returns.
     fn notified(&self, method: &str, params: Option<&Payload>) {
         let _ = (method, params);
     }

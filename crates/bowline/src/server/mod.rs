@@ -26,6 +26,7 @@
 //! All revisions are served at once; handlers are the same for all of them.
 
 mod base64;
+mod block_monitor;
 mod builder;
 mod caching;
 mod checks;

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::core::{Origin, ServerCore};
 use super::life::Ending;
 use super::principal::Principal;
-use super::session::{Driver, Shared};
+use super::session::{Serving, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::transport::memory::CAPACITY;
 use crate::transport::{OpenError, Stream, Transport};
@@ -130,9 +130,9 @@ impl Running {
         origin: Origin,
         stream: Stream,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let driver: Driver = Shared::new(Arc::clone(&self.0), origin).serve(stream);
+        let serving: Serving = Shared::new(Arc::clone(&self.0), origin).serve(stream);
         async move {
-            match driver.await {
+            match serving.await {
                 CloseReason::Local | CloseReason::Transport(_) => Ok(()),
                 reason => {
                     Err(Error::new(ErrorKind::Protocol, reason.to_string()).in_operation("serve"))

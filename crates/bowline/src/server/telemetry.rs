@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bowline_proto::{Payload, RequestKey};
 use bowline_types::common::Implementation;
@@ -157,14 +158,38 @@ pub(super) fn handler_panicked(context: &Context, panic: &str) {
 }
 
 /// A handler has kept its thread for too long.
-pub(super) fn handler_blocked(context: &Context) {
-    let context = Some(context);
+pub(super) fn handler_blocked(context: &Context, blocked: Duration) {
+    let (context, blocked_ms) = (Some(context), millis(blocked));
     about_handler!(
         warn,
         context,
-        [],
+        [blocked_ms,],
         "handler blocked its thread: see ToolDef::blocking"
     );
+}
+
+/// A handler has kept its thread for too long, and still does.
+pub(super) fn handler_is_blocking(context: &Context, blocked: Duration) {
+    let (context, blocked_ms) = (Some(context), millis(blocked));
+    about_handler!(
+        warn,
+        context,
+        [blocked_ms,],
+        "handler is blocking its thread: see ToolDef::blocking"
+    );
+}
+
+/// The same for a handler of notifications, or of the end of a subscription.
+pub(super) fn notification_handler_is_blocking(method: &MethodName, blocked: Duration) {
+    warn!(
+        method = &*shortened(method.as_str()),
+        blocked_ms = millis(blocked),
+        "notification handler is blocking its connection"
+    );
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn layer_failed(context: &Context, error: &dyn fmt::Display) {

@@ -195,7 +195,17 @@ impl ToolDef {
     }
 
     /// Runs its handler on a thread where it may block: for what computes for long or waits
-    /// without `await`. Such a handler can't be stopped from outside; it should look at
+    /// without `await`.
+    ///
+    /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has one, a
+    /// handler that blocks holds up everything: make it `blocking`, give what blocks to
+    /// [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There another
+    /// worker takes over its connection after some milliseconds, and begins other calls after 100 ms:
+    /// they go on as long as there is a worker that no handler blocks. A handler that blocks for longer than
+    /// 100 ms is logged as a warning with the name of its tool, and on a multi-thread runtime also
+    /// while it blocks, after a second.
+    ///
+    /// A handler on a thread can't be stopped from outside; it should look at
     /// [`Context::is_cancelled`] now and then. It keeps its place among the requests that
     /// may be handled until it returns, but neither the server nor the process waits for it
     /// to end. There are 512 such threads at most, and a client has

@@ -20,6 +20,7 @@ mod listening;
 mod logs;
 mod metas;
 mod pages;
+mod parallel;
 mod principals;
 mod proxy;
 mod raw;

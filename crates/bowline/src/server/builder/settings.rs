@@ -197,7 +197,8 @@ impl Server {
     }
 
     /// Hears notifications of clients, such as that their roots have changed. It is run by
-    /// the connection, and has to be quick.
+    /// the connection, and has to be quick: what came after the notification waits until it
+    /// returns.
     #[must_use]
     pub fn on_notification(
         mut self,

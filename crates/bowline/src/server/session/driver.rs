@@ -1,8 +1,6 @@
-//! The task that serves one client on one stream.
+//! Drives the session of one client on one stream. Which task runs it: see `driver_slot`.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
@@ -17,7 +15,6 @@ use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::logged::entered;
-use crate::panics::caught;
 use crate::read_grace::ReadGrace;
 use crate::server::context::Context;
 use crate::server::following::Subscribed;
@@ -25,9 +22,6 @@ use crate::server::service::MethodName;
 use crate::server::telemetry::Notice;
 use crate::server::threads::Job;
 use crate::transport::Stream;
-
-/// Rounds of work in one wake-up.
-const ROUNDS: usize = 32;
 
 /// How long a session that is asked to end waits for its handlers and its client, and one
 /// whose client has left for the client to take a part of the last answers.
@@ -40,17 +34,17 @@ const SLACK: Duration = Duration::from_millis(50);
 /// Handlers that go on at once when answers have left.
 const RESUMED: usize = 8;
 
-/// Serves one client. Ready with the reason when the session is over.
-pub(in super::super) struct Driver {
+/// Drives a session.
+pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
-    io: Option<Io>,
-    alarm: Alarm,
+    pub(super) io: Option<Io>,
+    pub(super) alarm: Alarm,
     read_grace: ReadGrace,
     drain: Option<Drain>,
     pub(super) told: VecDeque<Told>,
     /// Notifications that came while handlers wait for the client to read. They are told
     /// before these go on: whoever doesn't read can't make us keep what it says.
-    pub(super) overtaking: Vec<Heard>,
+    pub(super) overtaking: VecDeque<Heard>,
     pub(super) cancelled: Vec<Context>,
     /// Handlers that learn that the session ends, and can still answer.
     pub(super) warned: Vec<Context>,
@@ -62,7 +56,16 @@ pub(in super::super) struct Driver {
     pub(super) unsubscribed: Vec<Vec<Subscribed>>,
     /// More handlers may answer: what they have answered leaves.
     pub(super) has_room: bool,
-    closed: Option<Closed>,
+    /// When it was last looked at: once for each handler, since that costs as much as a
+    /// small one does.
+    pub(super) now: Instant,
+    /// Handlers that block the tasks which have run this driver before.
+    pub(super) blocking: BTreeSet<RequestKey>,
+    /// When the next handler begins beside the first of them. Until then it may answer.
+    pub(super) begins_at: Option<Instant>,
+    /// A callback of the server runs. What came after it waits until it returns.
+    pub(super) is_calling_back: bool,
+    pub(super) closed: Option<Closed>,
     is_at_end: bool,
     /// The log has the client's name.
     is_introduced: bool,
@@ -93,11 +96,11 @@ enum Stage {
 }
 
 /// A session that is over.
-struct Closed {
-    reason: CloseReason,
+pub(super) struct Closed {
+    pub(super) reason: CloseReason,
     /// How long handlers are waited for that tidy up.
     until: Instant,
-    is_idle: bool,
+    pub(super) is_idle: bool,
 }
 
 impl Driver {
@@ -110,7 +113,7 @@ impl Driver {
             read_grace: ReadGrace::default(),
             drain: None,
             told: VecDeque::new(),
-            overtaking: Vec::new(),
+            overtaking: VecDeque::new(),
             cancelled: Vec::new(),
             warned: Vec::new(),
             withdrawn: BTreeSet::new(),
@@ -118,6 +121,10 @@ impl Driver {
             resumed: Vec::new(),
             unsubscribed: Vec::new(),
             has_room: true,
+            now: Instant::START,
+            blocking: BTreeSet::new(),
+            begins_at: None,
+            is_calling_back: false,
             closed: None,
             is_at_end: false,
             is_introduced: false,
@@ -125,36 +132,8 @@ impl Driver {
         }
     }
 
-    fn work(&mut self, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        for _ in 0..ROUNDS {
-            let now = self.shared.now();
-            let mut has_worked = self.poll_core(now, cx);
-            has_worked |= self.tell(now, cx);
-            if let Some(io) = &mut self.io {
-                has_worked |= io.poll_write(cx);
-                if let Some(reason) = io.broken(now) {
-                    let reason = reason.to_owned();
-                    self.io = None;
-                    self.shared.lock().session.handle_lost(now, &reason);
-                    has_worked = true;
-                }
-            }
-            if has_worked {
-                continue;
-            }
-            if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
-                return Poll::Ready(closed.reason);
-            }
-            if self.alarm.poll(cx).is_pending() {
-                return Poll::Pending;
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-
     /// Reads a chunk, and lets the core act. Whether there was something to do.
-    fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
         // It is awake: who answers need not wake it.
@@ -187,6 +166,7 @@ impl Driver {
                 core.changes.due(),
                 self.drain.map(|drain| drain.until),
                 self.closed.as_ref().map(|closed| closed.until),
+                self.begins_at.filter(|at| *at > now),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -196,10 +176,11 @@ impl Driver {
     }
 
     fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut TaskContext<'_>) -> bool {
+        let is_held_up = self.is_held_up();
         let Some(io) = &mut self.io else {
             return false;
         };
-        if self.is_at_end || !core.session.wants_read() {
+        if self.is_at_end || is_held_up || !core.session.wants_read() {
             return false;
         }
         match io.poll_read(core.session.read_buffer(), cx) {
@@ -448,22 +429,7 @@ impl Driver {
         let heard = Heard { method, params };
         match self.has_room {
             true => self.told.push_back(Told::Notification(heard)),
-            false => self.overtaking.push(heard),
-        }
-    }
-}
-
-impl Future for Driver {
-    type Output = CloseReason;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        let _entered = entered(&self.shared.span);
-        match caught(|| self.work(cx)) {
-            Ok(polled) => polled,
-            Err(panicked) => {
-                tracing::error!(panic = panicked.0, "session driver panicked");
-                Poll::Ready(CloseReason::Local)
-            }
+            false => self.overtaking.push_back(heard),
         }
     }
 }
@@ -472,7 +438,7 @@ impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
         let _entered = entered(&self.shared.span);
-        let (running, begun, _following) = {
+        let (running, begun, _following, driver) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
@@ -494,7 +460,8 @@ impl Drop for Driver {
             }
             let begun = core.turns.end();
             let following = std::mem::take(&mut core.following);
-            (std::mem::take(&mut core.running), begun, following)
+            let driver = core.driver.take();
+            (std::mem::take(&mut core.running), begun, following, driver)
         };
         for notice in self.notices.drain(..) {
             notice.emit(&self.shared.span);
@@ -502,7 +469,8 @@ impl Drop for Driver {
         for context in running.into_values() {
             context.cancel();
         }
-        for waker in self.wakers.drain(..) {
+        // A task that runs the driver in place of the one that serves ends.
+        for waker in self.wakers.drain(..).chain(driver) {
             waker.wake();
         }
         // Tasks go on, and the others see that nobody wants them.

@@ -14,9 +14,11 @@ use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
 use super::Shared;
+use super::telling::Ran;
 use crate::RpcResult;
 use crate::logged::entered;
 use crate::panics::{CatchPanic, caught};
+use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
 use crate::server::service::ClientRequest;
 use crate::server::telemetry::{handler_blocked, handler_panicked};
@@ -37,14 +39,6 @@ pub(super) struct Handling {
     is_cancelled: Option<BoxFuture<'static, ()>>,
 }
 
-/// What became of a handler that was started.
-pub(super) enum Started {
-    /// It was ready at once: when, and whether there is room for more answers.
-    Answered { at: Instant, has_room: bool },
-    /// It has to wait.
-    Waits(Handling),
-}
-
 impl Handling {
     /// Starts a handler. What is ready at once is answered at once. The time is looked at once
     /// for each handler, since that costs as much as a small one does.
@@ -53,16 +47,18 @@ impl Handling {
         request: ClientRequest,
         now: Instant,
         cx: &mut TaskContext<'_>,
-    ) -> Started {
+    ) -> Ran {
         let context = request.context.clone();
         let _entered = entered(context.span());
         let mut open = Open {
             context,
             is_answered: false,
         };
+        let watch = shared.watch(|| Polled::InPlace(open.context.clone()));
         let future = match caught(|| shared.server.service.0.serve(request)) {
             Ok(future) => future,
             Err(panicked) => {
+                drop(watch);
                 let reply = failed(&open.context, &panicked.0);
                 return open.answer(reply, shared.now());
             }
@@ -73,9 +69,12 @@ impl Handling {
             grace: None,
             is_cancelled: None,
         };
-        match handling.poll_reply(now, cx) {
+        let polled = handling.poll_reply(now, cx);
+        // What is answered is known to be the end of it.
+        drop(watch);
+        match polled {
             (at, Poll::Ready(reply)) => handling.open.answer(reply, at),
-            (_, Poll::Pending) => Started::Waits(handling),
+            (_, Poll::Pending) => Ran::Waits(handling),
         }
     }
 
@@ -91,8 +90,9 @@ impl Handling {
     ) -> (Instant, Poll<RpcResult>) {
         let polled = Pin::new(&mut self.future).poll(cx);
         let now = self.open.context.inner().session.now();
-        if now.since(started) > BLOCKED {
-            handler_blocked(&self.open.context);
+        let blocked = now.since(started);
+        if blocked > BLOCKED {
+            handler_blocked(&self.open.context, blocked);
         }
         let reply = match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
@@ -150,7 +150,11 @@ impl Future for Handling {
             // It was cancelled just now.
         }
         let started = self.open.context.inner().session.now();
-        if let (at, Poll::Ready(reply)) = self.poll_reply(started, cx) {
+        let session = &self.open.context.inner().session;
+        let watch = session.watch(|| Polled::OwnTask(self.open.context.clone()));
+        let polled = self.poll_reply(started, cx);
+        drop(watch);
+        if let (at, Poll::Ready(reply)) = polled {
             self.open.answer(reply, at);
             return Poll::Ready(());
         }
@@ -171,7 +175,7 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, reply: RpcResult, at: Instant) -> Started {
+    fn answer(&mut self, reply: RpcResult, at: Instant) -> Ran {
         self.is_answered = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();
@@ -202,7 +206,7 @@ impl Open {
             // Who still holds the context may wait for this.
             None => self.context.cancel(),
         }
-        Started::Answered { at, has_room }
+        Ran::Answered { at, has_room }
     }
 }
 

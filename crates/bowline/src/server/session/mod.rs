@@ -5,16 +5,18 @@
 
 mod changes;
 mod driver;
+mod driver_slot;
 mod handling;
 mod listening;
 mod pages;
 mod telling;
 mod turns;
+mod wakeup;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
@@ -23,6 +25,7 @@ use bowline_proto::{
 };
 use tracing::Span;
 
+use super::block_monitor;
 use super::context::Context;
 use super::core::{Origin, ServerCore};
 use super::following::Following;
@@ -34,10 +37,12 @@ use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
 use crate::transport::Stream;
 use changes::Changes;
+use driver::Driver;
+use driver_slot::Replacing;
 use pages::Pages;
 use turns::Turns;
 
-pub(super) use driver::Driver;
+pub(super) use driver_slot::Serving;
 pub(super) use handling::GRACE;
 pub(super) use turns::Ticket;
 
@@ -51,6 +56,8 @@ pub(super) struct Shared {
     clock: Clock,
     /// Where its events are.
     pub(super) span: Span,
+    /// How another worker takes over when a handler blocks: none on a current-thread runtime.
+    replacing: OnceLock<Replacing>,
 }
 
 /// The session, and who waits for what.
@@ -127,14 +134,15 @@ impl Shared {
             span: span.clone(),
             server,
             principal: origin.principal(),
+            replacing: OnceLock::new(),
         });
         shared.server.life.join(&shared);
         shared
     }
 
     /// Serves a stream until it ends. Must be called within a runtime.
-    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> Driver {
-        Driver::new(Arc::clone(self), stream)
+    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> Serving {
+        Serving::new(Driver::new(Arc::clone(self), stream))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
@@ -154,7 +162,7 @@ impl Shared {
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
-            driver.wake();
+            block_monitor::wake_driver(driver);
         }
         done
     }
@@ -174,7 +182,7 @@ impl Shared {
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
-            driver.wake();
+            block_monitor::wake_driver(driver);
         }
     }
 

@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 use super::entry::{Ending, Entry};
 use super::store::TaskStore;
 use crate::panics::CatchPanic;
+use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
 use crate::server::session::GRACE;
 use crate::server::telemetry::handler_panicked;
@@ -70,9 +71,15 @@ async fn handled(
         given_up(entry, context).await;
         sleep(GRACE).await;
     });
-    let done = poll_fn(|cx| match Pin::new(&mut called).poll(cx) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => over.as_mut().poll(cx).map(|()| None),
+    let session = &context.inner().session;
+    let done = poll_fn(|cx| {
+        let watch = session.watch(|| Polled::OwnTask(context.clone()));
+        let polled = Pin::new(&mut called).poll(cx);
+        drop(watch);
+        match polled {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending => over.as_mut().poll(cx).map(|()| None),
+        }
     });
     match done.await? {
         Ok(done) => Some(done),

@@ -9,6 +9,7 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf,
     WriteHalf,
 };
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Longer than anything takes, in tests whose time is not real.
@@ -28,9 +29,19 @@ impl Raw {
 
     /// A client of a server that runs.
     pub(crate) fn of(server: &Running) -> Self {
+        Self::served(server).0
+    }
+
+    /// A client of a server that runs, and the task that serves it.
+    pub(crate) fn served(server: &Running) -> (Self, JoinHandle<Result<(), bowline::Error>>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
+        let serving = tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
+        (Self::on(ours), serving)
+    }
+
+    /// A client on its end of a pipe.
+    pub(crate) fn on(ours: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
         Self { reader, writer }

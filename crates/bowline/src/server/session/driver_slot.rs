@@ -1,0 +1,327 @@
+//! Where the driver of a session is between the tasks that run it.
+//!
+//! The task that serves the connection runs it. While that task polls a handler in place, the
+//! driver is in its slot, and on a multi-thread runtime a replacement may take it over when the
+//! poll blocks: see `block_monitor`. The replaced task finishes its handler, answers through the
+//! shared core, and then waits for the end of the session. The replacement goes on until then, unless it
+//! is replaced itself.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use bowline_proto::{CloseReason, RequestKey};
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use super::driver::Driver;
+use super::handling::Handling;
+use super::telling::Ran;
+use super::wakeup::{Next, Wakeup};
+use super::{Shared, block_monitor};
+use crate::logged::entered;
+use crate::panics::caught;
+use crate::server::block_monitor::{BlockedPoll, Polled, Watch};
+
+/// Serves one client. Ready with the reason when the session is over. Dropping it ends the session,
+/// whichever task runs the driver.
+pub(in super::super) struct Serving {
+    slot: Arc<DriverSlot>,
+}
+
+/// The driver of a session, and the task that runs it.
+struct DriverSlot {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` when the session is over.
+    driver: Option<Driver>,
+    /// The number of the task that runs it: none for the one that serves, and each replacement
+    /// has one more.
+    task: u64,
+    reason: Option<CloseReason>,
+    /// The task that serves, when it was replaced.
+    serving: Option<Waker>,
+}
+
+/// How to replace the task that runs the driver.
+#[derive(Debug)]
+pub(super) struct Replacing {
+    runtime: Handle,
+    slot: Weak<DriverSlot>,
+}
+
+/// What became of a task that runs the driver.
+enum Driven {
+    Pending,
+    /// The session is over, or another task runs the driver.
+    Over,
+}
+
+impl Serving {
+    pub(super) fn new(driver: Driver) -> Self {
+        let shared = Arc::clone(&driver.shared);
+        let slot = Arc::new(DriverSlot {
+            shared: Arc::clone(&shared),
+            state: Mutex::new(State {
+                driver: Some(driver),
+                task: 0,
+                reason: None,
+                serving: None,
+            }),
+        });
+        let runtime = Handle::current();
+        let has_workers = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
+        if has_workers && block_monitor::start() {
+            let slot = Arc::downgrade(&slot);
+            // It is set once: a session is served once.
+            let _ = shared.replacing.set(Replacing { runtime, slot });
+        }
+        Self { slot }
+    }
+}
+
+impl Future for Serving {
+    type Output = CloseReason;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
+        if let Driven::Pending = self.slot.run(0, cx) {
+            return Poll::Pending;
+        }
+        let mut state = self.slot.lock();
+        match state.reason.clone() {
+            Some(reason) => Poll::Ready(reason),
+            None => {
+                state.serving = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.slot.end(CloseReason::Local);
+    }
+}
+
+impl DriverSlot {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the driver, as the task of this number.
+    fn run(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
+        let _entered = entered(&self.shared.span);
+        match caught(|| self.work(task, cx)) {
+            Ok(driven) => driven,
+            Err(panicked) => {
+                tracing::error!(panic = panicked.0, "session driver panicked");
+                self.end(CloseReason::Local);
+                Driven::Over
+            }
+        }
+    }
+
+    fn work(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
+        let mut wakeup = Wakeup::default();
+        let mut state = self.lock();
+        loop {
+            if state.task != task {
+                return Driven::Over;
+            }
+            let Some(driver) = &mut state.driver else {
+                return Driven::Over;
+            };
+            let (inbound, now) = match driver.work(&mut wakeup, cx) {
+                Next::Run(inbound, now) => (inbound, now),
+                Next::Wait => return Driven::Pending,
+                Next::Close(reason) => {
+                    drop(state);
+                    self.end(reason);
+                    return Driven::Over;
+                }
+            };
+            drop(state);
+            let key = inbound.key();
+            state = match inbound.run(&self.shared, now, cx) {
+                Ran::Answered { at, has_room } => {
+                    let mut state = self.lock();
+                    // A task that has replaced this one may know better.
+                    if state.task == task
+                        && let Some(driver) = &mut state.driver
+                    {
+                        driver.answered(at, has_room);
+                    }
+                    state
+                }
+                Ran::Waits(handling) => {
+                    self.spawn(handling);
+                    wakeup.has_woken = true;
+                    self.lock()
+                }
+                Ran::CalledBack => self.called_back(task),
+            };
+            if state.task != task {
+                drop(state);
+                self.returned(key);
+                return Driven::Over;
+            }
+        }
+    }
+
+    /// A task that was replaced has run its handler: those that wait for it may begin.
+    fn returned(&self, key: Option<RequestKey>) {
+        let mut state = self.lock();
+        let has_blocked = match (&mut state.driver, key) {
+            (Some(driver), Some(key)) => driver.returned(key),
+            _ => false,
+        };
+        drop(state);
+        if has_blocked {
+            self.shared.with_core(|_| ());
+        }
+    }
+
+    /// Lets a handler go on in a task of its own.
+    fn spawn(&self, handling: Handling) {
+        match &mut self.lock().driver {
+            Some(driver) => driver.waits(handling.context()),
+            None => handling.context().cancel(),
+        }
+        tokio::spawn(handling);
+    }
+
+    /// A callback that the task of this number has run has returned: what came after it may go on.
+    fn called_back(&self, task: u64) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        if let Some(driver) = &mut state.driver {
+            driver.called_back();
+        }
+        if state.task != task {
+            self.shared.with_core(|_| ());
+        }
+        state
+    }
+
+    /// Takes the driver over from a task that a poll holds up. Returns the number of the new task,
+    /// or `None` if there is no reason to: the poll has returned, or holds up nothing.
+    fn take_over(&self, poll: &BlockedPoll) -> Option<u64> {
+        let mut state = self.lock();
+        let Some(driver) = &mut state.driver else {
+            // Nothing but this can cancel a handler that was begun just before the end.
+            if let Polled::InPlace(context) = &poll.polled {
+                context.cancel();
+            }
+            return None;
+        };
+        let mut core = self.shared.lock();
+        // Under the lock of the core: the handler has not answered yet, and will be forgotten when
+        // it does.
+        if poll.is_done() {
+            return None;
+        }
+        let in_place = match &poll.polled {
+            Polled::InPlace(context) => Some((context, core.enter_running(context))),
+            // A driver that sleeps is not held up.
+            Polled::OwnTask(_) if core.driver.is_some() => return None,
+            Polled::OwnTask(_) | Polled::Callback(..) => None,
+        };
+        let replaced = core.driver.take();
+        drop(core);
+        if let Some((context, is_open)) = in_place {
+            driver.catch_up(context, is_open);
+            driver.blocks(context.inner().key);
+        }
+        state.task += 1;
+        let task = state.task;
+        drop(state);
+        if let Some(replaced) = replaced {
+            replaced.wake();
+        }
+        Some(task)
+    }
+
+    /// The session is over.
+    fn end(&self, reason: CloseReason) {
+        let mut state = self.lock();
+        let Some(driver) = state.driver.take() else {
+            return;
+        };
+        state.reason = Some(reason);
+        let serving = state.serving.take();
+        drop(state);
+        drop(driver);
+        if let Some(serving) = serving {
+            serving.wake();
+        }
+    }
+}
+
+impl std::fmt::Debug for DriverSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DriverSlot").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Watches a poll of this session, on a runtime where another worker can take over.
+    pub(in super::super) fn watch(&self, polled: impl FnOnce() -> Polled) -> Option<Watch> {
+        self.replacing.get().map(|_| Watch::begin(polled()))
+    }
+
+    /// A poll blocks. Has a worker that it doesn't hold up go on in place of its driver. Where the
+    /// session is over, a worker is only woken: others may need one that waits for I/O.
+    pub(in super::super) fn replace_driver(&self, poll: BlockedPoll) {
+        let Some(Replacing { runtime, slot }) = self.replacing.get() else {
+            return;
+        };
+        let replacement = slot.upgrade().map(|slot| Replacement {
+            slot,
+            poll: Some(poll),
+            task: 0,
+        });
+        runtime.spawn(async move {
+            if let Some(replacement) = replacement {
+                replacement.await;
+            }
+        });
+    }
+}
+
+/// A task that runs the driver in place of another one.
+struct Replacement {
+    slot: Arc<DriverSlot>,
+    /// Why it is there, until it has begun.
+    poll: Option<BlockedPoll>,
+    task: u64,
+}
+
+impl Future for Replacement {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        if let Some(poll) = &self.poll {
+            let Some(task) = self.slot.take_over(poll) else {
+                return Poll::Ready(());
+            };
+            self.task = task;
+            self.poll = None;
+        }
+        match self.slot.run(self.task, cx) {
+            Driven::Pending => Poll::Pending,
+            Driven::Over => Poll::Ready(()),
+        }
+    }
+}
+
+impl Drop for Replacement {
+    /// The runtime ends: nothing else would run the driver.
+    fn drop(&mut self) {
+        if self.task != 0 && self.slot.lock().task == self.task {
+            self.slot.end(CloseReason::Local);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a driver does when it is woken: passes of reading, running handlers and writing.
+
+use std::sync::Arc;
+use std::task::Context as TaskContext;
+
+use bowline_proto::{CloseReason, Instant};
+
+use super::driver::Driver;
+use super::telling::Inbound;
+
+/// Passes in one wake-up.
+const PASSES: usize = 32;
+
+/// What a driver needs from the task that runs it.
+pub(super) enum Next {
+    /// A handler is to be run, and it began at this time.
+    Run(Inbound, Instant),
+    /// There is nothing to do until it is woken.
+    Wait,
+    /// The session is over.
+    Close(CloseReason),
+}
+
+/// One wake-up, as far as it has come.
+#[derive(Default)]
+pub(super) struct Wakeup {
+    passes: usize,
+    /// A pass has begun, and what it has answered is not written.
+    is_in_pass: bool,
+    has_worked: bool,
+    /// Handlers have run since something was written last.
+    has_run: bool,
+    /// Tasks may have been woken on this thread, to run when this one returns.
+    pub(super) has_woken: bool,
+}
+
+impl Driver {
+    /// Works until there is a handler to be run, which is done without the lock of the slot, or
+    /// nothing to do.
+    pub(super) fn work(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> Next {
+        if wakeup.passes == 0 && !wakeup.has_run {
+            self.look_for_room();
+        }
+        loop {
+            if self.has_inbound() {
+                if wakeup.has_woken && self.shared.replacing.get().is_some() {
+                    // If the handler blocked, no other worker could take the task that was woken
+                    // last on this thread.
+                    cx.waker().wake_by_ref();
+                    return Next::Wait;
+                }
+                wakeup.has_run = true;
+                if let Some(inbound) = self.next_inbound() {
+                    return Next::Run(inbound, self.now);
+                }
+            }
+            if std::mem::take(&mut wakeup.is_in_pass) && !self.end_pass(wakeup, cx) {
+                if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
+                    return Next::Close(closed.reason);
+                }
+                if self.alarm.poll(cx).is_pending() {
+                    return Next::Wait;
+                }
+            }
+            if wakeup.passes == PASSES {
+                cx.waker().wake_by_ref();
+                return Next::Wait;
+            }
+            wakeup.passes += 1;
+            wakeup.is_in_pass = true;
+            self.now = self.shared.now();
+            wakeup.has_worked = self.poll_core(self.now, cx);
+            wakeup.has_woken |= self.wake_waiting();
+        }
+    }
+
+    /// Handlers may be left from the last time, and others may have answered since.
+    fn look_for_room(&mut self) {
+        if self.told.is_empty() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut core = shared.lock();
+        core.driver = None;
+        self.has_room = core.session.takes_answers();
+    }
+
+    /// Writes what handlers have answered. Returns `true` if there was something to do in this
+    /// pass.
+    fn end_pass(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> bool {
+        let now = self.now;
+        if std::mem::take(&mut wakeup.has_run) {
+            wakeup.has_worked = true;
+            // Most handlers have answered: it is written with what is written now.
+            let shared = Arc::clone(&self.shared);
+            self.take_transmits(&mut shared.lock(), now);
+        }
+        if let Some(io) = &mut self.io {
+            let has_written = io.poll_write(cx);
+            wakeup.has_worked |= has_written;
+            wakeup.has_woken |= has_written;
+            if let Some(reason) = io.broken(now) {
+                let reason = reason.to_owned();
+                self.io = None;
+                self.shared.lock().session.handle_lost(now, &reason);
+                wakeup.has_worked = true;
+            }
+        }
+        wakeup.has_worked
+    }
+}
