@@ -99,7 +99,7 @@ impl Level {
 }
 
 /// Members that are often sent. A table is searched with fewer instructions than a `match` takes.
-const PARAMS: [&str; 10] = [
+const PARAMS: [&str; 12] = [
     "name",
     "uri",
     "cursor",
@@ -110,6 +110,8 @@ const PARAMS: [&str; 10] = [
     "protocolVersion",
     "capabilities",
     "clientInfo",
+    "requestId",
+    "reason",
 ];
 
 /// Entries of `_meta` that are often sent.

@@ -99,7 +99,9 @@ impl Tap {
         let mut lines = BufReader::new(from).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             let value = self.keep(Who::Server, &line);
-            let id = value["id"].as_str();
+            // The answers to a batch of ours are one array.
+            let answer = value.get(0).unwrap_or(&value);
+            let id = answer["id"].as_str();
             if id.is_some_and(|id| id.starts_with(OURS)) {
                 continue;
             }
