@@ -3,7 +3,8 @@
 use super::{Id, Member, Seen};
 use crate::envelope::params::check_params;
 use crate::envelope::{
-    About, Envelope, EnvelopeError, Failure, Fault, Notification, Request, Success,
+    About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
+    JsonRpcRequest, JsonRpcResultResponse,
 };
 use crate::json::{DecodeError, Kind, RawJsonRef, SyntaxError};
 
@@ -47,21 +48,24 @@ impl<'a> Seen<'a> {
                 match id {
                     Id::Valid(id) => {
                         let meta = self.meta.filter(|meta| meta.kind() != Kind::Null);
-                        Ok(Envelope::Request(Request {
+                        Ok(Envelope::Request(JsonRpcRequest {
                             id,
                             method,
                             params,
                             meta,
                         }))
                     }
-                    Id::Absent => Ok(Envelope::Notification(Notification { method, params })),
+                    Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {
+                        method,
+                        params,
+                    })),
                     Id::Null | Id::Ambiguous | Id::Invalid => {
                         Err(refuse(Fault::InvalidId, end, About::Request))
                     }
                 }
             }
             (Member::Absent, Id::Valid(id), Member::Valid(result), Member::Absent) => {
-                Ok(Envelope::Success(Success { id, result }))
+                Ok(Envelope::Success(JsonRpcResultResponse { id, result }))
             }
             (Member::Absent, _, Member::Valid(_), Member::Absent) => {
                 Err(refuse(Fault::MissingId, end, About::Answer))
@@ -71,7 +75,7 @@ impl<'a> Seen<'a> {
                     Id::Valid(id) => Some(id),
                     Id::Absent | Id::Null | Id::Ambiguous | Id::Invalid => None,
                 };
-                Ok(Envelope::Failure(Failure { id, error }))
+                Ok(Envelope::Failure(JsonRpcErrorResponse { id, error }))
             }
             (method, id, result, error) => {
                 let fault = match (&method, &result, &error) {

@@ -643,11 +643,11 @@ fn a_handler_that_blocks_is_reported_by_the_name_of_its_tool_also_while_it_does(
         client.initialize().await;
         client.call(1, "block").await;
         let line = next(&mut warnings).await;
-        assert!(line.contains("a handler is blocking its thread"), "{line}");
+        assert!(line.contains("handler is blocking its thread"), "{line}");
         assert!(line.contains("tool=\"block\""), "{line}");
         world.gate.open();
         let line = next(&mut warnings).await;
-        assert!(line.contains("a handler blocked its thread"), "{line}");
+        assert!(line.contains("handler blocked its thread"), "{line}");
         assert!(line.contains("tool=\"block\""), "{line}");
         assert_eq!(text(&client.answer(1).await), "unblocked");
         // One that is not registered is a word of the client.
