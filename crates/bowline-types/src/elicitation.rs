@@ -19,7 +19,7 @@
 //! # let _ = ask;
 //! ```
 
-mod form;
+mod form_validation;
 mod schema;
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ use crate::meta::{ResultMeta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
 use crate::wire::Map;
 
-pub use form::FormError;
+pub use form_validation::FormError;
 pub use schema::{
     BooleanSchema, EnumItems, EnumOption, LegacyTitledEnumSchema, NumberSchema, NumberType,
     PrimitiveSchema, StringFormat, StringSchema, TitledEnumItems, TitledMultiSelectEnumSchema,

@@ -14,7 +14,7 @@
 //! assert_eq!(pong.summary(), "result of ping, id 1");
 //! ```
 
-mod report;
+mod inspection;
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ use crate::result::AnyResult;
 use crate::revision::Revision;
 use crate::wire::{Finding, MAX_FINDINGS, Severity, Wire, check};
 
-pub use report::{Inspection, Verdict, What};
+pub use inspection::{Inspection, Verdict, What};
 
 /// Requests that wait for their answers. Beyond it the oldest is forgotten, and its
 /// answer is checked as one of an unknown request.

@@ -20,8 +20,8 @@
 //! # Ok::<(), bowline_types::DecodeError>(())
 //! ```
 
-mod names;
-mod trace;
+mod key_grammar;
+mod trace_parent;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -38,8 +38,8 @@ use crate::revision::{Revision, Revisions};
 use crate::tasks::RelatedTask;
 use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
 
-pub use names::{is_reserved_key, is_valid_key};
-pub use trace::{TraceParent, TraceParentError};
+pub use key_grammar::{is_reserved_key, is_valid_key};
+pub use trace_parent::{TraceParent, TraceParentError};
 
 /// The name of a `_meta` entry and the type of its value.
 pub struct MetaKey<T> {

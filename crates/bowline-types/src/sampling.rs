@@ -16,7 +16,7 @@
 //! ```
 
 mod one_or_many;
-mod turns;
+mod tool_results;
 
 use crate::common::{Role, is_fraction};
 use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};

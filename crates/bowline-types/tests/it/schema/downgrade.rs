@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::catalog::{Cover, Recoded, Type, cover};
 use super::choices::Choices;
 use super::files::FILES;
-use super::shapes::FromShape;
+use super::shape_values::FromShape;
 
 /// Members without which the rest would mean something else. All others are left out.
 const REFUSED: &[(&str, &str)] = &[

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::{Cover, Recoded, Type, cover};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
-use super::shapes::FromShape;
+use super::shape_values::FromShape;
 
 /// How often each definition is tried. The smallest file has 79 of them.
 const CASES: u32 = 60;

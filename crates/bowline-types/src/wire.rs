@@ -26,12 +26,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod basic;
 mod check;
+mod primitives;
 #[macro_use]
 mod macros;
 mod map;
-mod rule;
+mod member_rule;
 mod shape;
 
 use crate::json::{DecodeError, Encoder, NotInRevision, RawJson, RawJsonRef, Reader};
@@ -41,8 +41,8 @@ pub use check::{Finding, MAX_FINDINGS, Severity, check};
 pub use map::Map;
 pub use shape::{Choice, Condition, Member, Shape, Struct, Union, Variant};
 
-pub(crate) use basic::{expect_literal, hint, items, once, optional, serde_through_json};
-pub(crate) use rule::Rule;
+pub(crate) use member_rule::Rule;
+pub(crate) use primitives::{expect_literal, hint, items, once, optional, serde_through_json};
 
 /// A type that can be read from JSON text.
 pub trait Decode: Sized {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::{Cover, Type, cover};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File};
-use super::generate::FromSchema;
+use super::schema_instances::FromSchema;
 
 const CASES: u32 = 60;
 
