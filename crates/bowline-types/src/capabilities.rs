@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn extensions_come_and_go_by_their_ids() {
+    fn extensions_are_added_and_removed_by_id() {
         let mut client = ClientCapabilities::new();
         client.remove_extension("a/b");
         assert!(!client.has_extension("a/b"));
         client.add_extension("a/b");
         client.add_extension("a/b");
-        let said = client.to_json(Revision::LATEST).unwrap();
-        assert_eq!(said.as_str(), r#"{"extensions":{"a/b":{}}}"#);
+        let json = client.to_json(Revision::LATEST).unwrap();
+        assert_eq!(json.as_str(), r#"{"extensions":{"a/b":{}}}"#);
         client.remove_extension("a/c");
         assert!(client.has_extension("a/b"));
         client.remove_extension("a/b");
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_alone_are_not_declared_as_forms() {
+    fn url_mode_alone_is_not_declared_as_form_mode() {
         let url_only = ElicitationCapability::new().url(JsonObject::new());
         assert!(url_only.has_url() && !url_only.has_form());
         assert!(ElicitationCapability::new().has_form());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_2026_dropped_is_not_declared_to_it() {
+    fn capabilities_that_2026_dropped_are_omitted() {
         let client = ClientCapabilities::new()
             .roots(RootsCapability::new().list_changed(true))
             .tasks(ClientTasksCapability::new());

@@ -8,7 +8,7 @@
 //! assert_eq!(answer.completion.values, ["rust", "ruby"]);
 //! ```
 
-use crate::content::tag;
+use crate::content::type_tag;
 use crate::json::{Encoder, NotInRevision, Reason};
 use crate::meta::{RequestMeta, ResultMeta};
 use crate::wire::{Map, Shape};
@@ -32,7 +32,7 @@ wire_struct! {
 
 wire_union! {
     /// What is completed.
-    pub enum Reference decided by tag, "`type`" {
+    pub enum Reference decided by type_tag, "`type`" {
         /// An argument of a prompt.
         Prompt(PromptReference) = "ref/prompt";
         /// A variable of a URI template.

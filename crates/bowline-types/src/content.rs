@@ -26,7 +26,7 @@ use crate::resources::{Resource, ResourceContents};
 
 wire_union! {
     /// A piece of content in a tool's result or a prompt's message.
-    pub enum ContentBlock decided by tag, "`type`", else in_words, keeps odd {
+    pub enum ContentBlock decided by type_tag, "`type`", else text_fallback, keeps invalid {
         /// Text.
         Text(TextContent) = "text";
         /// An image.
@@ -200,17 +200,17 @@ wire_struct! {
 
 /// The `type` of a block; empty when there is none or it is no string, which makes it an
 /// unknown one.
-pub(crate) fn tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+pub(crate) fn type_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(reader.peek_tag("type").ok().flatten().unwrap_or_default())
 }
 
-/// What a peer gets whose revision lacks the kind of block: words, for the same audience.
-fn in_words(block: &ContentBlock) -> Option<TextContent> {
-    let (words, annotations) = match block {
+/// What a peer gets whose revision lacks the kind of block: text, for the same audience.
+fn text_fallback(block: &ContentBlock) -> Option<TextContent> {
+    let (text, annotations) = match block {
         ContentBlock::Audio(audio) => {
             let kind = &audio.mime_type;
-            let words = format!("[audio of type {kind}, which this protocol revision can't carry]");
-            (words, &audio.annotations)
+            let text = format!("[audio of type {kind}, which this protocol revision can't carry]");
+            (text, &audio.annotations)
         }
         ContentBlock::ResourceLink(link) => {
             let name = link.title.as_deref().unwrap_or(&link.name);
@@ -226,7 +226,7 @@ fn in_words(block: &ContentBlock) -> Option<TextContent> {
     };
     Some(TextContent {
         annotations: annotations.clone(),
-        ..TextContent::new(words)
+        ..TextContent::new(text)
     })
 }
 
@@ -260,19 +260,19 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn old_revisions_get_words_for_what_they_lack() {
-        let said = |block: ContentBlock, revision| block.to_json(revision).unwrap().to_string();
+    fn older_revisions_get_text_in_place_of_unsupported_content() {
+        let json = |block: ContentBlock, revision| block.to_json(revision).unwrap().to_string();
         let audio = || ContentBlock::audio("AAAA", "audio/wav");
         assert_eq!(
-            said(audio(), Revision::V2024_11_05),
+            json(audio(), Revision::V2024_11_05),
             r#"{"type":"text","text":"[audio of type audio/wav, which this protocol revision can't carry]"}"#
         );
-        assert!(said(audio(), Revision::V2025_03_26).contains("AAAA"));
+        assert!(json(audio(), Revision::V2025_03_26).contains("AAAA"));
         let link = || ContentBlock::from(ResourceLink::new("file:///a", "a").title("A"));
         assert_eq!(
-            said(link(), Revision::V2025_03_26),
+            json(link(), Revision::V2025_03_26),
             r#"{"type":"text","text":"[resource A: file:///a]"}"#
         );
-        assert!(said(link(), Revision::V2025_06_18).contains("resource_link"));
+        assert!(json(link(), Revision::V2025_06_18).contains("resource_link"));
     }
 }

@@ -38,7 +38,7 @@ pub use schema::{
 
 wire_union! {
     /// The parameters of `elicitation/create`.
-    pub enum ElicitParams decided by mode, "`mode`, which is `form` when absent" {
+    pub enum ElicitParams decided by mode_tag, "`mode`, which is `form` when absent" {
         /// Fill in a form.
         Form(ElicitFormParams) = "form", in since(V2025_06_18);
         /// Visit a page.
@@ -64,7 +64,7 @@ wire_struct! {
         /// The form.
         req requested_schema: FormSchema = "requestedSchema";
         /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
         /// Additional data.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
@@ -95,7 +95,7 @@ wire_struct! {
         /// demands it.
         opt elicitation_id: String = "elicitationId", in only(V2025_11_25), must only(V2025_11_25);
         /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
         /// Additional data.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
@@ -149,7 +149,7 @@ wire_choice! {
 
 wire_union! {
     /// The value of a field.
-    pub enum ElicitValue decided by kind_of_value, "its JSON type", keeps odd {
+    pub enum ElicitValue decided by value_kind, "its JSON type", keeps invalid {
         /// A text or a choice.
         String(String) = "string";
         /// A number.
@@ -193,12 +193,12 @@ wire_struct! {
     }
 }
 
-fn mode<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+fn mode_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     // Spec, client/elicitation, 2025-11-25: a missing mode is form mode.
     Ok(reader.peek_tag("mode")?.unwrap_or("form".into()))
 }
 
-fn kind_of_value(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
+fn value_kind(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
     Ok(match reader.kind()? {
         Kind::String => "string",
         Kind::Number => "number",
@@ -215,7 +215,7 @@ mod tests {
     use crate::{Revision, Wire};
 
     #[test]
-    fn a_form_needs_no_mode_and_a_page_does() {
+    fn form_mode_is_the_default_and_url_mode_is_explicit() {
         let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
         let params = ElicitParams::from_json(form).unwrap();
         assert!(matches!(&params, ElicitParams::Form(form) if form.mode.is_none()));

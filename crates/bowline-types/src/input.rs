@@ -41,7 +41,7 @@ use crate::wire::{Condition, Decode, Encode, Map, Shape, Union, Variant, Wire};
 wire_struct! {
     /// A result that asks for input. It has questions, or a state, or both; with a
     /// state alone the client may send the request again at once.
-    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check, demanding ONE_OF_TWO {
+    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check, requiring REQUESTS_OR_STATE {
         @required "resultType" = "input_required";
         /// The questions, by keys of the server's choice.
         opt input_requests: Map<InputRequest> = "inputRequests";
@@ -53,7 +53,7 @@ wire_struct! {
 }
 
 /// Spec, basic/patterns/mrtr, 2026-07-28: a round has questions, or a state, or both.
-const ONE_OF_TWO: [Condition; 1] = [Condition {
+const REQUESTS_OR_STATE: [Condition; 1] = [Condition {
     member: "resultType",
     is: "input_required",
     requires: &["inputRequests", "requestState"],
@@ -72,7 +72,7 @@ impl InputRequiredResult {
 
 wire_union! {
     /// A question to the client.
-    pub enum InputRequest decided by method, "`method`" {
+    pub enum InputRequest decided by method_tag, "`method`" {
         /// Ask the user.
         Elicit(ElicitInput) = "elicitation/create";
         /// Ask the model.
@@ -233,7 +233,7 @@ impl Wire for InputResponse {
 
 crate::wire::serde_through_json!(InputResponse);
 
-fn method<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+fn method_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(reader.peek_tag("method")?.unwrap_or_default())
 }
 
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_asks_something_or_has_a_state() {
+    fn an_input_required_result_has_requests_or_a_state() {
         let empty = InputRequiredResult::new();
         let error = empty.to_json(Revision::V2026_07_28).unwrap_err();
         assert!(error.to_string().contains("inputRequests or requestState"));

@@ -221,13 +221,13 @@ macro_rules! meta_type {
                 for (key, value) in self.0.iter() {
                     $(if key.is($key.name()) {
                         let revisions = revisions!($($revisions)?);
-                        reserved::<$type>(encoder, $key.name(), revisions, value)?;
+                        encode_reserved::<$type>(encoder, $key.name(), revisions, value)?;
                         continue;
                     })*
                     if key.is(keys::RELATED_TASK.name()) {
                         let revisions = Revisions::only(Revision::V2025_11_25);
                         let name = keys::RELATED_TASK.name();
-                        reserved::<RelatedTask>(encoder, name, revisions, value)?;
+                        encode_reserved::<RelatedTask>(encoder, name, revisions, value)?;
                         continue;
                     }
                     encoder.raw_member(key, value);
@@ -269,7 +269,7 @@ macro_rules! meta_type {
 }
 
 /// Writes the value of a key that the protocol reserves, in the words of the revision.
-fn reserved<T: Wire>(
+fn encode_reserved<T: Wire>(
     encoder: &mut Encoder<'_>,
     name: &'static str,
     revisions: Revisions,
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_keys_are_kept_as_they_came() {
+    fn unknown_keys_are_kept_unchanged() {
         let text = r#"{"x/y":{"deep":[1.0]},"progressToken":"t"}"#;
         let mut meta = RequestMeta::from_json(text).unwrap();
         assert_eq!(meta.to_json(Revision::V2024_11_05).unwrap().as_str(), text);
@@ -402,9 +402,12 @@ mod tests {
             .with(keys::PROGRESS_TOKEN, 1);
         let new = meta.to_json(Revision::V2026_07_28).unwrap();
         let new: RequestMeta = Wire::from_json(new.as_str()).unwrap();
-        let said = capabilities.to_json(Revision::V2026_07_28).unwrap();
+        let written = capabilities.to_json(Revision::V2026_07_28).unwrap();
         let name = keys::CLIENT_CAPABILITIES.name();
-        assert_eq!(new.get(name).map(RawJsonRef::as_str), Some(said.as_str()));
+        assert_eq!(
+            new.get(name).map(RawJsonRef::as_str),
+            Some(written.as_str())
+        );
         assert_eq!(new.get(keys::RELATED_TASK.name()), None);
         let old = meta.to_json(Revision::V2025_11_25).unwrap();
         assert_eq!(
@@ -421,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_as_good_as_absent() {
+    fn null_counts_as_absent() {
         let meta = RequestMeta::from_json(r#"{"progressToken":null}"#).unwrap();
         assert_eq!(meta.read(keys::PROGRESS_TOKEN), Ok(None));
     }

@@ -480,7 +480,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_round_trip_and_tell_the_kind() {
+    fn names_round_trip_and_show_the_kind() {
         for &method in Method::ALL {
             assert_eq!(method.as_str().parse(), Ok(method));
             let is_notification = method.as_str().starts_with("notifications/");

@@ -33,7 +33,7 @@ macro_rules! list_result {
             pub struct $name $([$revisions])? {
                 @lenient "resultType" = "complete", in since(V2026_07_28);
                 $(#[$list_attribute])*
-                req $list: $type = $wire, skipping odd;
+                req $list: $type = $wire, skipping invalid;
                 /// Where the next page begins; the last page has none.
                 opt next_cursor: String = "nextCursor";
                 /// How long it may be cached, in milliseconds.
@@ -101,13 +101,13 @@ impl SkippedItems {
     /// Adds what another page left out.
     pub fn append(&mut self, other: Self) {
         self.count += other.count;
-        let room = KEPT.saturating_sub(self.first.len());
+        let room = MAX_RECORDED.saturating_sub(self.first.len());
         self.first.extend(other.first.into_iter().take(room));
     }
 
-    pub(crate) fn note(&mut self, item: RawJsonRef<'_>, error: impl FnOnce() -> DecodeError) {
+    pub(crate) fn record(&mut self, item: RawJsonRef<'_>, error: impl FnOnce() -> DecodeError) {
         self.count += 1;
-        if self.first.len() < KEPT {
+        if self.first.len() < MAX_RECORDED {
             let name = item.reader().peek_tag("name").ok().flatten();
             self.first.push(InvalidItem {
                 name: name.map(|name| shortened(&name).into()),
@@ -118,4 +118,4 @@ impl SkippedItems {
 }
 
 /// Odd items that are told apart.
-const KEPT: usize = 10;
+const MAX_RECORDED: usize = 10;

@@ -15,7 +15,7 @@ use crate::common::{Icon, Role};
 use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::result::select;
+use crate::result::select_variant;
 use crate::wire::Map;
 
 wire_struct! {
@@ -66,9 +66,9 @@ wire_struct! {
         /// Its arguments.
         opt arguments: Map<String> = "arguments";
         /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
         /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
         /// Additional data.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
@@ -99,7 +99,7 @@ wire_struct! {
 
 wire_union! {
     /// The answers that `prompts/get` can have.
-    pub enum GetPromptResponse decided by select, "`resultType`" {
+    pub enum GetPromptResponse decided by select_variant, "`resultType`" {
         /// The messages.
         Complete(GetPromptResult) = "complete";
         /// The server needs input first. Since 2026-07-28.

@@ -19,7 +19,7 @@ use crate::common::{Annotations, Icon};
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, Kind, Reader};
 use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
-use crate::result::select;
+use crate::result::select_variant;
 use crate::wire::Map;
 
 wire_struct! {
@@ -70,7 +70,7 @@ wire_struct! {
 
 wire_union! {
     /// What a resource contains.
-    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`", keeps odd {
+    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`", keeps invalid {
         /// Text.
         Text(TextResourceContents) = "text";
         /// Bytes.
@@ -151,9 +151,9 @@ wire_struct! {
         /// The resource.
         req uri: String = "uri";
         /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
         /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
         /// Additional data.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
@@ -200,7 +200,7 @@ impl ReadResourceResult {
 
 wire_union! {
     /// The answers that `resources/read` can have.
-    pub enum ReadResourceResponse decided by select, "`resultType`" {
+    pub enum ReadResourceResponse decided by select_variant, "`resultType`" {
         /// The contents.
         Complete(ReadResourceResult) = "complete";
         /// The server needs input first. Since 2026-07-28.

@@ -55,7 +55,7 @@ pub(crate) const TASK: &str = "task";
 /// Whether the result begins with what only a complete one has, as those of handshake
 /// servers do: that saves looking for a `resultType` behind a large payload. One that
 /// comes all the same is checked when the result is read.
-pub(crate) fn is_plainly_complete(reader: &Reader<'_>) -> bool {
+pub(crate) fn begins_as_complete_result(reader: &Reader<'_>) -> bool {
     ["content", "contents", "messages"]
         .iter()
         .any(|name| reader.begins_with(name))
@@ -82,8 +82,8 @@ pub(crate) fn result_type<'a>(
 }
 
 /// The name of the variant of a method that is complete or needs input.
-pub(crate) fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    if is_plainly_complete(reader) {
+pub(crate) fn select_variant<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if begins_as_complete_result(reader) {
         return Ok("complete".into());
     }
     Ok(result_type(reader, &[])?.unwrap_or("complete".into()))

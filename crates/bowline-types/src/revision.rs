@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_the_known_ones() {
+    fn an_unknown_name_is_rejected_with_the_supported_ones() {
         let error = "2025-99-99".parse::<Revision>().unwrap_err();
         assert_eq!(error.name(), "2025-99-99");
         assert_eq!(
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_what_their_constructors_say() {
+    fn set_constructors_contain_the_expected_revisions() {
         use Revision::*;
         let check = |set: Revisions, expected: &[Revision]| {
             assert_eq!(set.iter().collect::<Vec<_>>(), expected);

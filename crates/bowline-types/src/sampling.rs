@@ -19,7 +19,7 @@ mod one_or_many;
 mod tool_results;
 
 use crate::common::{Role, is_fraction};
-use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};
+use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, type_tag};
 use crate::json::{JsonObject, Number, RawJson};
 use crate::meta::{Meta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
@@ -48,11 +48,11 @@ wire_struct! {
         /// What the model's provider should get.
         opt metadata: JsonObject = "metadata";
         /// Tools that the model may use, for this request alone.
-        opt tools: Vec<Tool> = "tools", in since(V2025_11_25), or refuse;
+        opt tools: Vec<Tool> = "tools", in since(V2025_11_25), or error;
         /// Whether it may or must use them.
-        opt tool_choice: ToolChoice = "toolChoice", in since(V2025_11_25), or refuse;
+        opt tool_choice: ToolChoice = "toolChoice", in since(V2025_11_25), or error;
         /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
         /// Additional data.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
@@ -72,7 +72,7 @@ wire_struct! {
 
 wire_union! {
     /// A piece of a conversation with a model.
-    pub enum SamplingContent decided by tag, "`type`", keeps odd {
+    pub enum SamplingContent decided by type_tag, "`type`", keeps invalid {
         /// Text.
         Text(TextContent) = "text";
         /// An image.

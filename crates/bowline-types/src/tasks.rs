@@ -89,7 +89,7 @@ wire_struct! {
     ///
     /// Since 2026-07-28 a task that waits has questions, a completed one its result and a
     /// failed one its error. 2025-11-25 has the plain task in the same places.
-    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check, demanding STATUS_BRINGS {
+    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check, requiring REQUIRED_BY_STATUS {
         /// Its id.
         req task_id: String = "taskId";
         /// Where it stands.
@@ -135,7 +135,7 @@ impl DetailedTask {
             "result" => self.result.is_some(),
             _ => self.error.is_some(),
         };
-        let missing = STATUS_BRINGS.iter().find(|condition| {
+        let missing = REQUIRED_BY_STATUS.iter().find(|condition| {
             let applies = encoder
                 .revision()
                 .is_some_and(|revision| condition.revisions.contains(revision));
@@ -150,13 +150,13 @@ impl DetailedTask {
 }
 
 /// What a status brings along, as the schema of the extension has it.
-const STATUS_BRINGS: [Condition; 3] = [
-    brings("input_required", &["inputRequests"]),
-    brings("completed", &["result"]),
-    brings("failed", &["error"]),
+const REQUIRED_BY_STATUS: [Condition; 3] = [
+    required_by("input_required", &["inputRequests"]),
+    required_by("completed", &["result"]),
+    required_by("failed", &["error"]),
 ];
 
-const fn brings(status: &'static str, requires: &'static [&'static str]) -> Condition {
+const fn required_by(status: &'static str, requires: &'static [&'static str]) -> Condition {
     Condition {
         member: "status",
         is: status,
@@ -231,9 +231,9 @@ mod tests {
     use crate::Wire;
 
     #[test]
-    fn the_extension_demands_what_the_status_brings() {
+    fn the_extension_requires_the_member_of_each_status() {
         let task = |status| DetailedTask::new("t", status, "c", "u");
-        let said = |task: &DetailedTask, revision| task.to_json(revision).map(|_| ());
+        let written = |task: &DetailedTask, revision| task.to_json(revision).map(|_| ());
         let new = Revision::V2026_07_28;
         for (status, missing) in [
             (TaskStatus::InputRequired, "inputRequests"),
@@ -241,23 +241,23 @@ mod tests {
             (TaskStatus::Failed, "error"),
         ] {
             let task = task(status);
-            let error = said(&task, new).unwrap_err();
+            let error = written(&task, new).unwrap_err();
             assert_eq!(error.reason(), &Reason::Missing(missing));
-            assert_eq!(said(&task, Revision::V2025_11_25), Ok(()));
+            assert_eq!(written(&task, Revision::V2025_11_25), Ok(()));
         }
-        assert_eq!(said(&task(TaskStatus::Working), new), Ok(()));
+        assert_eq!(written(&task(TaskStatus::Working), new), Ok(()));
         assert_eq!(
-            said(&task(TaskStatus::Completed).result(JsonObject::new()), new),
+            written(&task(TaskStatus::Completed).result(JsonObject::new()), new),
             Ok(())
         );
     }
 
     #[test]
-    fn a_task_without_end_says_null() {
+    fn an_unlimited_ttl_is_written_as_null() {
         let task = Task::new("t", TaskStatus::Working, "c", "u");
-        let said = |revision| task.to_json(revision).unwrap().to_string();
-        assert!(said(Revision::V2025_11_25).ends_with(r#""ttl":null}"#));
-        assert!(said(Revision::V2026_07_28).ends_with(r#""ttlMs":null}"#));
+        let written = |revision| task.to_json(revision).unwrap().to_string();
+        assert!(written(Revision::V2025_11_25).ends_with(r#""ttl":null}"#));
+        assert!(written(Revision::V2026_07_28).ends_with(r#""ttlMs":null}"#));
         assert!(task.to_json(Revision::V2025_06_18).is_err());
         assert_eq!(DetailedTask::from(task.clone()).task(), task);
     }

@@ -30,7 +30,7 @@ use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, JsonObject, Kind, RawJson, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::result::{TASK, is_plainly_complete, result_type};
+use crate::result::{TASK, begins_as_complete_result, result_type};
 use crate::revision::{Revision, Revisions};
 use crate::tasks::{CreateTaskResult, TaskMetadata};
 use crate::wire::{Map, Shape};
@@ -152,11 +152,11 @@ wire_struct! {
         /// Its arguments.
         opt arguments: JsonObject = "arguments";
         /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
         /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
         /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
         /// Additional data.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
@@ -205,7 +205,7 @@ impl CallToolResult {
 
 wire_union! {
     /// The answers that `tools/call` can have.
-    pub enum CallToolResponse decided by select, "`resultType`" {
+    pub enum CallToolResponse decided by select_variant, "`resultType`" {
         /// The tool returned.
         Complete(CallToolResult) = "complete";
         /// The server needs input first. Since 2026-07-28.
@@ -217,8 +217,8 @@ wire_union! {
 
 /// In 2025-11-25 nothing but `task` itself tells a task from a result; the requester
 /// has asked for it there.
-fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    if is_plainly_complete(reader) {
+fn select_variant<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if begins_as_complete_result(reader) {
         return Ok("complete".into());
     }
     let result_type = result_type(reader, &[TASK])?;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_depends_on_is_never_dropped() {
+    fn members_that_a_call_depends_on_are_never_dropped() {
         let call = CallToolParams::new("x");
         let state = call.clone().request_state("s");
         let error = state.to_json(Revision::V2025_11_25).unwrap_err();

@@ -41,8 +41,11 @@ pub use check::{Finding, MAX_FINDINGS, Severity, check};
 pub use map::Map;
 pub use shape::{Choice, Condition, Member, Shape, Struct, Union, Variant};
 
-pub(crate) use member_rule::Rule;
-pub(crate) use primitives::{expect_literal, hint, items, once, optional, serde_through_json};
+pub(crate) use member_rule::MemberRule;
+pub(crate) use primitives::{
+    decode_hint_member, decode_items, decode_member, decode_optional_member, expect_literal,
+    serde_through_json,
+};
 
 /// A type that can be read from JSON text.
 pub trait Decode: Sized {

@@ -13,7 +13,7 @@ use bowline_types::tools::{CallToolParams, CallToolResult};
 use bowline_types::{RawJson, RequestId, Revision, Wire};
 
 #[test]
-fn the_envelope_pass_takes_memory_for_a_string_id_only() {
+fn the_envelope_pass_allocates_for_a_string_id_only() {
     for size in [200, 10_000, 1_000_000] {
         let frame = call(r#""7f9c2ba4""#, size);
         let taken = envelope_pass(&frame);
@@ -34,14 +34,14 @@ fn the_envelope_pass_takes_memory_for_a_string_id_only() {
 }
 
 #[test]
-fn answers_are_found_without_memory() {
+fn responses_are_parsed_without_allocation() {
     for size in [200, 10_000, 1_000_000] {
         let text = "x".repeat(size);
-        for answer in [
+        for member in [
             format!(r#""result":{{"content":[{{"type":"text","text":"{text}"}}]}}"#),
             format!(r#""error":{{"code":-32603,"message":"{text}"}}"#),
         ] {
-            let frame = format!(r#"{{"jsonrpc":"2.0","id":7,{answer}}}"#);
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":7,{member}}}"#);
             assert_eq!(
                 envelope_pass(frame.as_bytes()).count_total,
                 0,
@@ -59,7 +59,7 @@ fn an_escaped_name_costs_one_allocation() {
 }
 
 #[test]
-fn a_batch_is_gone_through_without_memory() {
+fn a_batch_is_parsed_without_allocation() {
     let part = String::from_utf8(call("7", 100)).unwrap();
     let frame = format!("[{}]", vec![part; 100].join(","));
     let taken = measure(|| {
@@ -72,7 +72,7 @@ fn a_batch_is_gone_through_without_memory() {
 }
 
 #[test]
-fn typed_decoding_takes_memory_once_for_each_thing_kept() {
+fn typed_decoding_allocates_once_per_kept_value() {
     // The name, the arguments and `_meta`; the id is a number. Size doesn't matter.
     for size in [200, 10_000, 1_000_000] {
         let frame = call("7", size);
@@ -91,7 +91,7 @@ fn typed_decoding_takes_memory_once_for_each_thing_kept() {
 }
 
 #[test]
-fn encoding_into_a_warm_buffer_takes_no_memory() {
+fn encoding_into_a_warm_buffer_does_not_allocate() {
     let result = CallToolResult::new()
         .content([
             ContentBlock::text("line\n".repeat(1000)),

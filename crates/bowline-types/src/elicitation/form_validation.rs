@@ -74,9 +74,9 @@ impl FormSchema {
             }
         }
         let mut filled: HashSet<_> = content.iter().map(|(name, _)| name).collect();
-        let skipped_items = self.properties.iter();
-        let skipped_items = skipped_items.filter(|(name, _)| !filled.contains(name));
-        let defaults: Vec<_> = skipped_items
+        let unfilled = self.properties.iter();
+        let unfilled = unfilled.filter(|(name, _)| !filled.contains(name));
+        let defaults: Vec<_> = unfilled
             .filter_map(|(name, field)| Some((name, field.default_value()?)))
             .collect();
         filled.extend(defaults.iter().map(|(name, _)| *name));
@@ -191,7 +191,9 @@ fn untitled(values: &[String]) -> Vec<(&str, &str)> {
 
 fn titled(options: &[EnumOption]) -> Vec<(&str, &str)> {
     let pairs = options.iter();
-    pairs.map(|it| (&*it.value, &*it.title)).collect()
+    pairs
+        .map(|option| (&*option.value, &*option.title))
+        .collect()
 }
 
 fn number_kind(field: &NumberSchema) -> &'static str {
@@ -205,10 +207,18 @@ fn check_number(field: &NumberSchema, number: f64) -> Result<(), String> {
     if field.number_type == NumberType::Integer && number.fract() != 0.0 {
         return Err("must be an integer".to_owned());
     }
-    if let Some(least) = field.minimum.as_ref().filter(|it| number < it.as_f64()) {
+    if let Some(least) = field
+        .minimum
+        .as_ref()
+        .filter(|minimum| number < minimum.as_f64())
+    {
         return Err(format!("must be {least} at least"));
     }
-    match field.maximum.as_ref().filter(|it| number > it.as_f64()) {
+    match field
+        .maximum
+        .as_ref()
+        .filter(|maximum| number > maximum.as_f64())
+    {
         Some(most) => Err(format!("must be {most} at most")),
         None => Ok(()),
     }
@@ -222,7 +232,7 @@ fn check_text(field: &StringSchema, text: &str) -> Result<(), String> {
     if let Some(most) = field.max_length.filter(|most| length > *most) {
         return Err(format!("must have {most} characters at most"));
     }
-    let (fits, kind) = match &field.format {
+    let (is_valid, kind) = match &field.format {
         Some(StringFormat::Email) => (is_email(text), "an e-mail address"),
         Some(StringFormat::Uri) => (is_uri(text), "a URI"),
         Some(StringFormat::Date) => (is_date(text), "a date such as 2026-07-28"),
@@ -232,9 +242,10 @@ fn check_text(field: &StringSchema, text: &str) -> Result<(), String> {
         ),
         None | Some(StringFormat::Other(_)) => (true, ""),
     };
-    match fits {
-        true => Ok(()),
-        false => Err(format!("must be {kind}")),
+    if is_valid {
+        Ok(())
+    } else {
+        Err(format!("must be {kind}"))
     }
 }
 
@@ -261,13 +272,13 @@ fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
     };
-    let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme
             .chars()
-            .all(|it| it.is_ascii_alphanumeric() || "+-.".contains(it));
+            .all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character));
     is_scheme
         && !rest.is_empty()
-        && !text.contains(|it: char| it.is_whitespace() || it.is_control())
+        && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
 /// `2026-07-28` (RFC 3339, full-date).
@@ -301,24 +312,25 @@ fn is_date_time(text: &str) -> bool {
         return false;
     };
     let is_zone = match zone.strip_prefix(['+', '-']) {
-        Some(offset) => is_clock(offset, &[24, 60]),
+        Some(offset) => is_time(offset, &[24, 60]),
         None => zone.eq_ignore_ascii_case("z"),
     };
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let is_fraction = !fraction.is_empty() && fraction.bytes().all(|it| it.is_ascii_digit());
+    let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
     // 60 is a leap second.
-    is_date(date) && is_clock(time, &[24, 60, 61]) && is_fraction && is_zone
+    is_date(date) && is_time(time, &[24, 60, 61]) && is_fraction && is_zone
 }
 
 /// Two digits for each part, below its limit.
-fn is_clock(text: &str, limits: &[u32]) -> bool {
+fn is_time(text: &str, limits: &[u32]) -> bool {
     let parts: Vec<_> = text.split(':').collect();
-    let fits = |(part, limit): (&&str, &u32)| digits(part, 2).is_some_and(|it| it < *limit);
-    parts.len() == limits.len() && parts.iter().zip(limits).all(fits)
+    let is_below =
+        |(part, limit): (&&str, &u32)| digits(part, 2).is_some_and(|number| number < *limit);
+    parts.len() == limits.len() && parts.iter().zip(limits).all(is_below)
 }
 
 fn digits(text: &str, count: usize) -> Option<u32> {
-    let is_number = text.len() == count && text.bytes().all(|it| it.is_ascii_digit());
+    let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
 
@@ -336,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_fits_its_field_or_the_reason_is_said() {
+    fn a_value_that_does_not_match_its_field_is_reported_with_the_reason() {
         for (schema, good, bad, reason) in [
             (r#"{"type":"string"}"#, r#""a""#, "1", "must be a text"),
             (
@@ -440,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_gets_its_default_or_is_missing() {
+    fn omitted_fields_get_their_default_or_are_reported() {
         let form = r#"{"type":"object","required":["a"],"properties":{
             "a":{"type":"string"},"b":{"type":"integer","default":3},
             "c":{"type":"array","items":{"type":"string","enum":["x"]},"default":["x"]}}}"#;
@@ -456,7 +468,7 @@ mod tests {
 
     // In the square of the number of fields, these would never end.
     #[test]
-    fn a_form_of_many_fields_is_filled_in_one_go() {
+    fn a_form_of_many_fields_is_filled_in_linear_time() {
         let number = NumberSchema::new(NumberType::Integer).default(3);
         let names = || (0..200_000).map(|number| format!("f{number}"));
         let fields = names().map(|name| (name, PrimitiveSchema::from(number.clone())));
@@ -470,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn many_choices_are_checked_in_one_go() {
+    fn many_choices_are_checked_in_linear_time() {
         let texts: Vec<_> = (0..200_000).map(|number| number.to_string()).collect();
         let json = serde_json::json!({"type": "array", "items": {"type": "string", "enum": texts}});
         let field = field(&json.to_string());

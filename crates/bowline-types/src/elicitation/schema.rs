@@ -6,7 +6,7 @@ use crate::json::{DecodeError, Number, Reader};
 
 wire_union! {
     /// A field of a form.
-    pub enum PrimitiveSchema decided by select, "`type`, `enum`, `oneOf` and `items`", else for_2025_06_18, keeps odd {
+    pub enum PrimitiveSchema decided by field_kind, "`type`, `enum`, `oneOf` and `items`", else legacy_titled_enum, keeps invalid {
         /// A text.
         String(StringSchema) = "string";
         /// A number.
@@ -252,7 +252,7 @@ wire_struct! {
 
 /// Which of the fields it is. They have no tag of their own; these are the members in
 /// which they differ.
-fn select(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
+fn field_kind(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
     let has = |name| matches!(reader.peek_member(name), Ok(Some(_)));
     let items_have = |name| match reader.peek_member("items") {
         Ok(Some(items)) => matches!(items.reader().peek_member(name), Ok(Some(_))),
@@ -273,7 +273,7 @@ fn select(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
 }
 
 /// 2025-06-18 has titles in a list of their own.
-fn for_2025_06_18(schema: &PrimitiveSchema) -> Option<LegacyTitledEnumSchema> {
+fn legacy_titled_enum(schema: &PrimitiveSchema) -> Option<LegacyTitledEnumSchema> {
     match schema {
         PrimitiveSchema::TitledSingleSelect(titled) => {
             let (values, names): (Vec<_>, Vec<_>) = titled

@@ -15,7 +15,7 @@ use crate::wire::{Finding, Severity};
 #[non_exhaustive]
 pub struct Inspection {
     /// What it is.
-    pub what: What,
+    pub kind: FrameKind,
     /// What each revision thinks of it, oldest first.
     pub verdicts: Vec<Verdict>,
     /// The messages of a batch, the first [`MAX_PARTS`](super::MAX_PARTS) of them.
@@ -25,7 +25,7 @@ pub struct Inspection {
 /// What a frame is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum What {
+pub enum FrameKind {
     /// A request.
     Request {
         /// Its method, shortened.
@@ -95,7 +95,7 @@ impl Inspection {
     /// The frame in a few words. Names and ids that a peer chose are shortened, not
     /// escaped.
     pub fn summary(&self) -> String {
-        self.what.to_string()
+        self.kind.to_string()
     }
 
     /// Whether `revision` thinks that it is valid.
@@ -113,28 +113,28 @@ impl Inspection {
     }
 
     /// A message, and what each revision finds in it.
-    pub(super) fn message(what: What, findings: impl Fn(Revision) -> Vec<Finding>) -> Self {
+    pub(super) fn of_message(kind: FrameKind, findings: impl Fn(Revision) -> Vec<Finding>) -> Self {
         let verdicts = Revision::ALL.into_iter().map(|revision| Verdict {
             revision,
             findings: findings(revision),
         });
         Self {
-            what,
+            kind,
             verdicts: verdicts.collect(),
             parts: Vec::new(),
         }
     }
 
-    pub(super) fn invalid(error: EnvelopeError) -> Self {
+    pub(super) fn of_invalid_frame(error: EnvelopeError) -> Self {
         Self {
-            what: What::Invalid { error },
+            kind: FrameKind::Invalid { error },
             verdicts: Vec::new(),
             parts: Vec::new(),
         }
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for FrameKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |method: &Option<Method>| match method {
             Some(method) => method.as_str(),

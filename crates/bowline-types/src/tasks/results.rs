@@ -265,7 +265,7 @@ macro_rules! task_shape {
                     ],
                     false,
                 )
-                .including(&[($task::SHAPE.as_struct(), $flat)]),
+                .with_included(&[($task::SHAPE.as_struct(), $flat)]),
             );
         }
     };

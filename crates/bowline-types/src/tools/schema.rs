@@ -113,7 +113,7 @@ impl From<InputSchema> for OutputSchema {
     }
 }
 
-macro_rules! schema_text {
+macro_rules! schema_type {
     ($name:ident, type required in $type_required:expr) => {
         impl $name {
             /// The schema.
@@ -171,8 +171,8 @@ macro_rules! schema_text {
     };
 }
 
-schema_text!(InputSchema, type required in Revisions::ALL);
-schema_text!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
+schema_type!(InputSchema, type required in Revisions::ALL);
+schema_type!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
 
 fn is_object_schema(schema: &JsonObject) -> bool {
     schema.get("type").map(RawJsonRef::as_str) == Some("\"object\"")
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_of_other_results_are_for_2026_only() {
+    fn output_schemas_of_other_types_are_written_for_2026_only() {
         let list = JsonObject::parse(r#"{"type":"array","items":{}}"#).unwrap();
         let tool = Tool::new("a", InputSchema::empty()).output_schema(list);
         let has_schema = |revision| {

@@ -6,7 +6,7 @@ use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// As many entries as are gone over faster than they are looked up.
-const FEW: usize = 16;
+const LINEAR_SEARCH_LIMIT: usize = 16;
 
 /// A map that keeps the order of its entries, as forms need it.
 ///
@@ -91,24 +91,24 @@ impl<K: Into<String>, V: Into<T>, T> FromIterator<(K, V)> for Map<T> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
         // Whoever answers a form of a peer has as many entries as the peer wants.
-        let mut places = HashMap::new();
+        let mut positions = HashMap::new();
         for (key, value) in entries {
             let (key, value) = (key.into(), value.into());
-            if map.len() < FEW {
+            if map.len() < LINEAR_SEARCH_LIMIT {
                 map.insert(key, value);
                 continue;
             }
-            if places.is_empty() {
+            if positions.is_empty() {
                 let names = map.entries.iter().map(|(name, _)| name.clone());
-                places = names.zip(0..).collect();
+                positions = names.zip(0..).collect();
             }
-            match places
+            match positions
                 .get(&key)
                 .and_then(|at: &usize| map.entries.get_mut(*at))
             {
                 Some((_, old)) => *old = value,
                 None => {
-                    places.insert(key.clone(), map.len());
+                    positions.insert(key.clone(), map.len());
                     map.entries.push((key, value));
                 }
             }
@@ -148,7 +148,7 @@ impl<T: Decode> Decode for Map<T> {
             entries.push((key.to_owned(), T::decode(reader)?));
             Ok(())
         })?;
-        match duplicate(&entries) {
+        match duplicate_key(&entries) {
             Some(key) => Err(reader.problem(Problem::Duplicate).under_key(key)),
             None => Ok(Self { entries }),
         }
@@ -171,7 +171,7 @@ impl<T: Wire> Wire for Map<T> {
 }
 
 /// A name that stands twice. Sorted, since a peer decides how many names there are.
-fn duplicate<T>(entries: &[(String, T)]) -> Option<&str> {
+fn duplicate_key<T>(entries: &[(String, T)]) -> Option<&str> {
     let mut names: Vec<_> = entries.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn many_entries_are_collected_as_few_are() {
+    fn collecting_many_entries_equals_inserting_them() {
         let names = || (0..40).map(|number| format!("{}", number % 30));
         let map: Map<usize> = names().zip(0..40_usize).collect();
         let mut slow = Map::new();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_stand_twice_are_refused() {
+    fn duplicate_names_are_rejected() {
         let error = Map::<i64>::from_json(r#"{"a":1,"b":2,"a":3}"#).unwrap_err();
         assert_eq!((error.path(), error.problem()), ("a", &Problem::Duplicate));
         assert_eq!(Map::<i64>::from_json(r#"{"b":1,"a":2}"#).unwrap().len(), 2);

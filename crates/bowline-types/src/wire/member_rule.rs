@@ -5,7 +5,7 @@ use crate::revision::Revisions;
 use crate::wire::Encode;
 
 /// What generated code knows of a member when it writes it.
-pub(crate) struct Rule {
+pub(crate) struct MemberRule {
     /// The wire name.
     pub(crate) name: &'static str,
     /// The wire name in quotes, with its colon.
@@ -13,7 +13,7 @@ pub(crate) struct Rule {
     pub(crate) revisions: Revisions,
     pub(crate) required: Revisions,
     /// Whether leaving it out would change the meaning of the rest.
-    pub(crate) refuse: bool,
+    pub(crate) is_essential: bool,
     /// What is written where the member is demanded and not set.
     pub(crate) default: Option<&'static str>,
 }
@@ -22,11 +22,11 @@ impl Encoder<'_> {
     /// Writes a member that is always set.
     pub(crate) fn write_required<T: Encode>(
         &mut self,
-        rule: &Rule,
+        rule: &MemberRule,
         value: &T,
     ) -> Result<(), NotInRevision> {
         if !self.speaks(rule.revisions) {
-            return self.leave_out(rule);
+            return self.omit(rule);
         }
         self.quoted_key(rule.key);
         value
@@ -37,7 +37,7 @@ impl Encoder<'_> {
     /// Writes a member that may be unset.
     pub(crate) fn write_optional<T: Encode>(
         &mut self,
-        rule: &Rule,
+        rule: &MemberRule,
         value: Option<&T>,
     ) -> Result<(), NotInRevision> {
         match value {
@@ -49,7 +49,7 @@ impl Encoder<'_> {
     /// Writes a member that is `null` when it is unset.
     pub(crate) fn write_nullable<T: Encode>(
         &mut self,
-        rule: &Rule,
+        rule: &MemberRule,
         value: Option<&T>,
     ) -> Result<(), NotInRevision> {
         match value {
@@ -71,11 +71,11 @@ impl Encoder<'_> {
         member: &'static str,
         lenient: bool,
     ) {
-        let wanted = match self.revision() {
+        let is_written = match self.revision() {
             Some(revision) => revisions.contains(revision),
             None => !lenient,
         };
-        if wanted {
+        if is_written {
             self.quoted_key(member);
         }
     }
@@ -101,8 +101,8 @@ impl Encoder<'_> {
         Err(self.not_in_revision(Reason::NotInRevision { what, known_in }))
     }
 
-    fn leave_out(&self, rule: &Rule) -> Result<(), NotInRevision> {
-        if !rule.refuse {
+    fn omit(&self, rule: &MemberRule) -> Result<(), NotInRevision> {
+        if !rule.is_essential {
             return Ok(());
         }
         Err(self.not_in_revision(Reason::NotInRevision {
@@ -111,7 +111,7 @@ impl Encoder<'_> {
         }))
     }
 
-    fn write_unset(&mut self, rule: &Rule) -> Result<(), NotInRevision> {
+    fn write_unset(&mut self, rule: &MemberRule) -> Result<(), NotInRevision> {
         let required = self
             .revision()
             .is_some_and(|revision| rule.required.contains(revision));

@@ -8,7 +8,7 @@ use crate::pagination::SkippedItems;
 use crate::wire::{Decode, Encode, Shape, Wire};
 
 /// Reads a member into `slot`, which must be empty.
-pub(crate) fn once<T: Decode>(
+pub(crate) fn decode_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
 ) -> Result<(), DecodeError> {
@@ -20,19 +20,19 @@ pub(crate) fn once<T: Decode>(
 }
 
 /// Reads a member that may be left out, for which `null` stands in the wild.
-pub(crate) fn optional<T: Decode>(
+pub(crate) fn decode_optional_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
 ) -> Result<(), DecodeError> {
     if reader.null()? {
         return Ok(());
     }
-    once(slot, reader)
+    decode_member(slot, reader)
 }
 
 /// Reads a member that is only a hint. One that makes no sense is skipped: it must not take
 /// the rest with it.
-pub(crate) fn hint<T: Decode>(
+pub(crate) fn decode_hint_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
 ) -> Result<(), DecodeError> {
@@ -40,12 +40,12 @@ pub(crate) fn hint<T: Decode>(
         reader.raw()?;
         return Err(reader.problem(Problem::Duplicate));
     }
-    *slot = attempt(reader)?.ok();
+    *slot = try_decode(reader)?.ok();
     Ok(())
 }
 
 /// Reads a list. An item that makes no sense is left out: it must not take the others with it.
-pub(crate) fn items<T: Decode>(
+pub(crate) fn decode_items<T: Decode>(
     slot: &mut Option<Vec<T>>,
     reader: &mut Reader<'_>,
     name: &str,
@@ -57,10 +57,10 @@ pub(crate) fn items<T: Decode>(
     let mut items = Vec::new();
     let mut index = 0;
     reader.array(|reader| {
-        match attempt(reader)? {
+        match try_decode(reader)? {
             Ok(item) => items.push(item),
             Err((json, error)) => {
-                skipped_items.note(json, || error.under_index(index).under_key(name));
+                skipped_items.record(json, || error.under_index(index).under_key(name));
             }
         }
         index += 1;
@@ -71,7 +71,7 @@ pub(crate) fn items<T: Decode>(
 }
 
 /// Reads a value, or goes past one that is no `T`.
-fn attempt<'a, T: Decode>(
+fn try_decode<'a, T: Decode>(
     reader: &mut Reader<'a>,
 ) -> Result<Result<T, (RawJsonRef<'a>, DecodeError)>, DecodeError> {
     let mut ahead = reader.clone();

@@ -148,7 +148,7 @@ impl Struct {
         }
     }
 
-    pub(crate) const fn including(
+    pub(crate) const fn with_included(
         mut self,
         includes: &'static [(&'static Self, Revisions)],
     ) -> Self {
@@ -156,7 +156,7 @@ impl Struct {
         self
     }
 
-    pub(crate) const fn demanding(mut self, conditions: &'static [Condition]) -> Self {
+    pub(crate) const fn with_conditions(mut self, conditions: &'static [Condition]) -> Self {
         self.conditions = conditions;
         self
     }

@@ -41,7 +41,7 @@ fn every_cited_id_is_defined() {
 }
 
 /// Rows that are not proven yet, and what they wait for.
-const NOT_YET: &[(&str, &str)] = &[
+const PENDING: &[(&str, &str)] = &[
     ("F-TO-09", "HTTP"),
     ("F-BP-08", "HTTP"),
     ("F-CP-16", "Windows, which is not tested"),
@@ -72,7 +72,7 @@ const SECTIONS: &[(&str, bool)] = &[
 ];
 
 #[test]
-fn rows_are_proven_or_say_what_they_wait_for() {
+fn each_row_is_proven_or_listed_as_pending() {
     let root = root();
     let mut cited = BTreeSet::new();
     for file in files(&root) {
@@ -84,7 +84,7 @@ fn rows_are_proven_or_say_what_they_wait_for() {
     assert!(rows.len() > 100, "only {} rows were found", rows.len());
     let mut wrong = Vec::new();
     for row in &rows {
-        let waits = NOT_YET.iter().any(|(id, _)| id == row);
+        let waits = PENDING.iter().any(|(id, _)| id == row);
         if cited.contains(*row) == waits {
             wrong.push(*row);
         }
@@ -93,7 +93,7 @@ fn rows_are_proven_or_say_what_they_wait_for() {
         wrong.is_empty(),
         "proven or not yet, one of the two: {wrong:?}"
     );
-    let unknown = NOT_YET.iter().find(|(id, _)| !rows.contains(id));
+    let unknown = PENDING.iter().find(|(id, _)| !rows.contains(id));
     assert_eq!(unknown, None, "no such row");
 }
 
@@ -109,8 +109,8 @@ fn rows(document: &str) -> Vec<&str> {
         else {
             continue;
         };
-        let is_wanted = layer == "core" || *has_io && layer.starts_with("io");
-        if id.starts_with("F-") && is_wanted {
+        let is_required = layer == "core" || *has_io && layer.starts_with("io");
+        if id.starts_with("F-") && is_required {
             rows.push(id);
         }
     }
@@ -140,7 +140,7 @@ fn citations_are_found_in_comments_only() {
 }
 
 #[test]
-fn a_citation_that_is_no_id_is_not_passed_over() {
+fn an_invalid_id_is_reported() {
     let defined = BTreeSet::from(["CN-7".to_owned()]);
     for bad in [
         "NO-1",

@@ -1,4 +1,4 @@
-//! One odd value doesn't take the rest of a message with it.
+//! One invalid value doesn't take the rest of a message with it.
 
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::elicitation::{
@@ -10,8 +10,8 @@ use bowline_types::tools::{CallToolResponse, CallToolResult, ListToolsResult};
 use bowline_types::{Revision, Wire};
 
 #[test]
-fn an_odd_tool_does_not_hide_the_others() {
-    for odd in [
+fn a_tool_with_an_invalid_member_does_not_hide_the_others() {
+    for invalid in [
         r#""annotations":{"readOnlyHint":"true"}"#,
         r#""annotations":7"#,
         r#""inputSchema":null"#,
@@ -21,42 +21,42 @@ fn an_odd_tool_does_not_hide_the_others() {
         r#""description":7"#,
         r#""x\ud800":1"#,
     ] {
-        let schema = if odd.contains("inputSchema") {
+        let schema = if invalid.contains("inputSchema") {
             ""
         } else {
             r#","inputSchema":{"type":"object"}"#
         };
         let text = format!(
-            r#"{{"tools":[{{"name":"odd",{odd}{schema}}},{{"name":"good","inputSchema":{{"type":"object"}}}}]}}"#
+            r#"{{"tools":[{{"name":"invalid",{invalid}{schema}}},{{"name":"good","inputSchema":{{"type":"object"}}}}]}}"#
         );
         let list = ListToolsResult::from_json(&text).unwrap();
         let names: Vec<_> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names, ["odd", "good"], "{odd}");
+        assert_eq!(names, ["invalid", "good"], "{invalid}");
     }
 }
 
 #[test]
-fn a_tool_that_is_none_is_left_out_and_told() {
+fn an_invalid_tool_is_skipped_and_reported() {
     let good = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
-    for (odd, name, words) in [
-        (r#"{"name":"odd"}"#, Some("odd"), "tools[0]"),
+    for (invalid, name, path) in [
+        (r#"{"name":"invalid"}"#, Some("invalid"), "tools[0]"),
         (r#"{"inputSchema":{}}"#, None, "tools[0]"),
         (r#"{"name":7,"inputSchema":{}}"#, None, "tools[0].name"),
         ("7", None, "tools[0]"),
         ("null", None, "tools[0]"),
-        (r#"[{"name":"odd"}]"#, None, "tools[0]"),
+        (r#"[{"name":"invalid"}]"#, None, "tools[0]"),
     ] {
-        let text = format!(r#"{{"tools":[{odd},{good}],"nextCursor":"x"}}"#);
+        let text = format!(r#"{{"tools":[{invalid},{good}],"nextCursor":"x"}}"#);
         let list = ListToolsResult::from_json(&text).unwrap();
-        assert_eq!(list.tools.len(), 1, "{odd}");
+        assert_eq!(list.tools.len(), 1, "{invalid}");
         assert_eq!(list.next_cursor.as_deref(), Some("x"));
         assert_eq!(list.skipped_items.count, 1);
         let first = &list.skipped_items.first[0];
         assert_eq!(first.name.as_deref(), name);
-        assert_eq!(first.error.path(), words);
+        assert_eq!(first.error.path(), path);
         // Nothing of it is written.
-        let said = list.to_json(Revision::V2025_11_25).unwrap().to_string();
-        assert_eq!(said, format!(r#"{{"tools":[{good}],"nextCursor":"x"}}"#));
+        let json = list.to_json(Revision::V2025_11_25).unwrap().to_string();
+        assert_eq!(json, format!(r#"{{"tools":[{good}],"nextCursor":"x"}}"#));
     }
     for whole in [r#"{"tools":7}"#, r#"{}"#, r#"{"tools":[],"tools":[]}"#] {
         assert!(ListToolsResult::from_json(whole).is_err(), "{whole}");
@@ -64,7 +64,7 @@ fn a_tool_that_is_none_is_left_out_and_told() {
 }
 
 #[test]
-fn only_the_first_that_were_left_out_are_kept() {
+fn only_the_first_skipped_items_are_kept() {
     for (count, kept) in [(10, 10), (11, 10)] {
         let text = format!(r#"{{"tools":[{}]}}"#, vec!["0"; count].join(","));
         let mut skipped_items = ListToolsResult::from_json(&text).unwrap().skipped_items;
@@ -81,14 +81,14 @@ fn only_the_first_that_were_left_out_are_kept() {
 }
 
 #[test]
-fn hints_that_make_no_sense_are_absent() {
+fn invalid_hints_are_absent() {
     for ttl in ["1500.5", "18446744073709551615", "\"1\"", "null", "-5"] {
         let text = format!(r#"{{"tools":[],"ttlMs":{ttl},"cacheScope":"public"}}"#);
         let list = ListToolsResult::from_json(&text).unwrap();
-        let said = list.to_json(Revision::V2026_07_28).unwrap().to_string();
+        let json = list.to_json(Revision::V2026_07_28).unwrap().to_string();
         assert!(
-            said.contains(r#""ttlMs":0,"cacheScope":"public""#),
-            "{ttl}: {said}"
+            json.contains(r#""ttlMs":0,"cacheScope":"public""#),
+            "{ttl}: {json}"
         );
     }
     let handshake = r#"{"protocolVersion":"2025-11-25","capabilities":{"experimental":{"x":true}},"serverInfo":{"name":"s","version":"1","icons":[{"src":"a","sizes":"any"}]}}"#;
@@ -105,14 +105,14 @@ fn hints_that_make_no_sense_are_absent() {
 }
 
 #[test]
-fn odd_content_is_kept_as_it_came() {
-    for odd in [
+fn invalid_content_is_kept_unchanged() {
+    for invalid in [
         r#"{"type":5}"#,
         r#"{"type":"text"}"#,
         r#"{"type":"text","text":"cut \ud83d"}"#,
         r#"{"type":"image","data":7,"mimeType":"image/png"}"#,
     ] {
-        let text = format!(r#"{{"content":[{odd},{{"type":"text","text":"good"}}]}}"#);
+        let text = format!(r#"{{"content":[{invalid},{{"type":"text","text":"good"}}]}}"#);
         let result = CallToolResult::from_json(&text).unwrap();
         assert_eq!(result.content[1].as_text(), Some("good"));
         assert_eq!(
@@ -123,19 +123,19 @@ fn odd_content_is_kept_as_it_came() {
 }
 
 #[test]
-fn odd_fields_and_values_of_forms_are_kept() {
-    for odd in [
+fn invalid_form_fields_and_values_are_kept() {
+    for invalid in [
         r#"{"type":["string","null"]}"#,
         r#"{"type":"array","items":true}"#,
         r#"{"type":"string","oneOf":[{"const":"a"}]}"#,
         r#"{"type":"string","minLength":"1"}"#,
     ] {
         let form = format!(
-            r#"{{"type":"object","properties":{{"odd":{odd},"good":{{"type":"boolean"}}}}}}"#
+            r#"{{"type":"object","properties":{{"invalid":{invalid},"good":{{"type":"boolean"}}}}}}"#
         );
         let form = FormSchema::from_json(&form).unwrap();
         assert!(
-            matches!(form.properties.get("odd"), Some(PrimitiveSchema::Other(json)) if json.as_str() == odd)
+            matches!(form.properties.get("invalid"), Some(PrimitiveSchema::Other(json)) if json.as_str() == invalid)
         );
         assert!(matches!(
             form.properties.get("good"),
@@ -150,7 +150,7 @@ fn odd_fields_and_values_of_forms_are_kept() {
 }
 
 #[test]
-fn null_is_as_good_as_absent() {
+fn null_counts_as_absent() {
     let form = r#"{"mode":null,"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
     assert!(matches!(
         ElicitParams::from_json(form),

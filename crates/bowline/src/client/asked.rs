@@ -102,7 +102,7 @@ impl ClientConfig {
     {
         self.answer::<requests::CreateMessage, _, _>(move |asked| {
             // SM-8: what the messages say of tools has an order, whoever declared tools.
-            let turns = asked.check_turns();
+            let turns = asked.check_tool_results();
             let answering = turns.and_then(|()| handler(asked));
             async move {
                 match answering {

@@ -3,7 +3,7 @@
 //! same for a reader.
 
 use bowline_types::envelope::Fault;
-use bowline_types::inspect::{Inspection, What};
+use bowline_types::inspect::{FrameKind, Inspection};
 use bowline_types::json::SyntaxErrorKind;
 use bowline_types::wire::{Finding, Severity};
 use bowline_types::{Method, RequestId, Revision, Revisions};
@@ -85,8 +85,8 @@ impl<'a> Account<'a> {
         inspection: &'a Inspection,
         judges: Revisions,
     ) -> Self {
-        let hint = match &inspection.what {
-            What::Invalid { error } => hint(frame, error.fault()),
+        let hint = match &inspection.kind {
+            FrameKind::Invalid { error } => hint(frame, error.fault()),
             _ => None,
         };
         Self {
@@ -122,22 +122,22 @@ impl<'a> Account<'a> {
             parts: parts.map(|part| Self::of(part, judges)).collect(),
             ..Self::new(Kind::Invalid, inspection.summary())
         };
-        account.identified(&inspection.what)
+        account.identified(&inspection.kind)
     }
 
     /// The same, with what is told by what it is.
-    fn identified(mut self, what: &'a What) -> Self {
+    fn identified(mut self, what: &'a FrameKind) -> Self {
         let of = |method: &Option<Method>| method.map(Method::as_str);
         (self.kind, self.method, self.id) = match what {
-            What::Request { method, id } => (Kind::Request, Some(&**method), Some(id)),
-            What::Notification { method } => (Kind::Notification, Some(&**method), None),
-            What::Result { of: method, id } => (Kind::Result, of(method), Some(id)),
-            What::Error { of: method, id, .. } => (Kind::Error, of(method), id.as_ref()),
-            What::Batch { len } => {
+            FrameKind::Request { method, id } => (Kind::Request, Some(&**method), Some(id)),
+            FrameKind::Notification { method } => (Kind::Notification, Some(&**method), None),
+            FrameKind::Result { of: method, id } => (Kind::Result, of(method), Some(id)),
+            FrameKind::Error { of: method, id, .. } => (Kind::Error, of(method), id.as_ref()),
+            FrameKind::Batch { len } => {
                 self.parts_left_out = len.saturating_sub(self.parts.len());
                 (Kind::Batch, None, None)
             }
-            What::Invalid { error } => {
+            FrameKind::Invalid { error } => {
                 self.reason = Some(error.fault().to_string());
                 self.offset = Some(error.offset());
                 (Kind::Invalid, None, error.id())

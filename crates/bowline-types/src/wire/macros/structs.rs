@@ -9,7 +9,7 @@
 //!     pub struct Name                               then, in this order:
 //!         [since(V2025_03_26)]                      revisions that have the type; all
 //!         checked by function                       what else must hold to be written
-//!         , demanding TABLE                         the same as conditions of the shape
+//!         , requiring TABLE                         the same as conditions of the shape
 //!     {
 //!         @required "type" = "audio";               a member that is always this string
 //!         @lenient "resultType" = "complete", in …;  the same, but its absence means it
@@ -20,11 +20,11 @@
 //!             must only(V2025_11_25),               revisions that demand it; none
 //!             renamed "newName" since V2026_07_28,  another wire name from there on; not
 //!                                                   together with `in` and `must`
-//!             or refuse,                            not_in_revision where it is unknown
+//!             or error,                            not_in_revision where it is unknown
 //!             when guard,                           left out unless `guard(&value, revision)`
 //!             default "0",                          written where demanded and not set
 //!             shaped &SHAPE,                        a shape other than that of the type
-//!             skipping odd;                         items that don't decode are left out
+//!             skipping invalid;                         items that don't decode are left out
 //!         ..extras;                                 unknown members are kept here
 //!         !skipped_items;                                what was skipped is told here
 //!     }
@@ -40,7 +40,7 @@ macro_rules! wire_struct {
     (
         $(#[$type_attribute:meta])*
         pub struct $name:ident $([$type_revisions:expr])? $(checked by $check:path)?
-            $(, demanding $conditions:path)?
+            $(, requiring $conditions:path)?
         {
             $(
                 @ $literal_kind:ident $literal:literal = $literal_value:literal
@@ -52,7 +52,7 @@ macro_rules! wire_struct {
                 $(, in $revisions:expr)?
                 $(, must $must:expr)?
                 $(, renamed $new_wire:literal since $renamed_since:ident)?
-                $(, or $refuse:ident)?
+                $(, or $essential:ident)?
                 $(, when $guard:expr)?
                 $(, default $default:literal)?
                 $(, shaped $shape:expr)?
@@ -136,7 +136,7 @@ macro_rules! wire_struct {
                 $({
                     let rule = wire_struct!(@rule encoder $kind $wire
                         [$($revisions)?] [$($must)?] [$($new_wire $renamed_since)?]
-                        [$($refuse)?] [$($default)?]);
+                        [$($essential)?] [$($default)?]);
                     wire_struct!(@encode $kind encoder rule with_meta self.$field [$($guard)?]);
                 })*
                 $(
@@ -188,7 +188,7 @@ macro_rules! wire_struct {
                         )*
                     ],
                     wire_struct!(@is_open $($extras)?),
-                )$(.demanding(&$conditions))?);
+                )$(.with_conditions(&$conditions))?);
         }
 
         $crate::wire::serde_through_json!($name);
@@ -270,20 +270,20 @@ macro_rules! wire_struct {
         }
     };
 
-    (@decode req $field:ident $reader:ident $wire:literal $skipped_items:ident [odd]) => {
-        $crate::wire::items(&mut $field, $reader, $wire, &mut $skipped_items)
+    (@decode req $field:ident $reader:ident $wire:literal $skipped_items:ident [invalid]) => {
+        $crate::wire::decode_items(&mut $field, $reader, $wire, &mut $skipped_items)
     };
     (@decode req $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::once(&mut $field, $reader)
+        $crate::wire::decode_member(&mut $field, $reader)
     };
     (@decode hint $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::hint(&mut $field, $reader)
+        $crate::wire::decode_hint_member(&mut $field, $reader)
     };
     (@decode any $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::once(&mut $field, $reader)
+        $crate::wire::decode_member(&mut $field, $reader)
     };
     (@decode $optional:ident $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::optional(&mut $field, $reader)
+        $crate::wire::decode_optional_member(&mut $field, $reader)
     };
 
     (@finish req $field:ident $reader:ident $wire:literal) => {
@@ -295,30 +295,30 @@ macro_rules! wire_struct {
     (@is_lenient required) => { false };
     (@is_lenient lenient) => { true };
 
-    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt [] $refuse:tt $default:tt) => {
-        const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt [] $essential:tt $default:tt) => {
+        const { &wire_struct!(@rule_for $wire $kind $revisions $must $essential $default) }
     };
     (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt
-        [$new_wire:literal $since:ident] $refuse:tt $default:tt
+        [$new_wire:literal $since:ident] $essential:tt $default:tt
     ) => {
         if $encoder.speaks(revisions!(since($since))) {
-            const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $refuse $default) }
+            const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $essential $default) }
         } else {
-            const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+            const { &wire_struct!(@rule_for $wire $kind $revisions $must $essential $default) }
         }
     };
-    (@rule_for $wire:literal $kind:ident [$($revisions:expr)?] $must:tt [$($refuse:ident)?] [$($default:literal)?]) => {
-        $crate::wire::Rule {
+    (@rule_for $wire:literal $kind:ident [$($revisions:expr)?] $must:tt [$($essential:ident)?] [$($default:literal)?]) => {
+        $crate::wire::MemberRule {
             name: $wire,
             key: concat!("\"", $wire, "\":"),
             revisions: revisions!($($revisions)?),
             required: wire_struct!(@required $kind $must),
-            refuse: wire_struct!(@refuse $($refuse)?),
+            is_essential: wire_struct!(@is_essential $($essential)?),
             default: wire_struct!(@default $($default)?),
         }
     };
-    (@refuse) => { false };
-    (@refuse refuse) => { true };
+    (@is_essential) => { false };
+    (@is_essential error) => { true };
     (@default) => { None };
     (@default $default:literal) => { Some($default) };
 
@@ -340,10 +340,10 @@ macro_rules! wire_struct {
         $encoder.write_optional($rule, $self.$field.as_ref())?
     };
     (@encode $optional:ident $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident [$guard:expr]) => {
-        let sayable = $self.$field.as_ref().filter(|value| {
+        let supported = $self.$field.as_ref().filter(|value| {
             $encoder.revision().is_none_or(|revision| $guard(value, revision))
         });
-        $encoder.write_optional($rule, sayable)?
+        $encoder.write_optional($rule, supported)?
     };
 
     (@shape $kind:ident $type:ty, $shape:expr) => { $shape };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use super::catalog::{Cover, Type, cover};
+use super::catalog::{Coverage, Type, coverage_of};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File};
 use super::schema_instances::FromSchema;
@@ -22,24 +22,25 @@ const MAY_ACCEPT_MORE: &[(&str, &str)] = &[
 
 /// Definitions of which we may refuse what the schema accepts, with the reason.
 const MAY_REFUSE_MORE: &[(&str, &str)] = &[
-    ("EnumSchema", ODD_FIELD),
-    ("PrimitiveSchemaDefinition", ODD_FIELD),
-    ("MultiSelectEnumSchema", ODD_FIELD),
-    ("SingleSelectEnumSchema", ODD_FIELD),
-    ("ElicitRequest", ODD_FIELD),
-    ("ElicitRequestFormParams", ODD_FIELD),
-    ("ElicitRequestParams", ODD_FIELD),
-    ("InputRequest", ODD_FIELD),
-    ("InputRequests", ODD_FIELD),
-    ("InputRequiredResult", ODD_FIELD),
-    ("InputRequiredTask", ODD_FIELD),
-    ("DetailedTask", ODD_FIELD),
-    ("GetTaskResult", ODD_FIELD),
-    ("TaskStatusNotificationParams", ODD_FIELD),
+    ("EnumSchema", INVALID_CHOICE),
+    ("PrimitiveSchemaDefinition", INVALID_CHOICE),
+    ("MultiSelectEnumSchema", INVALID_CHOICE),
+    ("SingleSelectEnumSchema", INVALID_CHOICE),
+    ("ElicitRequest", INVALID_CHOICE),
+    ("ElicitRequestFormParams", INVALID_CHOICE),
+    ("ElicitRequestParams", INVALID_CHOICE),
+    ("InputRequest", INVALID_CHOICE),
+    ("InputRequests", INVALID_CHOICE),
+    ("InputRequiredResult", INVALID_CHOICE),
+    ("InputRequiredTask", INVALID_CHOICE),
+    ("DetailedTask", INVALID_CHOICE),
+    ("GetTaskResult", INVALID_CHOICE),
+    ("TaskStatusNotificationParams", INVALID_CHOICE),
 ];
 
 const ANY_FIELD: &str = "the Rust type has the other fields of a form, too";
-const ODD_FIELD: &str = "a choice with odd values is a text with unknown members to the schema";
+const INVALID_CHOICE: &str =
+    "a choice with odd values is a text with unknown members to the schema";
 
 #[test]
 fn checking_agrees_with_the_schemas_on_damaged_instances() {
@@ -47,7 +48,7 @@ fn checking_agrees_with_the_schemas_on_damaged_instances() {
     let mut faults = Vec::new();
     for file in FILES.iter() {
         for definition in file.definitions.keys() {
-            if let Some(Cover::Type(of)) = cover(file, definition) {
+            if let Some(Coverage::Type(of)) = coverage_of(file, definition) {
                 match agrees(file, definition, of) {
                     Ok(counts) => {
                         valid += counts.0;

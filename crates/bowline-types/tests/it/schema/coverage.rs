@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bowline_types::{Method, Revision};
 use serde_json::Value;
 
-use super::catalog::{Cover, Side, cover};
+use super::catalog::{Coverage, Side, coverage_of};
 use super::files::{FILES, File};
 
 #[test]
@@ -15,8 +15,8 @@ fn every_definition_is_a_type_or_has_a_reason() {
     for file in FILES.iter() {
         for definition in file.definitions.keys() {
             counted += 1;
-            match cover(file, definition) {
-                Some(Cover::Not(reason)) => assert!(!reason.is_empty()),
+            match coverage_of(file, definition) {
+                Some(Coverage::Exempt(reason)) => assert!(!reason.is_empty()),
                 Some(_) => {}
                 None => unaccounted.push(format!("{}: {definition}", file.name)),
             }
@@ -36,7 +36,7 @@ fn every_definition_is_a_type_or_has_a_reason() {
 #[test]
 fn a_new_definition_would_be_noticed() {
     for file in FILES.iter() {
-        assert!(cover(file, "SomethingNew").is_none());
+        assert!(coverage_of(file, "SomethingNew").is_none());
     }
 }
 
@@ -46,7 +46,7 @@ fn each_side_has_the_messages_that_the_schema_lists() {
     let mut compared = 0;
     for file in FILES.iter() {
         for (definition, schema) in &file.definitions {
-            let Some(Cover::Messages(side)) = cover(file, definition) else {
+            let Some(Coverage::MessageList(side)) = coverage_of(file, definition) else {
                 continue;
             };
             if side == Side::Results {
@@ -70,7 +70,7 @@ fn each_side_has_the_messages_that_the_schema_lists() {
 fn messages_have_their_method_and_parameters() {
     for file in FILES.iter() {
         for (definition, schema) in &file.definitions {
-            let Some(Cover::Message(method, _)) = cover(file, definition) else {
+            let Some(Coverage::Message(method, _)) = coverage_of(file, definition) else {
                 continue;
             };
             let place = format!("{}: {definition}", file.name);

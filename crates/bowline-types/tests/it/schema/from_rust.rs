@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use super::catalog::{Cover, Recoded, Type, cover};
+use super::catalog::{Coverage, Recoded, Type, coverage_of};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
 use super::shape_values::FromShape;
@@ -32,33 +32,33 @@ const EXEMPT: &[(&str, &str)] = &[
 
 // proves: PV-6
 #[test]
-fn what_is_written_validates_in_every_revision() {
+fn written_values_validate_in_every_revision() {
     for file in FILES.iter() {
-        let (mut said, mut tried) = (0, 0);
+        let (mut written, mut tried) = (0, 0);
         for definition in file.definitions.keys() {
             let is_exempt = EXEMPT.iter().any(|(name, _)| name == definition);
-            let Some(cover) = cover(file, definition).filter(|_| !is_exempt) else {
+            let Some(coverage) = coverage_of(file, definition).filter(|_| !is_exempt) else {
                 continue;
             };
-            let counts = match cover {
-                Cover::Type(of) => validates(file, definition, of, &|_, json| json),
-                Cover::Answer(of) => validates(file, definition, of, &answer),
-                Cover::Message(method, of) => {
-                    validates(file, definition, of, &|id, json| message(method, id, json))
+            let counts = match coverage {
+                Coverage::Type(of) => count_valid(file, definition, of, &|_, json| json),
+                Coverage::Response(of) => count_valid(file, definition, of, &response),
+                Coverage::Message(method, of) => {
+                    count_valid(file, definition, of, &|id, json| message(method, id, json))
                 }
                 _ => continue,
             };
-            said += counts.said;
+            written += counts.written;
             tried += counts.tried;
             assert!(
-                counts.said > CASES / 4,
-                "{}: {definition} is hardly ever said",
+                counts.written > CASES / 4,
+                "{}: {definition} is hardly ever written",
                 file.name
             );
         }
         assert!(
-            said >= 1000,
-            "{}: only {said} of {tried} cases were said",
+            written >= 1000,
+            "{}: only {written} of {tried} cases were written",
             file.name
         );
     }
@@ -66,11 +66,11 @@ fn what_is_written_validates_in_every_revision() {
 
 #[derive(Default)]
 struct Counts {
-    said: u32,
+    written: u32,
     tried: u32,
 }
 
-fn validates(
+fn count_valid(
     file: &File,
     definition: &str,
     of: Type,
@@ -95,7 +95,7 @@ fn validates(
         }
         .value(of.shape);
         counts.borrow_mut().tried += 1;
-        let said = match (of.recode)(&value.to_string(), file.revision) {
+        let written = match (of.recode)(&value.to_string(), file.revision) {
             Recoded::Unreadable(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
@@ -104,10 +104,10 @@ fn validates(
             Recoded::NotInRevision(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
-            Recoded::Said(json) => json.to::<Value>().unwrap(),
+            Recoded::Written(json) => json.to::<Value>().unwrap(),
         };
-        counts.borrow_mut().said += 1;
-        let message = wrap(id, said);
+        counts.borrow_mut().written += 1;
+        let message = wrap(id, written);
         match first_error(&validator, &message) {
             None => Ok(()),
             Some(error) => Err(TestCaseError::fail(format!(
@@ -140,6 +140,6 @@ fn message(method: Method, id: i64, params: Value) -> Value {
     serde_json::from_slice(&frame).unwrap()
 }
 
-fn answer(id: i64, result: Value) -> Value {
+fn response(id: i64, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use bowline_types::wire::{Shape, Struct};
 use serde_json::Value;
 
-use super::catalog::{Cover, cover};
+use super::catalog::{Coverage, coverage_of};
 use super::coverage::{names, parts};
 use super::files::{FILES, File};
 
@@ -133,9 +133,9 @@ fn members_are_those_of_the_schema() {
     let mut compared = 0;
     for file in FILES.iter() {
         for (definition, schema) in &file.definitions {
-            let (shape, schema) = match cover(file, definition) {
-                Some(Cover::Type(of)) => (of.shape, schema),
-                Some(Cover::Message(_, of)) => match property(file, schema, "params") {
+            let (shape, schema) = match coverage_of(file, definition) {
+                Some(Coverage::Type(of)) => (of.shape, schema),
+                Some(Coverage::Message(_, of)) => match property(file, schema, "params") {
                     Some(params) => (of.shape, params),
                     None => continue,
                 },
@@ -168,8 +168,8 @@ impl Comparison<'_> {
         // A definition that is referred to is compared under its own name: here it only
         // matters that it is the same type.
         if let Some(referred) = self.file.referred(schema) {
-            let expected = match cover(self.file, referred) {
-                Some(Cover::Type(of)) => name(of.shape),
+            let expected = match coverage_of(self.file, referred) {
+                Some(Coverage::Type(of)) => name(of.shape),
                 _ => return,
             };
             // Any object is an object; 2025-11-25 has references where others have `{}`.
@@ -190,7 +190,7 @@ impl Comparison<'_> {
             }
             Shape::Struct(shape) => self.members(place, shape, schema),
             Shape::Array(element) | Shape::UpTo(_, element) | Shape::Map(element) => {
-                self.type_is(place, shape, schema);
+                self.check_type(place, shape, schema);
                 let key = if matches!(shape, Shape::Array(_) | Shape::UpTo(..)) {
                     "items"
                 } else {
@@ -227,7 +227,7 @@ impl Comparison<'_> {
             }
             Shape::Any | Shape::Union(_) | Shape::OneOrMany(..) | Shape::Nullable(_) => {}
             Shape::Object if schema.get("anyOf").is_some() => {}
-            _ => self.type_is(place, shape, schema),
+            _ => self.check_type(place, shape, schema),
         }
     }
 
@@ -282,7 +282,7 @@ impl Comparison<'_> {
                 .any(|(of, name, _)| (*of == "*" || *of == shape.name) && *name == member)
     }
 
-    fn type_is(&mut self, place: &str, shape: &Shape, schema: &Value) {
+    fn check_type(&mut self, place: &str, shape: &Shape, schema: &Value) {
         let expected = match shape {
             Shape::String => "string",
             Shape::Integer | Shape::Natural => "integer",

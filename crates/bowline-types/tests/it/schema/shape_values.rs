@@ -67,12 +67,11 @@ impl FromShape<'_, '_> {
         let mut object = Map::new();
         let mixed = self.mixed;
         // A variant of another revision is made in the words of that one.
-        let revision = match shape.revisions.contains(self.revision) {
-            true => self.revision,
-            false => shape
-                .revisions
-                .newest()
-                .expect("a type is in some revision"),
+        let revision = if shape.revisions.contains(self.revision) {
+            self.revision
+        } else {
+            let newest = shape.revisions.newest();
+            newest.expect("a type is in some revision")
         };
         let own = shape.members_in(revision);
         // Other revisions' members, without a second spelling of one that is there.
@@ -97,7 +96,7 @@ impl FromShape<'_, '_> {
         if shape.is_open && self.choices.one_in(4) {
             object.insert("x-unknown".into(), self.any(1));
         }
-        self.settle_status(&mut object);
+        self.add_member_of_status(&mut object);
         // An input round has questions, or a state, or both.
         if shape.name == "InputRequiredResult" && !object.contains_key("inputRequests") {
             object.entry("requestState").or_insert(json!(""));
@@ -105,15 +104,15 @@ impl FromShape<'_, '_> {
         Value::Object(object)
     }
 
-    /// A task has what its status brings along, or the types refuse to say it.
-    fn settle_status(&mut self, object: &mut Map<String, Value>) {
-        let brings = match object.get("status").and_then(Value::as_str) {
+    /// A task has what its status required along, or the types refuse to say it.
+    fn add_member_of_status(&mut self, object: &mut Map<String, Value>) {
+        let required = match object.get("status").and_then(Value::as_str) {
             Some("input_required") => ("inputRequests", json!({})),
             Some("completed") => ("result", self.free_object(1)),
             Some("failed") => ("error", json!({"code": 1, "message": self.choices.text()})),
             _ => return,
         };
-        object.entry(brings.0).or_insert(brings.1);
+        object.entry(required.0).or_insert(required.1);
     }
 
     fn variant(&mut self, shape: &Union) -> Value {
