@@ -1,4 +1,4 @@
-//! Inspecting frames: what each is, and in which revisions it is valid.
+//! Inspection of frames: the kind of each message, and the revisions in which it is valid.
 //!
 //! ```
 //! use bowline_types::Revision;
@@ -9,7 +9,7 @@
 //! assert_eq!(ping.summary(), "request ping, id 1");
 //! assert!(ping.is_valid_in(Revision::V2025_11_25));
 //! assert!(!ping.is_valid_in(Revision::V2026_07_28));
-//! // An answer is checked as what its request asked for.
+//! // A response is checked as a response to its request.
 //! let pong = inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 //! assert_eq!(pong.summary(), "result of ping, id 1");
 //! ```
@@ -31,30 +31,30 @@ use crate::wire::{Finding, MAX_FINDINGS, Severity, Wire, check};
 
 pub use inspection::{FrameKind, Inspection, Verdict};
 
-/// Requests that wait for their answers. Beyond it the oldest is forgotten, and its
-/// answer is checked as one of an unknown request.
+/// The maximum number of requests that wait for their response. Beyond it the oldest is dropped,
+/// and its response is checked as one to an unknown request.
 pub const MAX_PENDING: usize = 4096;
 
-/// Bytes of an id that is remembered. The answer to a request with a longer one is
-/// checked as one of an unknown request, so that ids can't fill the memory.
+/// The maximum length of a tracked id, in bytes. The response to a request with a longer id is
+/// checked as one to an unknown request, so that ids can't exhaust the memory.
 pub const MAX_PENDING_ID: usize = 1024;
 
-/// Parts of a batch that are kept. All of them are checked.
+/// The maximum number of parts of a batch that are kept. All of them are checked.
 pub const MAX_PARTS: usize = 1024;
 
-/// Looks at frames one after another, so that answers find their requests.
+/// Inspects the frames of a stream in order, and matches responses to their requests.
 #[derive(Debug, Default)]
 pub struct Inspector {
     pending: VecDeque<(RequestId, Option<Method>)>,
 }
 
 impl Inspector {
-    /// An inspector that has seen nothing.
+    /// Creates an inspector without pending requests.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what `frame` is and in which revisions it is valid.
+    /// Returns what kind of message `frame` is, and in which revisions it is valid.
     pub fn inspect(&mut self, frame: &[u8]) -> Inspection {
         self.inspect_envelope(Envelope::parse(frame))
     }
@@ -82,7 +82,7 @@ impl Inspector {
             }
             Ok(Envelope::Success(success)) => self.inspect_result(success),
             Ok(Envelope::Failure(failure)) => self.inspect_error(failure),
-            // No part of a batch is a batch, so this goes one level deep.
+            // A batch inside a batch is invalid, so the recursion is one level deep.
             Ok(Envelope::Batch(batch)) => self.inspect_batch(&batch),
             Err(error) => Inspection::of_invalid_frame(error),
         }
@@ -129,7 +129,7 @@ impl Inspector {
                 let mut findings = check(result, AnyResult::SHAPE, revision);
                 findings.insert(
                     0,
-                    note_finding("its request is not in the input: checked as any result"),
+                    note_finding("request not seen: checked as the result of any method"),
                 );
                 prefix_paths("result", findings)
             }
@@ -156,7 +156,7 @@ impl Inspector {
             }
             if !has_id && revision < Revision::V2025_11_25 {
                 findings.push(note_finding(
-                    "its `id` is missing, which the schema demands before 2025-11-25",
+                    "`id` is missing: the schema requires it before 2025-11-25",
                 ));
             }
             findings
@@ -173,11 +173,11 @@ impl Inspector {
         self.pending.push_back((id, method));
     }
 
-    /// The method of the request that an answer belongs to, and forgets it.
+    /// Removes the request that a response belongs to, and returns its method.
     ///
-    /// Both sides number their requests as they like and the input doesn't tell who
-    /// speaks. Of several requests with one id it is the oldest that the answer `is_valid_for`, or
-    /// the oldest of all.
+    /// Each side chooses its own ids, and the input doesn't show which side sent a frame. Among
+    /// several requests with the same id, the oldest for which the response `is_valid_for` the
+    /// method is selected, or else the oldest of all.
     fn match_request(
         &mut self,
         id: &RequestId,
@@ -187,7 +187,7 @@ impl Inspector {
             .zip(&self.pending)
             .filter(|(_, (other, _))| other == id);
         let (oldest, _) = same_id.clone().next()?;
-        // Each method is tried once: a peer decides how often it uses an id.
+        // Each method is tried once: the peer decides how often it uses an id.
         let mut tried = Vec::new();
         let best = same_id.find(|(_, (_, method))| {
             method.is_some_and(|method| {
@@ -201,13 +201,13 @@ impl Inspector {
     }
 }
 
-/// What keeps a batch with this part from being valid.
+/// Returns the finding that makes a batch with this part invalid.
 fn part_finding(part: &Inspection, number: usize, revision: Revision) -> Option<Finding> {
     match &part.kind {
         FrameKind::Invalid { error: reason } => {
             Some(error_finding(&format!("part {number}: {reason}")))
         }
-        // Spec, basic/lifecycle, 2025-03-26: initialize is never in a batch.
+        // Spec, basic/lifecycle, 2025-03-26: `initialize` must not be part of a batch.
         FrameKind::Request { method, .. } if &**method == "initialize" => {
             Some(error_finding("`initialize` must not be in a batch"))
         }
@@ -250,7 +250,7 @@ fn method_findings(
     findings
 }
 
-/// Notes on a method that `revision` has; why it can't be checked where it hasn't.
+/// Returns notes on a method that `revision` has, or an error if it lacks the method.
 fn check_method_revision(method: Method, revision: Revision) -> Result<Vec<Finding>, Finding> {
     let known_in = method.revisions();
     if !known_in.contains(revision) {
@@ -263,7 +263,7 @@ fn check_method_revision(method: Method, revision: Revision) -> Result<Vec<Findi
     Ok(note.into_iter().collect())
 }
 
-/// What the result of `method` is worth.
+/// Checks the result of `method`.
 fn result_findings(method: Method, result: RawJsonRef<'_>, revision: Revision) -> Vec<Finding> {
     let mut findings = match check_method_revision(method, revision) {
         Ok(notes) => notes,
@@ -275,7 +275,7 @@ fn result_findings(method: Method, result: RawJsonRef<'_>, revision: Revision) -
     findings
 }
 
-/// What the code means, and whether the data are what it demands.
+/// Explains the code, and checks that the data has the type that the code requires.
 fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding> {
     let code = error_object.code;
     let mut findings = Vec::new();
@@ -294,7 +294,7 @@ fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding>
         }
         (Some(_), None) => {
             let missing = error_finding(&format!(
-                "required member `data` is missing: code {code} demands it"
+                "required member `data` is missing: code {code} requires it"
             ));
             findings.extend(prefix_paths("error", vec![missing]));
         }
@@ -386,10 +386,7 @@ mod tests {
             ["result: required member `tools` is missing"]
         );
         let second = inspector.inspect(wrong);
-        assert_eq!(
-            second.summary(),
-            "result of a request that was not seen, id 1"
-        );
+        assert_eq!(second.summary(), "result of an unknown request, id 1");
         assert!(second.is_valid_in(Revision::V2024_11_05));
     }
 
@@ -400,12 +397,12 @@ mod tests {
             inspector
                 .inspect(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
         }
-        let mut answer = |id: usize| {
+        let mut summary = |id: usize| {
             let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
             inspector.inspect(frame.as_bytes()).summary()
         };
-        assert_eq!(answer(0), "result of a request that was not seen, id 0");
-        assert_eq!(answer(1), "result of ping, id 1");
+        assert_eq!(summary(0), "result of an unknown request, id 0");
+        assert_eq!(summary(1), "result of ping, id 1");
     }
 
     // proves: F-JR-12
@@ -443,7 +440,7 @@ mod tests {
             assert_eq!(good.kind, FrameKind::Batch { len: parts });
             assert_eq!(good.parts.len(), MAX_PARTS);
         }
-        // What is not kept is checked all the same.
+        // Parts that are not kept are checked too.
         let bad = batch(MAX_PARTS + 1, "1");
         assert_eq!(
             errors(&bad, Revision::V2025_03_26),
@@ -457,7 +454,7 @@ mod tests {
     fn long_ids_are_not_tracked_and_are_shortened() {
         for (length, expected) in [
             (MAX_PENDING_ID, "result of ping"),
-            (MAX_PENDING_ID + 1, "result of a request that was not seen"),
+            (MAX_PENDING_ID + 1, "result of an unknown request"),
         ] {
             for id in [
                 "9".repeat(length),
@@ -532,9 +529,9 @@ mod tests {
         let without = inspect(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m"}}"#);
         assert_eq!(
             errors(&without, Revision::V2026_07_28),
-            ["error: required member `data` is missing: code -32022 demands it"]
+            ["error: required member `data` is missing: code -32022 requires it"]
         );
-        // The code has no meaning before.
+        // The code has no meaning in earlier revisions.
         assert!(without.is_valid_in(Revision::V2025_11_25));
         let wrong = inspect(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m","data":{"supported":1}}}"#,
@@ -550,7 +547,7 @@ mod tests {
 
     #[test]
     fn many_requests_of_one_id_cost_no_more_than_one() {
-        // Without a bound this takes minutes.
+        // Takes minutes without the bound.
         let mut inspector = Inspector::new();
         for _ in 0..MAX_PENDING {
             inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
@@ -572,7 +569,9 @@ mod tests {
         };
         assert_eq!(
             findings("tools/call", r#"{"resultType":"input_required"}"#),
-            ["result: `inputRequests` or `requestState` is missing: resultType is input_required"]
+            [
+                "result: `inputRequests` or `requestState` is required if resultType is input_required"
+            ]
         );
         let list = r#"{"resultType":"complete","tools":[],"ttlMs":-5,"cacheScope":"public"}"#;
         assert_eq!(

@@ -1,9 +1,9 @@
-//! `_meta`: the open map that messages and items carry beside their own members.
+//! `_meta`: the open map of metadata on messages and items.
 //!
-//! Several types hold it, by where it stands: [`RequestMeta`], [`ServerRequestMeta`],
-//! [`ResultMeta`], [`SubscriptionResultMeta`], [`NotificationMeta`], and [`Meta`] on items
-//! such as tools and content. All keep every key as it came. Typed access goes through [`MetaKey`] constants, for the keys
-//! that the protocol reserves ([`keys`]) and for your own:
+//! Each place has a type of its own: [`RequestMeta`], [`ServerRequestMeta`], [`ResultMeta`],
+//! [`SubscriptionResultMeta`], [`NotificationMeta`], and [`Meta`] for items such as tools and
+//! content. All keep every entry unchanged. [`MetaKey`] constants give typed access, to the keys
+//! that the protocol reserves ([`keys`]) and to your own:
 //!
 //! ```
 //! use bowline_types::meta::{MetaKey, RequestMeta, keys};
@@ -41,14 +41,14 @@ use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
 pub use key_grammar::{is_reserved_key, is_valid_key};
 pub use trace_parent::{TraceParent, TraceParentError};
 
-/// The name of a `_meta` entry and the type of its value.
+/// The key of a `_meta` entry, with the type of its value.
 pub struct MetaKey<T> {
     name: &'static str,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> MetaKey<T> {
-    /// A key of your own. Give it a prefix that is yours, such as `com.example/`.
+    /// Creates a key of your own. Use a prefix that you own, such as `com.example/`.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -56,7 +56,7 @@ impl<T> MetaKey<T> {
         }
     }
 
-    /// The name.
+    /// Returns the name of the key.
     pub const fn name(self) -> &'static str {
         self.name
     }
@@ -80,23 +80,23 @@ impl<T> fmt::Debug for MetaKey<T> {
 pub mod keys {
     use super::*;
 
-    /// In a request: report progress under this token.
+    /// In a request: the token for progress notifications.
     pub const PROGRESS_TOKEN: MetaKey<ProgressToken> = MetaKey::new("progressToken");
-    /// In a request since 2026-07-28, required: the revision that is spoken.
+    /// In a request since 2026-07-28, required: the revision of the request.
     pub const PROTOCOL_VERSION: MetaKey<String> =
         MetaKey::new("io.modelcontextprotocol/protocolVersion");
-    /// In a request since 2026-07-28, required: what the client can do.
+    /// In a request since 2026-07-28, required: the capabilities of the client.
     pub const CLIENT_CAPABILITIES: MetaKey<ClientCapabilities> =
         MetaKey::new("io.modelcontextprotocol/clientCapabilities");
-    /// In a request since 2026-07-28: who the client is.
+    /// In a request since 2026-07-28: the name and version of the client.
     pub const CLIENT_INFO: MetaKey<Implementation> =
         MetaKey::new("io.modelcontextprotocol/clientInfo");
-    /// In a request since 2026-07-28: send log messages of this level and above.
+    /// In a request since 2026-07-28: the minimum level of log messages.
     pub const LOG_LEVEL: MetaKey<LoggingLevel> = MetaKey::new("io.modelcontextprotocol/logLevel");
-    /// In a result since 2026-07-28: who the server is.
+    /// In a result since 2026-07-28: the name and version of the server.
     pub const SERVER_INFO: MetaKey<Implementation> =
         MetaKey::new("io.modelcontextprotocol/serverInfo");
-    /// On a subscription since 2026-07-28: the id of its `subscriptions/listen`.
+    /// In messages of a subscription since 2026-07-28: the id of its `subscriptions/listen`.
     pub const SUBSCRIPTION_ID: MetaKey<RequestId> =
         MetaKey::new("io.modelcontextprotocol/subscriptionId");
     /// In 2025-11-25: the task that the message belongs to.
@@ -107,13 +107,13 @@ pub mod keys {
         MetaKey::new("io.modelcontextprotocol/model-immediate-response");
     /// W3C Trace Context: the calling span. See also [`TraceParent`].
     pub const TRACEPARENT: MetaKey<String> = MetaKey::new("traceparent");
-    /// W3C Trace Context: vendors' additions.
+    /// W3C Trace Context: vendor-specific data.
     pub const TRACESTATE: MetaKey<String> = MetaKey::new("tracestate");
     /// W3C Baggage.
     pub const BAGGAGE: MetaKey<String> = MetaKey::new("baggage");
 }
 
-/// Declares one of the types. None can be written without what the revision demands.
+/// Declares a `_meta` type. Writing fails if a key is missing that the revision requires.
 macro_rules! meta_type {
     (
         $(#[$attribute:meta])*
@@ -126,13 +126,13 @@ macro_rules! meta_type {
         pub struct $name(JsonObject);
 
         impl $name {
-            /// An empty map.
+            /// Creates an empty map.
             pub const fn new() -> Self {
                 Self(JsonObject::new())
             }
 
-            /// The value of a key, `None` when it is absent. A value of another type is
-            /// an error.
+            /// Returns the value of a key, or `None` if it is absent. Fails if the value has
+            /// another type.
             pub fn read<T: Decode>(&self, key: MetaKey<T>) -> Result<Option<T>, DecodeError> {
                 let value = self.0.get(key.name).filter(|value| value.kind() != Kind::Null);
                 let Some(value) = value else {
@@ -142,16 +142,16 @@ macro_rules! meta_type {
                 value.map(Some).map_err(|error| error.under_key(key.name))
             }
 
-            /// Sets a key. When the map is written, a key that the protocol reserves is written
-            /// in the words of the revision, and left out where the revision lacks it.
+            /// Sets a key. When the map is written, a key that the protocol reserves is encoded
+            /// for the revision, and omitted if the revision lacks it.
             pub fn set<T: Wire>(&mut self, key: MetaKey<T>, value: impl Into<T>) {
-                // Every value that a key can have is sayable when nothing is left out,
-                // but for a number that is not finite: that reads back as nothing.
+                // Without a revision only a number that is not finite fails to encode. It becomes
+                // `null`, which reads back as absent.
                 let value = value.into().to_lossless_json().unwrap_or_else(|_| RawJson::null());
                 self.0.insert(key.name, value);
             }
 
-            /// The same map with a key set.
+            /// Returns the map with a key set.
             #[must_use]
             pub fn with<T: Wire>(mut self, key: MetaKey<T>, value: impl Into<T>) -> Self {
                 self.set(key, value);
@@ -163,7 +163,7 @@ macro_rules! meta_type {
                 self.0.remove(key)
             }
 
-            /// The value of any key as JSON.
+            /// Returns the value of any key as JSON.
             pub fn get(&self, key: &str) -> Option<RawJsonRef<'_>> {
                 self.0.get(key)
             }
@@ -173,22 +173,22 @@ macro_rules! meta_type {
                 self.0.insert(key, value);
             }
 
-            /// The entries in their order.
+            /// Returns an iterator over the entries, in order.
             pub fn iter(&self) -> Entries<'_> {
                 self.0.iter()
             }
 
-            /// Whether there is no entry.
+            /// Returns `true` if the map has no entries.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
 
-            /// The map as a JSON object.
+            /// Returns the map as a JSON object.
             pub fn as_object(&self) -> &JsonObject {
                 &self.0
             }
 
-            /// The calling span, when it is there and well formed.
+            /// Returns the calling span, if it is present and well formed.
             pub fn trace_parent(&self) -> Option<TraceParent> {
                 self.read(keys::TRACEPARENT).ok()??.parse().ok()
             }
@@ -268,7 +268,7 @@ macro_rules! meta_type {
     (@required $must:expr) => { revisions!($must) };
 }
 
-/// Writes the value of a key that the protocol reserves, in the words of the revision.
+/// Writes the value of a key that the protocol reserves, encoded for the revision.
 fn encode_reserved<T: Wire>(
     encoder: &mut Encoder<'_>,
     name: &'static str,
@@ -295,8 +295,8 @@ meta_type! {
 meta_type! {
     /// `_meta` of a request's parameters.
     ///
-    /// Since 2026-07-28 every request carries the revision and the client's capabilities
-    /// here; it can't be written without them.
+    /// Since 2026-07-28 each request carries the revision and the capabilities of the client here.
+    /// Writing it without them fails.
     RequestMeta {
         keys::PROGRESS_TOKEN: ProgressToken;
         keys::PROTOCOL_VERSION: String, in since(V2026_07_28), must since(V2026_07_28);
@@ -328,7 +328,7 @@ meta_type! {
 }
 
 meta_type! {
-    /// `_meta` of the result that ends a subscription, which names it.
+    /// `_meta` of the result that ends a subscription, with the id of the subscription.
     SubscriptionResultMeta {
         keys::SERVER_INFO: Implementation, in since(V2026_07_28);
         keys::SUBSCRIPTION_ID: RequestId, in since(V2026_07_28), must since(V2026_07_28);
@@ -414,9 +414,9 @@ mod tests {
             old.as_str(),
             r#"{"io.modelcontextprotocol/related-task":{"taskId":"t"},"progressToken":1}"#
         );
-        let odd = r#"{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}"#;
-        let odd = RequestMeta::from_json(odd).unwrap();
-        let error = odd.to_json(Revision::V2026_07_28).unwrap_err();
+        let invalid = r#"{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let invalid = RequestMeta::from_json(invalid).unwrap();
+        let error = invalid.to_json(Revision::V2026_07_28).unwrap_err();
         assert_eq!(
             error.reason(),
             &Reason::Invalid(keys::PROTOCOL_VERSION.name())

@@ -1,16 +1,22 @@
-//! How types reach the wire: reading, writing in the words of a revision, and shapes.
+//! Encoding and decoding of the protocol's types for each revision.
 //!
-//! Every MCP type is declared once, with `wire_struct!`, `wire_choice!` or
-//! `wire_union!`. The declaration names each member, its wire name and the revisions
-//! that have it, and from it follow the Rust type with its constructor and setters, the
-//! [`Decode`] and [`Encode`] implementations, and a [`Shape`] that says the same thing
-//! as data. The shapes are what `bowline explain` checks messages against, and what
-//! the tests compare with the official schema files.
+//! Each MCP type is declared once, with `wire_struct!`, `wire_choice!` or `wire_union!`. The
+//! declaration lists each member, its wire name and its revisions. It generates the Rust type with
+//! its constructor and setters, the [`Decode`] and [`Encode`] implementations, and a [`Shape`]
+//! that describes the same as data. `bowline explain` checks messages against the shapes, and the
+//! tests compare them with the official schema files.
 //!
-//! Reading is lenient, since a peer may be newer than we are: unknown members are kept
-//! or ignored, `null` counts as absent where a member is optional. Writing is strict:
-//! what the revision doesn't have is left out, and a value that would mean something
-//! else without it is [`NotInRevision`].
+//! Decoding is lenient, since a peer may be newer than this crate: unknown members are kept or
+//! ignored, and `null` counts as absent where a member is optional. Encoding is strict: a member
+//! that the revision lacks is omitted, or the value fails with [`NotInRevision`] if the omission
+//! would change its meaning.
+//!
+//! - `macros/`: the declarations. Every type goes through them; a type with its own encoding
+//!   implements the traits by hand beside its declaration.
+//! - `primitives`: strings, numbers, lists, and the decoding of a single member.
+//! - `member_rule`: the encoding of a single member.
+//! - `shape` and `check`: types as data, and validation against them.
+//! - `map`: the ordered map.
 //!
 //! ```
 //! use bowline_types::tools::Tool;
@@ -47,24 +53,24 @@ pub(crate) use primitives::{
     serde_through_json,
 };
 
-/// A type that can be read from JSON text.
+/// A type that can be decoded from JSON text.
 pub trait Decode: Sized {
-    /// Reads one value.
+    /// Decodes one value.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A type that can be written in the words of a revision.
+/// A type that can be encoded for a revision.
 pub trait Encode {
-    /// Writes the value. On an error the buffer holds a part of it.
+    /// Encodes the value. On an error the buffer holds a part of it.
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision>;
 }
 
-/// A type of the protocol: readable, writable, and described by a shape.
+/// A type of the protocol, which can be decoded, encoded, and described by a shape.
 pub trait Wire: Decode + Encode {
-    /// What the type looks like on the wire, in all revisions.
+    /// The wire format of the type, in all revisions.
     const SHAPE: &'static Shape;
 
-    /// Reads a value from a text that holds nothing else.
+    /// Decodes a value from a text that holds nothing else.
     fn from_json(text: &str) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(text);
         let value = Self::decode(&mut reader)?;
@@ -72,20 +78,19 @@ pub trait Wire: Decode + Encode {
         Ok(value)
     }
 
-    /// Reads a value from a text that was checked before, as far as it is JSON.
+    /// Decodes a value from validated JSON text.
     fn from_json_ref(json: RawJsonRef<'_>) -> Result<Self, DecodeError> {
         Self::decode(&mut json.reader())
     }
 
-    /// Writes the value in the words of `revision`.
+    /// Encodes the value for `revision`.
     fn to_json(&self, revision: Revision) -> Result<RawJson, NotInRevision> {
         let mut text = Vec::new();
         self.encode(&mut Encoder::new(&mut text, revision))?;
         Ok(RawJson::written(text))
     }
 
-    /// Appends the value to `out` in the words of `revision`. On an error `out` is as
-    /// it was.
+    /// Appends the value, encoded for `revision`, to `out`. On an error `out` is unchanged.
     fn encode_into(&self, revision: Revision, out: &mut Vec<u8>) -> Result<(), NotInRevision> {
         let start = out.len();
         let outcome = self.encode(&mut Encoder::new(out, revision));
@@ -95,8 +100,8 @@ pub trait Wire: Decode + Encode {
         outcome
     }
 
-    /// Writes everything that is set, in its newest spelling, for showing and storing.
-    /// This is also what `serde` serializes.
+    /// Encodes everything that is set, with the newest member names, for display and storage.
+    /// `serde` serializes the same.
     fn to_lossless_json(&self) -> Result<RawJson, NotInRevision> {
         let mut text = Vec::new();
         self.encode(&mut Encoder::lossless(&mut text))?;
@@ -104,12 +109,12 @@ pub trait Wire: Decode + Encode {
     }
 }
 
-/// A type whose members can be written without the braces around them.
+/// A type whose members can be encoded without the braces around them.
 ///
-/// A request's head (id, `_meta`) changes with every attempt and every connection,
-/// its body does not. This writes the body alone, to be shared by all attempts.
+/// The head of a request (id, `_meta`) changes with each attempt and each connection, its body
+/// does not. The body is encoded alone, and shared by all attempts.
 pub trait Members: Wire {
-    /// Writes the members, with `_meta` among them or not.
+    /// Encodes the members, with or without `_meta`.
     fn encode_members(
         &self,
         encoder: &mut Encoder<'_>,

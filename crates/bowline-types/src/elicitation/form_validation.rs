@@ -1,7 +1,7 @@
-//! A filled-in form against its schema.
+//! Validation of the content of a form against its schema.
 //!
-//! Both sides should check it (client/elicitation, since 2025-06-18): the client before it
-//! answers, the server before it believes.
+//! Both sides should validate (client/elicitation, since 2025-06-18): the client before it
+//! responds, the server before it uses the content.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use super::{
 use crate::json::shortened;
 use crate::wire::Map;
 
-/// Why a form is not filled in as it should be.
+/// Why the content of a form is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormError {
     field: String,
@@ -21,12 +21,12 @@ pub struct FormError {
 }
 
 impl FormError {
-    /// The field.
+    /// Returns the name of the field.
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// What is wrong with it, as words that follow its name.
+    /// Returns what is wrong, as a phrase that follows the name of the field.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -41,7 +41,7 @@ impl fmt::Display for FormError {
 impl std::error::Error for FormError {}
 
 impl FormSchema {
-    /// The form as it was filled in, with the defaults of fields that were left out.
+    /// Validates `content`, and returns it with the defaults of omitted fields added.
     ///
     /// ```
     /// use bowline_types::elicitation::{FormSchema, PrimitiveSchema, StringSchema};
@@ -59,16 +59,16 @@ impl FormSchema {
     ///
     /// # Errors
     ///
-    /// When a field that must be filled in is missing, or one doesn't fit its schema.
+    /// If a required field is missing, or a value doesn't match the schema of its field.
     pub fn fill(&self, mut content: Map<ElicitValue>) -> Result<Map<ElicitValue>, FormError> {
         let wrong = |field: &str, reason: &str| FormError {
             field: field.to_owned(),
             reason: reason.to_owned(),
         };
-        // A peer decides how many fields there are: nothing goes over all for each.
+        // The peer decides how many fields there are, so the work stays linear.
         let fields: HashMap<_, _> = self.properties.iter().collect();
         for (name, value) in content.iter() {
-            // The schema doesn't forbid others.
+            // The schema allows additional fields.
             if let Some(field) = fields.get(name) {
                 field.check(value).map_err(|reason| wrong(name, &reason))?;
             }
@@ -90,7 +90,7 @@ impl FormSchema {
 }
 
 impl PrimitiveSchema {
-    /// What stands in the field at first.
+    /// Returns the default of the field.
     pub fn default_value(&self) -> Option<ElicitValue> {
         match self {
             Self::String(field) => field.default.clone().map(ElicitValue::String),
@@ -105,7 +105,7 @@ impl PrimitiveSchema {
         }
     }
 
-    /// The texts that can be chosen, each with what people see. None for other fields.
+    /// Returns the choices of the field, each with its title, or `None` for other kinds of fields.
     pub fn choices(&self) -> Option<Vec<(&str, &str)>> {
         match self {
             Self::UntitledSingleSelect(field) => Some(untitled(&field.values)),
@@ -127,12 +127,11 @@ impl PrimitiveSchema {
         }
     }
 
-    /// Whether a value fits the field; otherwise what is wrong with it, as words that follow
-    /// the field's name. Anything fits a field of a kind that isn't known.
+    /// Validates a value. Every value is valid for a field of an unknown kind.
     ///
     /// # Errors
     ///
-    /// When it doesn't fit.
+    /// Returns what is wrong, as a phrase that follows the name of the field.
     pub fn check(&self, value: &ElicitValue) -> Result<(), String> {
         match (self, value) {
             (Self::Other(_), _) => Ok(()),
@@ -171,15 +170,13 @@ impl PrimitiveSchema {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::String(_) => "a text",
+            Self::String(_) => "a string",
             Self::Number(field) => number_kind(field),
             Self::Boolean(_) => "true or false",
             Self::UntitledSingleSelect(_)
             | Self::TitledSingleSelect(_)
-            | Self::LegacyTitledEnum(_) => "one of the texts to choose from",
-            Self::UntitledMultiSelect(_) | Self::TitledMultiSelect(_) => {
-                "a list of the texts to choose from"
-            }
+            | Self::LegacyTitledEnum(_) => "one of the choices",
+            Self::UntitledMultiSelect(_) | Self::TitledMultiSelect(_) => "a list of choices",
             Self::Other(_) => "a value",
         }
     }
@@ -212,14 +209,14 @@ fn check_number(field: &NumberSchema, number: f64) -> Result<(), String> {
         .as_ref()
         .filter(|minimum| number < minimum.as_f64())
     {
-        return Err(format!("must be {least} at least"));
+        return Err(format!("must be at least {least}"));
     }
     match field
         .maximum
         .as_ref()
         .filter(|maximum| number > maximum.as_f64())
     {
-        Some(most) => Err(format!("must be {most} at most")),
+        Some(most) => Err(format!("must be at most {most}")),
         None => Ok(()),
     }
 }
@@ -227,10 +224,10 @@ fn check_number(field: &NumberSchema, number: f64) -> Result<(), String> {
 fn check_text(field: &StringSchema, text: &str) -> Result<(), String> {
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     if let Some(least) = field.min_length.filter(|least| length < *least) {
-        return Err(format!("must have {least} characters at least"));
+        return Err(format!("must have at least {least} characters"));
     }
     if let Some(most) = field.max_length.filter(|most| length > *most) {
-        return Err(format!("must have {most} characters at most"));
+        return Err(format!("must have at most {most} characters"));
     }
     let (is_valid, kind) = match &field.format {
         Some(StringFormat::Email) => (is_email(text), "an e-mail address"),
@@ -252,22 +249,22 @@ fn check_text(field: &StringSchema, text: &str) -> Result<(), String> {
 fn check_count(count: usize, least: Option<i64>, most: Option<i64>) -> Result<(), String> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     if let Some(least) = least.filter(|least| count < *least) {
-        return Err(format!("must have {least} choices at least"));
+        return Err(format!("must have at least {least} choices"));
     }
     match most.filter(|most| count > *most) {
-        Some(most) => Err(format!("must have {most} choices at most")),
+        Some(most) => Err(format!("must have at most {most} choices")),
         None => Ok(()),
     }
 }
 
-/// Something on both sides of one `@`. What else makes an address only its host can tell.
+/// Text on both sides of the last `@`. Only the mail host can validate the rest.
 fn is_email(text: &str) -> bool {
     let is_plain = !text.contains(char::is_whitespace);
     let sides = text.rsplit_once('@');
     is_plain && sides.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
-/// A scheme and something after it (RFC 3986, section 3.1).
+/// A scheme, a colon and at least one character (RFC 3986, section 3.1).
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -281,7 +278,7 @@ fn is_uri(text: &str) -> bool {
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// `2026-07-28` (RFC 3339, full-date).
+/// A date such as `2026-07-28` (RFC 3339, full-date).
 fn is_date(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else {
@@ -302,7 +299,7 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// `2026-07-28T12:00:00Z` (RFC 3339, date-time).
+/// A date and time such as `2026-07-28T12:00:00Z` (RFC 3339, date-time).
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
@@ -317,11 +314,11 @@ fn is_date_time(text: &str) -> bool {
     };
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
     let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    // 60 is a leap second.
+    // A second of 60 is a leap second.
     is_date(date) && is_time(time, &[24, 60, 61]) && is_fraction && is_zone
 }
 
-/// Two digits for each part, below its limit.
+/// Parts of two digits each, separated by colons and each below its limit.
 fn is_time(text: &str, limits: &[u32]) -> bool {
     let parts: Vec<_> = text.split(':').collect();
     let is_below =
@@ -350,18 +347,18 @@ mod tests {
     #[test]
     fn a_value_that_does_not_match_its_field_is_reported_with_the_reason() {
         for (schema, good, bad, reason) in [
-            (r#"{"type":"string"}"#, r#""a""#, "1", "must be a text"),
+            (r#"{"type":"string"}"#, r#""a""#, "1", "must be a string"),
             (
                 r#"{"type":"string","minLength":2}"#,
                 r#""åå""#,
                 r#""å""#,
-                "must have 2 characters at least",
+                "must have at least 2 characters",
             ),
             (
                 r#"{"type":"string","maxLength":2}"#,
                 r#""åå""#,
                 r#""ååå""#,
-                "must have 2 characters at most",
+                "must have at most 2 characters",
             ),
             (
                 r#"{"type":"string","format":"email"}"#,
@@ -392,13 +389,13 @@ mod tests {
                 r#"{"type":"number","minimum":1}"#,
                 "1",
                 "0.5",
-                "must be 1 at least",
+                "must be at least 1",
             ),
             (
                 r#"{"type":"number","maximum":1}"#,
                 "1",
                 "1.5",
-                "must be 1 at most",
+                "must be at most 1",
             ),
             (
                 r#"{"type":"boolean"}"#,
@@ -422,32 +419,32 @@ mod tests {
                 r#"{"type":"string","enum":["a"],"enumNames":["A"]}"#,
                 r#""a""#,
                 "[]",
-                "must be one of the texts to choose from",
+                "must be one of the choices",
             ),
             (
                 r#"{"type":"array","items":{"type":"string","enum":["a"]},"minItems":1}"#,
                 r#"["a"]"#,
                 "[]",
-                "must have 1 choices at least",
+                "must have at least 1 choices",
             ),
             (
                 r#"{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]},"maxItems":1}"#,
                 r#"["a"]"#,
                 r#"["a","a"]"#,
-                "must have 1 choices at most",
+                "must have at most 1 choices",
             ),
             (
                 r#"{"type":"array","items":{"type":"string","enum":["a"]}}"#,
                 r#"["a"]"#,
                 r#""a""#,
-                "must be a list of the texts to choose from",
+                "must be a list of choices",
             ),
         ] {
             assert_eq!(field(schema).check(&value(good)), Ok(()), "{good}");
             let error = field(schema).check(&value(bad)).expect_err(bad);
             assert_eq!(error, reason);
         }
-        // What isn't known is not judged.
+        // A field of an unknown kind accepts every value.
         assert_eq!(field(r#"{"type":"matrix"}"#).check(&value("1")), Ok(()));
     }
 
@@ -457,7 +454,7 @@ mod tests {
             "a":{"type":"string"},"b":{"type":"integer","default":3},
             "c":{"type":"array","items":{"type":"string","enum":["x"]},"default":["x"]}}}"#;
         let form = FormSchema::from_json(form).expect("a form");
-        let filled = form.fill(Map::from([("a", "yes")])).expect("it fits");
+        let filled = form.fill(Map::from([("a", "yes")])).expect("valid content");
         assert_eq!(filled.get("b"), Some(&value("3")));
         assert_eq!(filled.get("c"), Some(&value(r#"["x"]"#)));
         let error = form.fill(Map::from([("d", "no")]));
@@ -466,7 +463,7 @@ mod tests {
         assert_eq!((error.field(), error.reason()), ("a", "is missing"));
     }
 
-    // In the square of the number of fields, these would never end.
+    // Takes too long if the time is quadratic in the number of fields.
     #[test]
     fn a_form_of_many_fields_is_filled_in_linear_time() {
         let number = NumberSchema::new(NumberType::Integer).default(3);
@@ -474,8 +471,8 @@ mod tests {
         let fields = names().map(|name| (name, PrimitiveSchema::from(number.clone())));
         let fields: Map<PrimitiveSchema> = fields.collect();
         let form = FormSchema::new(fields).required(names().collect::<Vec<_>>());
-        let given: Map<ElicitValue> = names().step_by(2).map(|name| (name, 4)).collect();
-        let filled = form.fill(given).expect("it fits");
+        let content: Map<ElicitValue> = names().step_by(2).map(|name| (name, 4)).collect();
+        let filled = form.fill(content).expect("valid content");
         assert_eq!(filled.len(), 200_000);
         assert_eq!(filled.get("f0"), Some(&value("4")));
         assert_eq!(filled.get("f1"), Some(&value("3")));

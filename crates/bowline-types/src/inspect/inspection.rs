@@ -1,4 +1,4 @@
-//! What an inspection says.
+//! The result of an inspection.
 
 use std::fmt;
 
@@ -10,80 +10,80 @@ use crate::method::Method;
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Finding, Severity};
 
-/// What a frame is, and in which revisions it is valid.
+/// The kind of a frame, and the revisions in which it is valid.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
-    /// What each revision thinks of it, oldest first.
+    /// The verdict of each revision, oldest first.
     pub verdicts: Vec<Verdict>,
-    /// The messages of a batch, the first [`MAX_PARTS`](super::MAX_PARTS) of them.
+    /// The messages of a batch, at most [`MAX_PARTS`](super::MAX_PARTS).
     pub parts: Vec<Self>,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FrameKind {
     /// A request.
     Request {
-        /// Its method, shortened.
+        /// The method, shortened.
         method: Box<str>,
-        /// Its id.
+        /// The id.
         id: RequestId,
     },
     /// A notification.
     Notification {
-        /// Its method, shortened.
+        /// The method, shortened.
         method: Box<str>,
     },
-    /// An answer with a result.
+    /// A response with a result.
     Result {
-        /// The method of its request, when that was seen and known.
+        /// The method of the request, if the request was seen and its method is known.
         of: Option<Method>,
-        /// Its id.
+        /// The id.
         id: RequestId,
     },
-    /// An answer with an error.
+    /// A response with an error.
     Error {
-        /// The method of its request, when that was seen and known.
+        /// The method of the request, if the request was seen and its method is known.
         of: Option<Method>,
-        /// Its id.
+        /// The id.
         id: Option<RequestId>,
-        /// Its code, when it could be read.
+        /// The error code, if it could be read.
         code: Option<i64>,
     },
-    /// Several messages.
+    /// A batch of messages.
     Batch {
-        /// How many.
+        /// The number of messages.
         len: usize,
     },
-    /// No message at all.
+    /// Not a message.
     Invalid {
-        /// Why, and where. In a part of a batch the place counts from the beginning of
-        /// the part.
+        /// The reason, with its offset. In a part of a batch the offset counts from the beginning
+        /// of the part.
         error: EnvelopeError,
     },
 }
 
-/// What one revision thinks of a frame.
+/// The verdict of one revision on a frame.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The revision.
     pub revision: Revision,
-    /// What it finds.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Verdict {
-    /// Whether the frame is valid.
+    /// Returns `true` if the frame is valid.
     pub fn is_valid(&self) -> bool {
         is_valid(&self.findings)
     }
 
-    /// Why the frame is not valid.
+    /// Returns the findings that make the frame invalid.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()
@@ -92,18 +92,18 @@ impl Verdict {
 }
 
 impl Inspection {
-    /// The frame in a few words. Names and ids that a peer chose are shortened, not
+    /// Returns a short description. Names and ids that a peer chose are shortened, but not
     /// escaped.
     pub fn summary(&self) -> String {
         self.kind.to_string()
     }
 
-    /// Whether `revision` thinks that it is valid.
+    /// Returns `true` if the frame is valid in `revision`.
     pub fn is_valid_in(&self, revision: Revision) -> bool {
         self.valid_in().contains(revision)
     }
 
-    /// The revisions in which it is valid.
+    /// Returns the revisions in which the frame is valid.
     pub fn valid_in(&self) -> Revisions {
         self.verdicts
             .iter()
@@ -112,7 +112,7 @@ impl Inspection {
             .collect()
     }
 
-    /// A message, and what each revision finds in it.
+    /// Creates the inspection of a message from the findings of each revision.
     pub(super) fn of_message(kind: FrameKind, findings: impl Fn(Revision) -> Vec<Finding>) -> Self {
         let verdicts = Revision::ALL.into_iter().map(|revision| Verdict {
             revision,
@@ -138,7 +138,7 @@ impl fmt::Display for FrameKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |method: &Option<Method>| match method {
             Some(method) => method.as_str(),
-            None => "a request that was not seen",
+            None => "an unknown request",
         };
         let id_of = |id: &RequestId| shortened(&id.to_string());
         match self {

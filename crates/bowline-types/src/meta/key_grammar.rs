@@ -2,8 +2,8 @@
 
 use crate::revision::Revision;
 
-/// Whether `key` follows the grammar of `_meta` keys: an optional prefix of labels with
-/// dots between them and a slash behind, then a name.
+/// Returns `true` if `key` follows the grammar of `_meta` keys: an optional prefix of labels
+/// separated by dots and followed by a slash, then a name.
 ///
 /// ```
 /// use bowline_types::meta::is_valid_key;
@@ -19,22 +19,21 @@ pub fn is_valid_key(key: &str) -> bool {
     prefix.is_none_or(|prefix| prefix.split('.').all(is_label)) && is_name(name)
 }
 
-/// Whether the protocol keeps `key` to itself in `revision`.
+/// Returns `true` if the protocol reserves `key` in `revision`.
 ///
-/// Up to 2025-06-18 a prefix is reserved when `modelcontextprotocol` or `mcp` is any of
-/// its labels but the last, since 2025-11-25 when it is the second one. Nobody should
-/// use what either rule reserves.
+/// Up to 2025-06-18 a prefix is reserved if `modelcontextprotocol` or `mcp` is any of its labels
+/// but the last; since 2025-11-25, if it is the second one. Avoid keys that either rule reserves.
 pub fn is_reserved_key(key: &str, revision: Revision) -> bool {
     let Some((prefix, _)) = key.split_once('/') else {
         return false;
     };
-    let ours = |label: &&str| matches!(*label, "modelcontextprotocol" | "mcp");
+    let is_protocol_label = |label: &&str| matches!(*label, "modelcontextprotocol" | "mcp");
     let labels: Vec<_> = prefix.split('.').collect();
     if revision >= Revision::V2025_11_25 {
-        labels.get(1).is_some_and(ours)
+        labels.get(1).is_some_and(is_protocol_label)
     } else {
         // `mcp.dev/` and `tools.mcp.com/` are reserved, `com.example.mcp/` is not.
-        labels.iter().rev().skip(1).any(ours)
+        labels.iter().rev().skip(1).any(is_protocol_label)
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grammar() {
+    fn keys_follow_the_grammar() {
         for valid in [
             "a",
             "progressToken",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A `traceparent`: which span of which trace is calling.
+/// A `traceparent`: the trace and the span that a request belongs to.
 ///
 /// ```
 /// use bowline_types::meta::TraceParent;
@@ -20,7 +20,7 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// `None` when an id is zero, which stands for "invalid".
+    /// Creates a `traceparent`. Returns `None` if an id is zero, which means "invalid".
     pub const fn new(trace_id: u128, parent_id: u64, flags: u8) -> Option<Self> {
         if trace_id == 0 || parent_id == 0 {
             return None;
@@ -32,22 +32,22 @@ impl TraceParent {
         })
     }
 
-    /// The id of the trace.
+    /// Returns the id of the trace.
     pub const fn trace_id(self) -> u128 {
         self.trace_id
     }
 
-    /// The id of the calling span.
+    /// Returns the id of the calling span.
     pub const fn parent_id(self) -> u64 {
         self.parent_id
     }
 
-    /// The flags as they are.
+    /// Returns the flags.
     pub const fn flags(self) -> u8 {
         self.flags
     }
 
-    /// Whether the caller may have recorded the trace.
+    /// Returns `true` if the caller may have recorded the trace.
     pub const fn is_sampled(self) -> bool {
         self.flags & 1 != 0
     }
@@ -72,13 +72,13 @@ impl FromStr for TraceParent {
     }
 }
 
-/// A `traceparent` that is not of the form `00-<32 hex>-<16 hex>-<2 hex>`.
+/// The text is not of the form `00-<32 hex>-<16 hex>-<2 hex>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParentError;
 
 impl fmt::Display for TraceParentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a W3C traceparent: expected 00-<32 hex>-<16 hex>-<2 hex>, ids not zero")
+        f.write_str("not a W3C traceparent: expected 00-<32 hex>-<16 hex>-<2 hex> with nonzero ids")
     }
 }
 
@@ -95,7 +95,7 @@ fn parse(text: &str) -> Option<TraceParent> {
     let trace_id = u128::from_str_radix(field(32)?, 16).ok()?;
     let parent_id = u64::from_str_radix(field(16)?, 16).ok()?;
     let flags = u8::from_str_radix(field(2)?, 16).ok()?;
-    // Later versions may append fields; `ff` is none.
+    // Later versions may append fields. `ff` is not a version.
     if version == "ff" || (version == "00" && fields.next().is_some()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Checking a JSON value against a shape, in the eyes of one revision.
+//! Validation of a JSON value against a shape, for one revision.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use crate::json::{JsonObject, Kind, RawJsonRef, index_path, key_path, shortened}
 use crate::revision::Revision;
 use crate::wire::{Condition, Member, Shape, Struct, Union};
 
-/// Checks `json` against `shape` as `revision` has it.
+/// Validates `json` against `shape` for `revision`.
 ///
-/// At most [`MAX_FINDINGS`] are reported.
+/// Reports at most [`MAX_FINDINGS`].
 pub fn check(json: RawJsonRef<'_>, shape: &Shape, revision: Revision) -> Vec<Finding> {
     let mut checker = Checker {
         revision,
@@ -18,18 +18,18 @@ pub fn check(json: RawJsonRef<'_>, shape: &Shape, revision: Revision) -> Vec<Fin
     checker.findings
 }
 
-/// A message with a thousand faults is described well enough by the first of them.
+/// The maximum number of findings: the first faults of a message describe it well enough.
 pub const MAX_FINDINGS: usize = 16;
 
-/// Something that was found in a value.
+/// A fault of a value, or a note about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Whether it makes the value invalid.
+    /// The severity.
     pub severity: Severity,
-    /// Where it is, such as `params.content[0]`; empty for the value itself.
+    /// The path, such as `params.content[0]`; empty for the value itself.
     pub path: String,
-    /// What it is, in words.
+    /// A description.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Severity {
@@ -50,11 +50,11 @@ pub enum Severity {
     Error,
     /// The receiver will ignore it.
     Ignored,
-    /// Something that is good to know.
+    /// A note.
     Note,
 }
 
-/// The way to a value. Built on the stack; it becomes text only for a finding.
+/// The path to a value, as a linked list on the stack. It becomes text only for a finding.
 enum Location<'a> {
     Root,
     Key(&'a Self, &'a str),
@@ -179,7 +179,10 @@ impl Checker {
                 .any(|name| present.iter().any(|key| key == name));
             if applies && !is_met {
                 let names = requires.join("` or `");
-                self.report_error(location, format!("`{names}` is missing: {member} is {is}"));
+                self.report_error(
+                    location,
+                    format!("`{names}` is required if {member} is {is}"),
+                );
             }
         }
     }
@@ -219,7 +222,7 @@ impl Checker {
                 self.report_error(
                     location,
                     format!(
-                        "not a known {name}: {decided_by} must say one of {}",
+                        "not a known {name}: {decided_by} must be one of {}",
                         names.join(", ")
                     ),
                 );
@@ -235,7 +238,7 @@ impl Checker {
     ) -> usize {
         self.check_kind(location, json, Kind::Array);
         let mut index = 0;
-        // What isn't an array has been reported; the text itself is valid JSON.
+        // A value that isn't an array has been reported; the text itself is valid JSON.
         let _ = json.reader().array(|reader| {
             let json = reader.raw()?;
             self.check_value(&Location::Index(location, index), json, element);
@@ -258,9 +261,7 @@ impl Checker {
         for (key, json) in object.iter() {
             match key.unescape() {
                 Some(key) => member(self, &Location::Key(location, &key), json),
-                None => {
-                    self.report_error(location, "a key with the escape of a lone surrogate".into())
-                }
+                None => self.report_error(location, "key with an unpaired surrogate".into()),
             }
         }
     }
@@ -281,7 +282,7 @@ impl Checker {
 
     fn check_integer(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, expected: &str) {
         let found = json.kind();
-        // An integer may be longer than 64 bits; only a fraction is none.
+        // An integer may exceed 64 bits; only a fraction is not an integer.
         let is_integer = found == Kind::Number
             && (json.reader().integer().is_ok() || !json.as_str().contains(['.', 'e', 'E']));
         if !is_integer {
@@ -309,7 +310,7 @@ impl Checker {
         self.report(Severity::Ignored, location, message);
     }
 
-    /// Errors take the location of the rest when there is no room for both.
+    /// Errors replace other findings if the limit is reached.
     fn report(&mut self, severity: Severity, location: &Location<'_>, message: String) {
         if self.findings.len() >= MAX_FINDINGS {
             let other = self
@@ -375,7 +376,7 @@ mod tests {
             found,
             [
                 "Error content[0]: `audio` exists in 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28 only",
-                "Error content[1]: not a known ContentBlock: `type` must say one of text, image, audio, \
+                "Error content[1]: not a known ContentBlock: `type` must be one of text, image, audio, \
                  resource_link, resource",
             ]
         );

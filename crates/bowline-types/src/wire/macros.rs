@@ -1,12 +1,12 @@
-//! The declarations from which every wire type is made.
+//! The macros that declare the types of the protocol.
 
-/// A set of revisions in the words of a declaration; all of them by default.
+/// A set of revisions in a declaration; all revisions by default.
 macro_rules! revisions {
     () => {
         $crate::revision::Revisions::ALL
     };
     ($revisions:expr) => {{
-        #[allow(unused_imports, reason = "a declaration uses some of the words")]
+        #[allow(unused_imports, reason = "a declaration uses some of the names")]
         use $crate::revision::terms::*;
         $revisions
     }};

@@ -1,10 +1,10 @@
-//! How generated code writes a member: what it knows of it, and what follows.
+//! The encoding of a single member by generated code.
 
 use crate::json::{Encoder, JsonObject, NotInRevision, Reason};
 use crate::revision::Revisions;
 use crate::wire::Encode;
 
-/// What generated code knows of a member when it writes it.
+/// How a member is encoded.
 pub(crate) struct MemberRule {
     /// The wire name.
     pub(crate) name: &'static str,
@@ -12,9 +12,9 @@ pub(crate) struct MemberRule {
     pub(crate) key: &'static str,
     pub(crate) revisions: Revisions,
     pub(crate) required: Revisions,
-    /// Whether leaving it out would change the meaning of the rest.
+    /// `true` if omission would change the meaning of the other members.
     pub(crate) is_essential: bool,
-    /// What is written where the member is demanded and not set.
+    /// The value that is written if the member is required and not set.
     pub(crate) default: Option<&'static str>,
 }
 
@@ -34,7 +34,7 @@ impl Encoder<'_> {
             .map_err(|error| error.under_key(rule.name))
     }
 
-    /// Writes a member that may be unset.
+    /// Writes a member that may be absent.
     pub(crate) fn write_optional<T: Encode>(
         &mut self,
         rule: &MemberRule,
@@ -46,7 +46,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Writes a member that is `null` when it is unset.
+    /// Writes a member that is `null` if it is absent.
     pub(crate) fn write_nullable<T: Encode>(
         &mut self,
         rule: &MemberRule,
@@ -63,8 +63,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Writes a member that is always the same string. `lenient` ones say nothing that
-    /// their absence doesn't, so only a revision that demands them gets them.
+    /// Writes a member that always has the same string value. A `lenient` one has the same meaning
+    /// as its absence, so it is written only for a revision that requires it.
     pub(crate) fn write_literal(
         &mut self,
         revisions: Revisions,
@@ -80,7 +80,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Writes members that are not known. One that is comes from its own place.
+    /// Writes unknown members. Known members are written from their own fields.
     pub(crate) fn write_extras(&mut self, extras: &JsonObject, known: &[&str]) {
         for (key, value) in extras.iter() {
             if !known.iter().any(|name| key.is(name)) {
@@ -89,7 +89,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Refuses a type that the revision doesn't have.
+    /// Fails if the revision lacks a type.
     pub(crate) fn require_revision(
         &self,
         what: &'static str,

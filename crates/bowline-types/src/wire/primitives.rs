@@ -1,4 +1,4 @@
-//! The plain kinds of values, and the steps that generated code consists of.
+//! Primitive types, and the decoding steps of generated code.
 
 use crate::json::{
     DecodeError, Encoder, JsonObject, NotInRevision, Number, Problem, RawJson, RawJsonRef, Reader,
@@ -7,7 +7,7 @@ use crate::json::{
 use crate::pagination::SkippedItems;
 use crate::wire::{Decode, Encode, Shape, Wire};
 
-/// Reads a member into `slot`, which must be empty.
+/// Decodes a member into `slot`. Fails if the slot is already filled.
 pub(crate) fn decode_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
@@ -19,7 +19,7 @@ pub(crate) fn decode_member<T: Decode>(
     Ok(())
 }
 
-/// Reads a member that may be left out, for which `null` stands in the wild.
+/// Decodes an optional member. Some peers write `null` for an absent member.
 pub(crate) fn decode_optional_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
@@ -30,8 +30,8 @@ pub(crate) fn decode_optional_member<T: Decode>(
     decode_member(slot, reader)
 }
 
-/// Reads a member that is only a hint. One that makes no sense is skipped: it must not take
-/// the rest with it.
+/// Decodes a member that is only a hint. An invalid hint is skipped, so that it doesn't make the
+/// whole value invalid.
 pub(crate) fn decode_hint_member<T: Decode>(
     slot: &mut Option<T>,
     reader: &mut Reader<'_>,
@@ -44,7 +44,7 @@ pub(crate) fn decode_hint_member<T: Decode>(
     Ok(())
 }
 
-/// Reads a list. An item that makes no sense is left out: it must not take the others with it.
+/// Decodes a list. Invalid items are skipped, so that they don't make the whole list invalid.
 pub(crate) fn decode_items<T: Decode>(
     slot: &mut Option<Vec<T>>,
     reader: &mut Reader<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn decode_items<T: Decode>(
     Ok(())
 }
 
-/// Reads a value, or goes past one that is no `T`.
+/// Decodes a value, or skips a value that is not a valid `T`.
 fn try_decode<'a, T: Decode>(
     reader: &mut Reader<'a>,
 ) -> Result<Result<T, (RawJsonRef<'a>, DecodeError)>, DecodeError> {
@@ -84,7 +84,7 @@ fn try_decode<'a, T: Decode>(
     }
 }
 
-/// Reads a string that can only be one.
+/// Decodes a string that has only one valid value. `null` counts as absent.
 pub(crate) fn expect_literal(
     reader: &mut Reader<'_>,
     expected: &'static str,
@@ -100,8 +100,8 @@ pub(crate) fn expect_literal(
     Err(reader.problem(Problem::Unexpected { expected, found }))
 }
 
-/// Implements `serde`'s traits for a wire type, so that it can be part of a user's own
-/// types and be shown. They go through the JSON text, hence work with `serde_json`.
+/// Implements the traits of `serde` for a wire type, so that users can include it in their own
+/// types. They go through the JSON text, hence work with `serde_json` only.
 macro_rules! serde_through_json {
     ($name:ty) => {
         impl ::serde::Serialize for $name {

@@ -1,4 +1,4 @@
-//! One invalid value doesn't take the rest of a message with it.
+//! An invalid value doesn't make the rest of a message invalid.
 
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::elicitation::{
@@ -54,7 +54,7 @@ fn an_invalid_tool_is_skipped_and_reported() {
         let first = &list.skipped_items.first[0];
         assert_eq!(first.name.as_deref(), name);
         assert_eq!(first.error.path(), path);
-        // Nothing of it is written.
+        // The skipped item isn't written.
         let json = list.to_json(Revision::V2025_11_25).unwrap().to_string();
         assert_eq!(json, format!(r#"{{"tools":[{good}],"nextCursor":"x"}}"#));
     }

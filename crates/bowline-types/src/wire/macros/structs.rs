@@ -1,40 +1,44 @@
-//! `wire_struct!`: objects with members of their own.
+//! `wire_struct!`: objects with named members.
 //!
-//! A struct reads like this; the parts after the wire name are optional and come in
-//! this order:
+//! The syntax. The parts after the wire name are optional, in this order:
 //!
 //! ```text
 //! wire_struct! {
 //!     /// Documentation.
-//!     pub struct Name                               then, in this order:
-//!         [since(V2025_03_26)]                      revisions that have the type; all
-//!         checked by function                       what else must hold to be written
-//!         , requiring TABLE                         the same as conditions of the shape
+//!     pub struct Name
+//!         [since(V2025_03_26)]                      revisions that have the type; default all
+//!         checked by function                       additional check before encoding
+//!         , requiring TABLE                         the same check as conditions of the shape
 //!     {
-//!         @required "type" = "audio";               a member that is always this string
-//!         @lenient "resultType" = "complete", in …;  the same, but its absence means it
+//!         @required "type" = "audio";               member with a constant value
+//!         @lenient "resultType" = "complete", in …; the same, with absence meaning the value
 //!         /// Documentation.
-//!         req field: Type = "wireName";             required, in `new`
-//!         opt field: Type = "wireName",             optional, with a setter
-//!             in since(V2025_06_18),                revisions that have the member; all
-//!             must only(V2025_11_25),               revisions that demand it; none
-//!             renamed "newName" since V2026_07_28,  another wire name from there on; not
-//!                                                   together with `in` and `must`
-//!             or error,                            not_in_revision where it is unknown
-//!             when guard,                           left out unless `guard(&value, revision)`
-//!             default "0",                          written where demanded and not set
-//!             shaped &SHAPE,                        a shape other than that of the type
-//!             skipping invalid;                         items that don't decode are left out
+//!         req field: Type = "wireName";             required; a parameter of `new`
+//!         opt field: Type = "wireName",             optional; has a setter
+//!             in since(V2025_06_18),                revisions that have the member; default all
+//!             must only(V2025_11_25),               revisions that require it; default none
+//!             renamed "newName" since V2026_07_28,  another wire name from that revision on;
+//!                                                   excludes `in` and `must`
+//!             or error,                             `NotInRevision` where it is unsupported
+//!             when guard,                           omitted unless `guard(&value, revision)`
+//!             default "0",                          value if required and not set
+//!             shaped &SHAPE,                        shape, if not that of the type
+//!             skipping invalid;                     items that don't decode are skipped
 //!         ..extras;                                 unknown members are kept here
-//!         !skipped_items;                                what was skipped is told here
+//!         !skipped_items;                           skipped items are reported here
 //!     }
 //! }
 //! ```
 //!
-//! Kinds: `req` must be there; `opt` may be left out; `def` must be there but an empty
-//! one is read where it isn't; `hint` is optional and one that doesn't decode is as good as
-//! absent; `nul` must be there and may be `null`; `any` is optional
-//! and `null` is a value; `meta` is an optional `_meta`.
+//! Kinds of members:
+//!
+//! - `req` is required.
+//! - `opt` is optional.
+//! - `def` is required when written, and empty if absent when read.
+//! - `hint` is optional, and treated as absent if it doesn't decode.
+//! - `nul` is required, and may be `null`.
+//! - `any` is optional, and `null` is a value.
+//! - `meta` is an optional `_meta`.
 
 macro_rules! wire_struct {
     (
@@ -72,11 +76,11 @@ macro_rules! wire_struct {
                 pub $field: wire_struct!(@type $kind $type),
             )*
             $(
-                /// Members that this crate doesn't know.
+                /// Unknown members.
                 pub $extras: $crate::json::JsonObject,
             )?
             $(
-                /// Items that make no sense and were left out. Nothing that is written.
+                /// Items that could not be decoded. Never written.
                 pub $skipped_items: $crate::pagination::SkippedItems,
             )?
         }
@@ -97,7 +101,7 @@ macro_rules! wire_struct {
             ) -> Result<Self, $crate::json::DecodeError> {
                 $(let mut $field: Option<$type> = None;)*
                 $(let mut $extras = $crate::json::JsonObject::new();)?
-                #[allow(unused_mut, unused_variables, reason = "only lists leave something out")]
+                #[allow(unused_mut, unused_variables, reason = "only lists skip items")]
                 let mut skipped_items = $crate::pagination::SkippedItems::default();
                 reader.object(|reader, key| match key {
                     $($wire $(| $new_wire)? =>
@@ -198,10 +202,10 @@ macro_rules! wire_struct {
     (@type def $type:ty) => { $type };
     (@type $optional:ident $type:ty) => { Option<$type> };
 
-    // The constructor takes the required members; the rest begins empty.
+    // The constructor takes the required members; all others are empty.
     (@new $name:ident [$($rest:ident)*] [$($extras:ident)?]) => {
         impl $name {
-            /// A value with nothing set.
+            /// Creates a value with nothing set.
             pub fn new() -> Self {
                 Self {
                     $($rest: Default::default(),)*
@@ -218,7 +222,7 @@ macro_rules! wire_struct {
     };
     (@new $name:ident [$($rest:ident)*] [$($extras:ident)?] | $($required:ident: $type:ty),+) => {
         impl $name {
-            /// A value with what every revision requires.
+            /// Creates a value from the members that all revisions require.
             pub fn new($($required: impl Into<$type>),+) -> Self {
                 Self {
                     $($required: $required.into(),)+

@@ -1,9 +1,9 @@
-//! `wire_union!`: values that are one of several types.
+//! `wire_union!`: values of one of several types.
 
-/// A value that is one of several types. `select` looks at the reader and returns the
-/// name of the variant; a name that is not listed means an unknown one, which is kept as
-/// it is. `else` gives a replacement for revisions that lack the variant; with `keeps invalid`
-/// a value that doesn't decode as its variant is kept as an unknown one, too.
+/// Declares a type that is one of several. `decided by` names a function that inspects the reader
+/// and returns the name of the variant. A value whose variant isn't listed is kept unchanged as
+/// `Other`. `else` names a function that converts a variant for revisions that lack it. With
+/// `keeps invalid` a value that doesn't decode as its variant is kept as `Other`, too.
 macro_rules! wire_union {
     (
         $(#[$type_attribute:meta])*
@@ -19,7 +19,7 @@ macro_rules! wire_union {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$attribute])* $variant($type),)+
-            /// One that this crate doesn't know, as it came.
+            /// A value of an unknown kind, unchanged.
             Other($crate::json::RawJson),
         }
 

@@ -1,4 +1,4 @@
-//! Which Rust type each definition of the schema files is.
+//! Maps the definitions of the schema files to Rust types.
 
 use bowline_types::wire::Shape;
 use bowline_types::{
@@ -12,24 +12,24 @@ use bowline_types::{
 
 use super::files::File;
 
-/// How a definition is accounted for.
+/// How a definition is covered.
 #[derive(Clone, Copy)]
 pub(crate) enum Coverage {
-    /// It is this type.
+    /// A type.
     Type(Type),
-    /// It is a request or notification of this method, around the type of its parameters.
+    /// A request or notification of a method, with the type of its parameters.
     Message(Method, Type),
-    /// It is an answer around the type of its result.
+    /// A response with the type of its result.
     Response(Type),
-    /// It is an answer with an error of this kind, and perhaps data of a type.
+    /// An error response with its code, and the type of its data.
     ErrorResponse(ErrorCode, Option<Type>),
-    /// It is the error object of this kind.
+    /// An error object with its code.
     ErrorObject(ErrorCode),
-    /// It is a part of the envelope.
+    /// A part of the envelope.
     Envelope,
-    /// It lists the messages that one side may send.
+    /// The list of messages that one side may send.
     MessageList(Side),
-    /// It is no type of its own, for this reason.
+    /// Not a type, for the given reason.
     Exempt(&'static str),
 }
 
@@ -42,11 +42,11 @@ pub(crate) enum Side {
     Results,
 }
 
-/// A type behind a pointer.
+/// A type without its type parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     pub(crate) shape: &'static Shape,
-    /// Reads a text; writes it in the words of a revision.
+    /// Decodes a text, and encodes the value for a revision.
     pub(crate) recode: fn(&str, Revision) -> Recoded,
 }
 
@@ -69,9 +69,9 @@ pub(crate) const fn type_of<T: Wire>() -> Type {
     }
 }
 
-const BASE: &str = "a base of other definitions; its members are theirs";
+const BASE: &str = "a base of other definitions, which list its members";
 
-/// How `definition` of `file` is accounted for. `None` makes a test fail.
+/// Returns how `definition` of `file` is covered. `None` makes a test fail.
 pub(crate) fn coverage_of(file: &File, definition: &str) -> Option<Coverage> {
     let stateless = file.revision == Revision::V2026_07_28;
     input_request(definition)
@@ -83,7 +83,7 @@ pub(crate) fn coverage_of(file: &File, definition: &str) -> Option<Coverage> {
         .or_else(|| other(definition))
 }
 
-/// Requests of a server that are values inside a result since 2026-07-28.
+/// Requests of a server that are part of a result since 2026-07-28.
 fn input_request(definition: &str) -> Option<Coverage> {
     Some(Coverage::Type(match definition {
         "CreateMessageRequest" => type_of::<CreateMessageInput>(),

@@ -13,14 +13,14 @@ use super::schema_instances::FromSchema;
 
 const CASES: u32 = 60;
 
-/// Definitions of which we may accept what the schema refuses, with the reason.
+/// Definitions for which `check` may accept what the schema rejects, with the reason.
 const MAY_ACCEPT_MORE: &[(&str, &str)] = &[
     ("MultiSelectEnumSchema", ANY_FIELD),
     ("SingleSelectEnumSchema", ANY_FIELD),
     ("EnumSchema", ANY_FIELD),
 ];
 
-/// Definitions of which we may refuse what the schema accepts, with the reason.
+/// Definitions for which `check` may reject what the schema accepts, with the reason.
 const MAY_REFUSE_MORE: &[(&str, &str)] = &[
     ("EnumSchema", INVALID_CHOICE),
     ("PrimitiveSchemaDefinition", INVALID_CHOICE),
@@ -38,9 +38,9 @@ const MAY_REFUSE_MORE: &[(&str, &str)] = &[
     ("TaskStatusNotificationParams", INVALID_CHOICE),
 ];
 
-const ANY_FIELD: &str = "the Rust type has the other fields of a form, too";
+const ANY_FIELD: &str = "the Rust type includes the other kinds of form fields";
 const INVALID_CHOICE: &str =
-    "a choice with odd values is a text with unknown members to the schema";
+    "the schema accepts a choice with invalid values as a string with unknown members";
 
 #[test]
 fn checking_agrees_with_the_schemas_on_damaged_instances() {
@@ -107,7 +107,7 @@ fn agrees(file: &File, definition: &str, of: Type) -> Result<(u32, u32), String>
         if errors.is_empty() == is_valid || is_exempt {
             return Ok(());
         }
-        let fault = format!("the schema says {is_valid}, we find {errors:?}: {instance}");
+        let fault = format!("valid for the schema: {is_valid}, findings: {errors:?}: {instance}");
         Err(TestCaseError::fail(fault))
     });
     match outcome {

@@ -1,4 +1,4 @@
-//! Every definition of every schema file is accounted for.
+//! Each definition of each schema file is covered.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::files::{FILES, File};
 
 #[test]
 fn every_definition_is_a_type_or_has_a_reason() {
-    let mut unaccounted = Vec::new();
+    let mut uncovered = Vec::new();
     let mut counted = 0;
     for file in FILES.iter() {
         for definition in file.definitions.keys() {
@@ -18,18 +18,18 @@ fn every_definition_is_a_type_or_has_a_reason() {
             match coverage_of(file, definition) {
                 Some(Coverage::Exempt(reason)) => assert!(!reason.is_empty()),
                 Some(_) => {}
-                None => unaccounted.push(format!("{}: {definition}", file.name)),
+                None => uncovered.push(format!("{}: {definition}", file.name)),
             }
         }
     }
     assert!(
-        unaccounted.is_empty(),
-        "not accounted for: {unaccounted:#?}"
+        uncovered.is_empty(),
+        "definitions without coverage: {uncovered:#?}"
     );
     assert_eq!(
         counted,
         79 + 83 + 91 + 145 + 155 + 76,
-        "a file has changed: look at it"
+        "a schema file has changed: update the catalog"
     );
 }
 
@@ -40,7 +40,7 @@ fn a_new_definition_would_be_noticed() {
     }
 }
 
-/// The method table against the lists of messages of both sides.
+/// Compares the method table with the lists of messages of both sides.
 #[test]
 fn each_side_has_the_messages_that_the_schema_lists() {
     let mut compared = 0;
@@ -65,7 +65,7 @@ fn each_side_has_the_messages_that_the_schema_lists() {
     assert_eq!(compared, 4 * 4 + 3);
 }
 
-/// The method and the need for parameters of each message.
+/// Compares the method and the required parameters of each message.
 #[test]
 fn messages_have_their_method_and_parameters() {
     for file in FILES.iter() {
@@ -103,7 +103,7 @@ fn listed_methods(file: &File, schema: &Value) -> BTreeSet<String> {
     methods.collect()
 }
 
-/// Methods of extensions have schema files of their own.
+/// Methods of extensions are listed in their own schema files.
 fn known_methods(side: Side, revision: Revision) -> BTreeSet<String> {
     let (from_client, is_request) = match side {
         Side::ClientRequests => (true, true),
@@ -133,7 +133,7 @@ fn method_of(file: &File, schema: &Value) -> Option<String> {
     constant.map(str::to_owned)
 }
 
-/// The schema, and what it consists of.
+/// Returns the schema and the parts of its `allOf`.
 pub(crate) fn parts<'v>(file: &'v File, schema: &'v Value) -> Vec<&'v Value> {
     let schema = file.resolve(schema);
     let mut all = vec![schema];

@@ -1,5 +1,4 @@
-//! Which members are left out for a revision that lacks them, and which make a value
-//! not_in_revision.
+//! Members that a revision lacks are omitted, or an error where the list says so.
 
 use bowline_types::wire::{Member, Shape, Struct};
 use bowline_types::{RawJson, Revision};
@@ -10,7 +9,7 @@ use super::choices::Choices;
 use super::files::FILES;
 use super::shape_values::FromShape;
 
-/// Members without which the rest would mean something else. All others are left out.
+/// Members whose omission would change the meaning of the rest. All others are omitted.
 const REFUSED: &[(&str, &str)] = &[
     ("CallToolParams", "task"),
     ("CallToolParams", "inputResponses"),
@@ -53,7 +52,8 @@ fn members_are_left_out_or_refused_as_listed() {
     }
 }
 
-/// Members that some other revision has, and no other spelling of them in this one.
+/// Returns the members that only other revisions have, unless this one has another spelling of
+/// them.
 fn members_missing_in(shape: &Struct, revision: Revision) -> impl Iterator<Item = &'static Member> {
     let renamed = ["ttl", "ttlMs", "pollInterval", "pollIntervalMs"];
     shape
@@ -67,7 +67,7 @@ fn members_missing_in(shape: &Struct, revision: Revision) -> impl Iterator<Item 
         })
 }
 
-/// `task` in parameters asks for a task; in a result it is the task.
+/// Returns `true` for the `task` of parameters, which requests a task. In a result it is the task.
 fn is_refused_task(member: &Member) -> bool {
     matches!(member.shape, Shape::Struct(shape) if shape.name == "TaskMetadata")
 }

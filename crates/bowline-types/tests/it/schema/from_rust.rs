@@ -1,4 +1,4 @@
-//! Values made from the Rust side, written by the types, validate.
+//! Values that are generated from shapes and encoded by the types are valid.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::{Method, RawJsonRef, RequestId, envelope};
@@ -11,18 +11,18 @@ use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
 use super::shape_values::FromShape;
 
-/// How often each definition is tried. The smallest file has 79 of them.
+/// The number of cases per definition. The smallest file has 79 definitions.
 const CASES: u32 = 60;
 
-/// Definitions that our values don't satisfy, with the reason.
+/// Definitions that generated values don't satisfy, with the reason.
 const EXEMPT: &[(&str, &str)] = &[
-    // One Rust type, several definitions: a value satisfies that of its status or kind.
+    // One Rust type for several definitions: a value satisfies the one of its status or kind.
     ("CancelledTask", "a DetailedTask of another status"),
     ("CompletedTask", "a DetailedTask of another status"),
     ("FailedTask", "a DetailedTask of another status"),
     ("InputRequiredTask", "a DetailedTask of another status"),
     ("WorkingTask", "a DetailedTask of another status"),
-    ("EnumSchema", "a PrimitiveSchema that is no choice"),
+    ("EnumSchema", "a PrimitiveSchema that is not a choice"),
     ("MultiSelectEnumSchema", "a PrimitiveSchema of another kind"),
     (
         "SingleSelectEnumSchema",
@@ -99,7 +99,7 @@ fn count_valid(
             Recoded::Unreadable(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
-            // What a value of another revision's making can't say, it reports.
+            // A value with members of other revisions may fail to encode.
             Recoded::NotInRevision(_) if mixed => return Ok(()),
             Recoded::NotInRevision(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
@@ -121,7 +121,7 @@ fn count_valid(
     counts.into_inner()
 }
 
-/// The request or notification around parameters, as the envelope writes it.
+/// Returns the request or notification with `params`, as the envelope writes it.
 fn message(method: Method, id: i64, params: Value) -> Value {
     let params = params.to_string();
     let params = Some(RawJsonRef::parse(&params).unwrap());

@@ -1,4 +1,4 @@
-//! Instances of every definition are read, and written unchanged.
+//! Instances of each definition are decoded, and encoded unchanged.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::wire::Shape;
@@ -12,7 +12,7 @@ use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
 use super::schema_instances::FromSchema;
 
-/// How often each definition is tried. The smallest file has 79 of them.
+/// The number of cases per definition. The smallest file has 79 definitions.
 const CASES: u32 = 40;
 
 // proves: PV-5
@@ -49,7 +49,7 @@ fn round_trips(file: &File, definition: &str, coverage: Coverage) -> u32 {
             is_part: false,
         };
         let instance = from_schema.definition(definition);
-        // First of all the generator itself must be right.
+        // The generator itself must be correct.
         if let Some(error) = first_error(&validator, &instance) {
             return Err(TestCaseError::fail(format!(
                 "the instance is wrong: {error}: {instance}"
@@ -83,7 +83,7 @@ fn check(file: &File, coverage: Coverage, instance: &Value) -> Result<(), String
             let text = instance.to_string();
             let envelope = Envelope::parse(text.as_bytes()).map_err(|error| error.to_string())?;
             let Envelope::Success(success) = envelope else {
-                return Err("it is no result".into());
+                return Err("not a result".into());
             };
             check_unchanged(file, of, &success.result.to().unwrap())
         }
@@ -104,7 +104,8 @@ fn check(file: &File, coverage: Coverage, instance: &Value) -> Result<(), String
     }
 }
 
-/// The schema of the extension doesn't repeat what 2026-07-28 demands of every request.
+/// Adds the metadata that 2026-07-28 requires of each request. The schema of the extension doesn't
+/// repeat it.
 fn with_meta(params: &Value) -> Value {
     let mut params = params.clone();
     params["_meta"] = json!({
@@ -117,10 +118,10 @@ fn with_meta(params: &Value) -> Value {
 fn check_unchanged(file: &File, of: Type, instance: &Value) -> Result<(), String> {
     match (of.recode)(&instance.to_string(), file.revision) {
         Recoded::Unreadable(error) => Err(format!("unreadable: {error}")),
-        Recoded::NotInRevision(error) => Err(format!("not_in_revision: {error}")),
+        Recoded::NotInRevision(error) => Err(format!("not in the revision: {error}")),
         Recoded::Written(json) => match json.to::<Value>() {
             Ok(value) if value == *instance => Ok(()),
-            _ => Err(format!("it became {json}")),
+            _ => Err(format!("changed to {json}")),
         },
     }
 }
@@ -133,7 +134,7 @@ fn check_error_response(
 ) -> Result<(), String> {
     let text = instance.to_string();
     let Ok(Envelope::Failure(failure)) = Envelope::parse(text.as_bytes()) else {
-        return Err("it is no error".into());
+        return Err("not an error".into());
     };
     let error =
         ErrorObject::from_json(failure.error.as_str()).map_err(|error| error.to_string())?;
@@ -146,7 +147,7 @@ fn check_error_response(
     }
 }
 
-/// The envelope finds what the instance says.
+/// Checks that the envelope pass agrees with the instance.
 fn check_envelope(instance: &Value) -> Result<(), String> {
     let text = instance.to_string();
     let parsed = Envelope::parse(text.as_bytes());
@@ -180,7 +181,7 @@ fn to_value(id: &impl Wire) -> Value {
     id.to_lossless_json().unwrap().to().unwrap()
 }
 
-/// Whether the type of a definition keeps unknown members.
+/// Returns `true` if the type of a definition keeps unknown members.
 fn is_open(file: &File, definition: &str) -> bool {
     match coverage_of(file, definition) {
         Some(Coverage::Type(of)) => matches!(of.shape, Shape::Struct(shape) if shape.is_open),

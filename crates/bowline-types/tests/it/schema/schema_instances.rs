@@ -1,4 +1,4 @@
-//! Values from the schema side: instances of a JSON Schema.
+//! Generates instances of a JSON Schema.
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +8,10 @@ use super::files::File;
 pub(crate) struct FromSchema<'f, 'c, 'b> {
     pub(crate) file: &'f File,
     pub(crate) choices: &'c mut Choices<'b>,
-    /// Definitions whose types keep unknown members.
+    /// Returns `true` for definitions whose types keep unknown members.
     pub(crate) is_open: &'f dyn Fn(&str) -> bool,
-    /// Whether a part of an `allOf` is made: what its base lets in, the whole need not.
+    /// `true` while a part of an `allOf` is generated: the other parts may forbid the additional
+    /// members that this part allows.
     pub(crate) is_part: bool,
 }
 
@@ -19,7 +20,7 @@ impl FromSchema<'_, '_, '_> {
         let (file, is_part) = (self.file, self.is_part);
         let mut instance = self.instance(&file.definitions[name], 0);
         if let Value::Object(members) = &mut instance {
-            // The schemas have any string there; the prose says which ones mean what.
+            // The schemas allow any string here; the prose defines the values.
             if let Some(result_type @ Value::String(_)) = members.get_mut("resultType") {
                 *result_type = json!(match name {
                     "InputRequiredResult" => "input_required",
@@ -27,7 +28,7 @@ impl FromSchema<'_, '_, '_> {
                     _ => "complete",
                 });
             }
-            // Prose: an input round has questions, or a state, or both.
+            // Prose: an input round has input requests, a request state, or both.
             if name == "InputRequiredResult" && !members.contains_key("inputRequests") {
                 members.entry("requestState").or_insert(json!(""));
             }
@@ -116,14 +117,14 @@ impl FromSchema<'_, '_, '_> {
         }
         let additional = match schema.get("additionalProperties") {
             Some(additional) => additional.clone(),
-            // `{"type":"object"}` alone is any object.
+            // `{"type":"object"}` alone allows any object.
             None if properties.is_empty() => json!({}),
             None => return Value::Object(members),
         };
         if is_part {
             return Value::Object(members);
         }
-        // `{"not":{}}` lets nothing in, and deep values end somewhere.
+        // `{"not":{}}` allows no members. The depth is limited.
         if additional.get("not").is_none() && depth < 4 {
             for key in ["extra", "io.x/\u{e9}"].iter().take(self.choices.below(3)) {
                 members.insert((*key).into(), self.instance(&additional, depth + 1));

@@ -1,7 +1,7 @@
-//! Values from the Rust side: JSON that a type reads, made from its shape.
+//! Generates JSON values from the shape of a type.
 //!
-//! Members of all revisions stand side by side in it, so that a value holds more than any
-//! one revision can say, as a program's values do.
+//! Members of all revisions may be mixed, as in the values of a program that supports several
+//! revisions.
 
 use bowline_types::Revision;
 use bowline_types::wire::{Shape, Struct, Union};
@@ -11,9 +11,9 @@ use super::choices::Choices;
 
 pub(crate) struct FromShape<'c, 'b> {
     pub(crate) choices: &'c mut Choices<'b>,
-    /// The revision whose required members are always there.
+    /// The revision whose required members are always present.
     pub(crate) revision: Revision,
-    /// Whether members and variants of other revisions are made, too.
+    /// `true` if members and variants of other revisions are generated too.
     pub(crate) mixed: bool,
 }
 
@@ -59,14 +59,14 @@ impl FromShape<'_, '_> {
             }
             Shape::Struct(shape) => self.members(shape),
             Shape::Union(shape) => self.variant(shape),
-            other => panic!("{other:?} is new: say how its values are made"),
+            other => panic!("no generator for {other:?}"),
         }
     }
 
     fn members(&mut self, shape: &Struct) -> Value {
         let mut object = Map::new();
         let mixed = self.mixed;
-        // A variant of another revision is made in the words of that one.
+        // A type that the revision lacks is generated for its newest revision.
         let revision = if shape.revisions.contains(self.revision) {
             self.revision
         } else {
@@ -74,7 +74,7 @@ impl FromShape<'_, '_> {
             newest.expect("a type is in some revision")
         };
         let own = shape.members_in(revision);
-        // Other revisions' members, without a second spelling of one that is there.
+        // The members of other revisions, without a second spelling of the same member.
         let others = Revision::ALL
             .into_iter()
             .filter(|_| mixed)
@@ -87,7 +87,7 @@ impl FromShape<'_, '_> {
             if object.contains_key(member.name) {
                 continue;
             }
-            // Half of what may be left out is.
+            // Optional members are present in half of the cases.
             if member.required.contains(revision) || self.choices.one_in(2) {
                 let value = self.value(member.shape);
                 object.insert(member.name.into(), bounded(member.name, value));
@@ -97,14 +97,14 @@ impl FromShape<'_, '_> {
             object.insert("x-unknown".into(), self.any(1));
         }
         self.add_member_of_status(&mut object);
-        // An input round has questions, or a state, or both.
+        // An input round has input requests, a request state, or both.
         if shape.name == "InputRequiredResult" && !object.contains_key("inputRequests") {
             object.entry("requestState").or_insert(json!(""));
         }
         Value::Object(object)
     }
 
-    /// A task has what its status required along, or the types refuse to say it.
+    /// Adds the member that the status of a task requires, without which encoding fails.
     fn add_member_of_status(&mut self, object: &mut Map<String, Value>) {
         let required = match object.get("status").and_then(Value::as_str) {
             Some("input_required") => ("inputRequests", json!({})),
@@ -159,7 +159,7 @@ impl FromShape<'_, '_> {
     }
 }
 
-/// Values that the schemas bound further than the types, which leave that to their users.
+/// Replaces values that the schemas restrict further than the types.
 fn bounded(member: &str, value: Value) -> Value {
     match (member, &value) {
         ("uri" | "url" | "src" | "websiteUrl", Value::String(_)) => json!("file:///a"),

@@ -44,7 +44,7 @@ async fn a_form_is_completed_and_checked_before_it_is_sent() -> Test {
     assert_eq!(refused.code, -32603);
     assert_eq!(
         refused.message,
-        "the field `name` must have 2 characters at least"
+        "the field `name` must have at least 2 characters"
     );
     Ok(())
 }
