@@ -2,7 +2,7 @@
 //!
 //! They are measured as `jsonschema` compiles them: in the same translation, parsed by what the
 //! engine parses with. What parsing and translating cost is bounded before that, by the text.
-//! Those that look around are [matched here](super::look), and measured as they are there.
+//! Those that look around are [matched here](super::lookaround), and measured as they are there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 use regex_syntax::utf8::Utf8Sequences;
 
-use super::look::Looking;
+use super::lookaround::Looking;
 use super::{MAX_PATTERN, MAX_PATTERN_TEXT, MAX_PATTERNS, Refused};
 
 /// What a pattern costs beside its states: its machine is set up, and keeps its memory.

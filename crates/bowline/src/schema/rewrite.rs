@@ -9,9 +9,9 @@ use std::sync::Arc;
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value};
 
-use super::look::Looking;
+use super::lookaround::Looking;
+use super::messages::shortened;
 use super::pattern::Measured;
-use super::words::shortened;
 use super::{Refused, Unrunnable};
 
 /// The keyword for a pattern that looks around. Nobody's schema has it.

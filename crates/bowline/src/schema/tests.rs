@@ -1,12 +1,12 @@
 //! Every limit at its end and one past it, and what hostile schemas try.
 
-mod counted;
-mod fitting;
-mod looking;
+mod cost_bound;
+mod lookaround;
+mod validation;
 
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use super::graph::Plan;
 use super::*;
 
 pub(super) fn compile(schema: &Value) -> Result<Schema, Refused> {

@@ -1,7 +1,7 @@
 //! What a schema is made of: which subschema hands which values on to which others.
 //!
 //! It is read from the schema once, with the references resolved, and is what both the limits of
-//! a schema and [the work of a check](super::work) are computed from. Where drafts differ it has
+//! a schema and [the work of a check](super::cost) are computed from. Where drafts differ it has
 //! what either of them would do: it may say too much, never too little.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use jsonschema::Draft;
 use serde_json::Value;
 
-use super::read::{Reader, dialect};
+use super::reader::{Reader, dialect};
 use super::rewrite::Changes;
 use super::{MAX_CHAIN, MAX_COMPILED, MAX_UNFOLDED, Refused};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value, json};
 
-use super::super::plan::Plan;
+use super::super::graph::Plan;
 use super::super::{Changes, Unrunnable};
 
 /// A keyword that counts how often it is met.

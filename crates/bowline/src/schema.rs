@@ -14,12 +14,12 @@
 //!   [`MAX_UNFOLDED`] or nest deeper than [`MAX_CHAIN`]. All of that is known without a value.
 //! - **Patterns** run on an engine that is linear in the text, and are limited in size, each
 //!   ([`MAX_PATTERN`]) and all together ([`MAX_PATTERNS`], [`MAX_PATTERN_TEXT`]), so that
-//!   compiling them is quick. Those that look around are [matched here](look), in linear time
+//!   compiling them is quick. Those that look around are [matched here](lookaround), in linear time
 //!   too. References back, which only backtracking can do, are refused, or [skipped](Unrunnable).
 //!   A text costs its length times the states that the pattern can be in at once.
 //! - **Work.** What remains depends on the value: each level of it may meet a subschema more than
 //!   once, and a recursive one multiplies that with every level. No bound of a schema alone would
-//!   let recursive schemas pass and be of use, so [the same walk](work) is done first without
+//!   let recursive schemas pass and be of use, so [the same walk](cost) is done first without
 //!   judging anything: every branch is taken, each meeting of a subschema and a value costs
 //!   what it costs at most, and the walk stops when [`MAX_WORK`] is spent. What it doesn't
 //!   finish is not checked but refused. So the walk is bounded, and `jsonschema`, which takes
@@ -28,27 +28,27 @@
 //!
 //! Formats are annotations, as 2020-12 has it, and are not asserted in older drafts either.
 
-mod look;
+mod cost;
+mod graph;
+mod lookaround;
+mod messages;
 mod pattern;
-mod plan;
-mod read;
+mod reader;
 mod rewrite;
 #[cfg(feature = "server")]
-mod typed;
-mod words;
-mod work;
+mod type_schema;
 
 use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use plan::Plan;
+use graph::Plan;
+use messages::shortened;
 use rewrite::{Changes, LOOKING, Skipped};
-use words::shortened;
 
 #[cfg(feature = "server")]
-pub(crate) use typed::is_enforced_by_decoding;
+pub(crate) use type_schema::is_enforced_by_decoding;
 
 /// The longest schema, in bytes.
 pub(crate) const MAX_BYTES: usize = 256 << 10;
@@ -146,7 +146,7 @@ impl Schema {
         }
         let validator = options
             .build(changed.as_ref().unwrap_or(&schema))
-            .map_err(|error| Refused::Invalid(words::of_schema(&error)))?;
+            .map_err(|error| Refused::Invalid(messages::of_schema(&error)))?;
         Ok(Self {
             validator,
             plan,
@@ -185,7 +185,7 @@ impl Schema {
         }
         match self.validator.validate(value) {
             Ok(()) => Ok(()),
-            Err(error) => Err(words::of_value(&error, value)),
+            Err(error) => Err(messages::of_value(&error, value)),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
+use super::graph::{By, Here, Id, Node};
 use super::pattern::Patterns;
-use super::plan::{By, Here, Id, Node};
 use super::rewrite::Changes;
 use super::{MAX_SUBSCHEMAS, MAX_UNEVALUATED, Refused};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::plan::{By, Id, Node, Plan};
+use super::graph::{By, Id, Node, Plan};
 use super::{MAX_NESTED, MAX_WORK, Misfit};
 
 impl Plan {
