@@ -1,32 +1,39 @@
-//! JSON Schemas of others, checked with bounded work.
+//! JSON Schemas of a peer or a tool, compiled and checked with bounded work.
 //!
-//! A schema comes from a peer, or from whoever wrote a tool, and so may be hostile: it may name
-//! other documents, be large, refer to itself, or try every way through a choice of choices.
-//! This module owns what may be compiled and what may be checked; `jsonschema` decides whether
-//! a value fits, and never appears outside. It has no limits of its own, so they are set here:
+//! A schema comes from a peer or from the author of a tool, and so may be hostile: it may refer to
+//! other documents, be large, refer to itself, or multiply the alternatives that have to be tried.
+//! This module decides what may be compiled and what may be checked; `jsonschema` decides whether
+//! a value is valid, and is never visible outside. It has no limits of its own, so they are set
+//! here:
 //!
-//! - **Nothing is fetched.** A reference to anything but a place in the schema itself is refused
-//!   before `jsonschema` sees it, and what resolves references there refuses everything.
+//! - **Nothing is fetched.** A reference to anything outside of the schema is rejected before
+//!   `jsonschema` sees it, and the retriever that resolves references there rejects everything.
 //! - **Size.** The text, its nesting and its subschemas are limited ([`MAX_BYTES`],
 //!   [`MAX_DEPTH`], [`MAX_SUBSCHEMAS`]).
 //! - **In place.** Subschemas that apply to the same value (`allOf`, `anyOf`, `$ref`, …) must not
-//!   come back to themselves, which would never end, nor unfold to more than
-//!   [`MAX_UNFOLDED`] or nest deeper than [`MAX_CHAIN`]. All of that is known without a value.
+//!   form a cycle, which would never end, nor unfold to more than [`MAX_UNFOLDED`] or nest deeper
+//!   than [`MAX_CHAIN`]. All of that is known without a value.
 //! - **Patterns** run on an engine that is linear in the text, and are limited in size, each
 //!   ([`MAX_PATTERN`]) and all together ([`MAX_PATTERNS`], [`MAX_PATTERN_TEXT`]), so that
-//!   compiling them is quick. Those that look around are [matched here](lookaround), in linear time
-//!   too. References back, which only backtracking can do, are refused, or [skipped](Unrunnable).
-//!   A text costs its length times the states that the pattern can be in at once.
-//! - **Work.** What remains depends on the value: each level of it may meet a subschema more than
-//!   once, and a recursive one multiplies that with every level. No bound of a schema alone would
-//!   let recursive schemas pass and be of use, so [the same walk](cost) is done first without
-//!   judging anything: every branch is taken, each meeting of a subschema and a value costs
-//!   what it costs at most, and the walk stops when [`MAX_WORK`] is spent. What it doesn't
-//!   finish is not checked but refused. So the walk is bounded, and `jsonschema`, which takes
-//!   no more branches than all, is too. The depth of the walk bounds the stack
-//!   ([`MAX_NESTED`]).
+//!   compilation is quick. Patterns with lookaround are [matched here](lookaround), in linear time
+//!   too. Back-references, which only backtracking can match, are rejected or
+//!   [skipped](UnsupportedPatterns). A text costs its length times the number of states that the
+//!   pattern can be in at once.
+//! - **Work.** The rest depends on the value: each of its levels may be checked by a subschema more
+//!   than once, and a recursive subschema multiplies that with each level. A limit that depends on
+//!   the schema alone would reject useful recursive schemas, so [the same walk](cost) is done first
+//!   without validation: every branch is taken, each visit of a subschema and a value costs its
+//!   maximum, and the walk stops when [`MAX_COST`] is spent. A value whose walk doesn't finish is
+//!   not checked but rejected. So the walk is bounded, and `jsonschema`, which takes at most all
+//!   branches, is too. The depth of the walk bounds the stack ([`MAX_WALK_DEPTH`]).
 //!
-//! Formats are annotations, as 2020-12 has it, and are not asserted in older drafts either.
+//! Formats are annotations, as in 2020-12, and are not asserted in older drafts either.
+//!
+//! Files: `reader` reads the subschemas and resolves references, `graph` holds them and checks the
+//! limits of a schema, `cost` those of a value. `pattern` measures patterns, `lookaround` matches
+//! those with lookaround, `rewrite` replaces them before compilation. `messages` describes errors,
+//! `type_schema` finds schemas that decoding already enforces. Every limit has a test at the limit
+//! and one past it in `tests`; a new keyword that applies a subschema must be added to `reader`.
 
 mod cost;
 mod graph;
@@ -43,149 +50,151 @@ use std::fmt;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use graph::Plan;
+use graph::SchemaGraph;
 use messages::shortened;
-use rewrite::{Changes, LOOKING, Skipped};
+use rewrite::{LOOKAROUND_KEYWORD, Rewrites, SkippedPattern};
 
 #[cfg(feature = "server")]
 pub(crate) use type_schema::is_enforced_by_decoding;
 
-/// The longest schema, in bytes.
+/// The maximum length of a schema, in bytes.
 pub(crate) const MAX_BYTES: usize = 256 << 10;
-/// How deep a schema's objects and lists may nest.
+/// The maximum nesting of objects and arrays in a schema.
 pub(crate) const MAX_DEPTH: usize = 64;
-/// How many subschemas there may be.
+/// The maximum number of subschemas.
 pub(crate) const MAX_SUBSCHEMAS: usize = 4_096;
-/// How many subschemas may apply to one value in one place, with references followed.
+/// The maximum number of subschemas that apply to one value in place, with references followed.
 pub(crate) const MAX_UNFOLDED: u64 = 10_000;
-/// How many subschemas in a row may hand one value on.
+/// The maximum length of a chain of subschemas that apply to the same value.
 pub(crate) const MAX_CHAIN: u64 = 64;
-/// How many `unevaluatedProperties` and `unevaluatedItems` there may be: each makes what is
-/// below it compiled again.
+/// The maximum number of `unevaluatedProperties` and `unevaluatedItems`. For each of them the
+/// subschemas below it are compiled again.
 pub(crate) const MAX_UNEVALUATED: usize = 16;
-/// How many subschemas may be compiled, with those that are compiled again.
+/// The maximum number of compiled subschemas, with those that are compiled again.
 pub(crate) const MAX_COMPILED: u64 = 65_536;
-/// The largest pattern, in states of its machine.
+/// The maximum size of a pattern, in states of its automaton.
 pub(crate) const MAX_PATTERN: u64 = 16_384;
-/// How many states all patterns may have, with [some for each](pattern::EACH): less
-/// than a microsecond is spent for each when they are compiled.
+/// The maximum number of states of all patterns, with [an overhead for each](pattern::PER_PATTERN).
+/// Compilation takes less than a microsecond per state.
 pub(crate) const MAX_PATTERNS: u64 = 49_152;
-/// How many bytes of patterns may be read until all are translated.
+/// The maximum number of bytes of patterns that are parsed until all patterns are translated.
 pub(crate) const MAX_PATTERN_TEXT: u64 = 65_536;
-/// The largest value that is checked, in bytes.
+/// The maximum length of a value that is checked, in bytes.
 pub(crate) const MAX_INSTANCE: usize = 4 << 20;
-/// How many values may be in it: each takes twenty times its text and more while it is checked.
+/// The maximum number of values in it. Each takes at least twenty times its text while it is
+/// checked.
 pub(crate) const MAX_VALUES: usize = 250_000;
-/// How much work a check may be: meetings of a subschema and a value, more for long texts and
-/// long lists of choices. It stands for 50 ms.
-pub(crate) const MAX_WORK: u64 = 1_000_000;
-/// How many of them may be within each other.
-pub(crate) const MAX_NESTED: u32 = 256;
+/// The maximum cost of a check: visits of a subschema and a value, more for long texts and
+/// long lists of choices. It corresponds to 50 ms.
+pub(crate) const MAX_COST: u64 = 1_000_000;
+/// The maximum nesting of visits.
+pub(crate) const MAX_WALK_DEPTH: u32 = 256;
 
-/// What a compiled pattern may take: more than [`MAX_PATTERN`] needs.
+/// The memory of a compiled pattern, in bytes: more than [`MAX_PATTERN`] needs.
 const PATTERN_BYTES: usize = 2 << 20;
-/// What it may remember of texts. It keeps that, so it is little: there may be a hundred.
+/// The cache of a pattern, in bytes. It is kept, so it is small: there may be a hundred patterns.
 const PATTERN_CACHE: usize = 256 << 10;
 
-/// A schema that values can be checked against.
+/// A compiled schema.
 pub(crate) struct Schema {
     validator: Validator,
-    plan: Plan,
-    skipped: Option<Skipped>,
+    graph: SchemaGraph,
+    skipped: Option<SkippedPattern>,
 }
 
-/// What becomes of a `pattern` that nobody can run in bounded time.
+/// How a `pattern` is handled that no engine matches in bounded time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unrunnable {
-    /// The schema is refused: nothing passes that was not looked at.
+pub(crate) enum UnsupportedPatterns {
+    /// The schema is rejected, so that no value passes without a full check.
     #[cfg_attr(
         not(feature = "server"),
         allow(dead_code, reason = "a server's choice")
     )]
-    Refused,
-    /// Everything else is checked. What fits that is [not checked](Misfit::Unchecked), and what
-    /// doesn't fit it is wrong.
+    Reject,
+    /// The rest of the schema is checked. A value that matches the rest is
+    /// [unchecked](CheckError::Unchecked), any other value is invalid.
     #[cfg_attr(
         not(feature = "client"),
         allow(dead_code, reason = "a client's choice")
     )]
-    Skipped,
+    Skip,
 }
 
 impl Schema {
-    /// Makes it ready, within the limits, with all that it has.
+    /// Compiles a schema within the limits. Unsupported patterns are rejected.
     #[cfg(any(feature = "server", test))]
-    pub(crate) fn compile(text: &str) -> Result<Self, Refused> {
-        Self::compile_with(text, Unrunnable::Refused)
+    pub(crate) fn compile(text: &str) -> Result<Self, SchemaError> {
+        Self::compile_with(text, UnsupportedPatterns::Reject)
     }
 
-    pub(crate) fn compile_with(text: &str, unrunnable: Unrunnable) -> Result<Self, Refused> {
+    /// Compiles a schema within the limits.
+    pub(crate) fn compile_with(
+        text: &str,
+        patterns: UnsupportedPatterns,
+    ) -> Result<Self, SchemaError> {
         if text.len() > MAX_BYTES {
-            return Err(Refused::Large { bytes: text.len() });
+            return Err(SchemaError::TooLarge { bytes: text.len() });
         }
-        // It nests no deeper than 128, or isn't read at all.
-        let schema: Value = serde_json::from_str(text).map_err(|_| Refused::Deep)?;
-        if depth(&schema) > MAX_DEPTH {
-            return Err(Refused::Deep);
+        // The parser fails at a nesting of 128.
+        let schema: Value = serde_json::from_str(text).map_err(|_| SchemaError::TooDeep)?;
+        if nesting_depth(&schema) > MAX_DEPTH {
+            return Err(SchemaError::TooDeep);
         }
-        let (plan, changes) = Plan::of(&schema, Changes::new(unrunnable))?;
+        let (graph, rewrites) = SchemaGraph::build(&schema, Rewrites::new(patterns))?;
         let patterns = PatternOptions::regex()
             .size_limit(PATTERN_BYTES)
             .dfa_size_limit(PATTERN_CACHE);
         let mut options = jsonschema::options()
-            .with_draft(plan.draft())
+            .with_draft(graph.draft())
             .offline()
             .should_validate_formats(false)
             .with_pattern_options(patterns);
-        let changed = changes.applied(&schema);
-        if changed.is_some() {
-            let lookings = changes.lookings();
-            options = options.with_keyword(LOOKING, move |_, pattern, _| {
-                Ok(rewrite::keyword(&lookings, pattern))
+        let rewritten = rewrites.apply(&schema);
+        if rewritten.is_some() {
+            let lookarounds = rewrites.lookarounds();
+            options = options.with_keyword(LOOKAROUND_KEYWORD, move |_, pattern, _| {
+                Ok(rewrite::lookaround_keyword(&lookarounds, pattern))
             });
         }
         let validator = options
-            .build(changed.as_ref().unwrap_or(&schema))
-            .map_err(|error| Refused::Invalid(messages::of_schema(&error)))?;
+            .build(rewritten.as_ref().unwrap_or(&schema))
+            .map_err(|error| SchemaError::Invalid(messages::describe_schema_error(&error)))?;
         Ok(Self {
             validator,
-            plan,
-            skipped: changes.skipped(),
+            graph,
+            skipped: rewrites.skipped(),
         })
     }
 
-    /// Checks a value.
-    pub(crate) fn check(&self, text: &str) -> Result<(), Misfit> {
+    /// Checks a value, given as JSON text.
+    pub(crate) fn check(&self, text: &str) -> Result<(), CheckError> {
         if text.len() > MAX_INSTANCE {
-            let words = format!(
-                "{} bytes, and at most {MAX_INSTANCE} are checked",
-                text.len()
-            );
-            return Err(Misfit::Unchecked(words));
+            let reason = format!("too large: {} bytes (limit {MAX_INSTANCE})", text.len());
+            return Err(CheckError::Unchecked(reason));
         }
-        let values = values(text);
+        let values = count_values(text);
         if values > MAX_VALUES {
-            let words = format!("{values} values, and at most {MAX_VALUES} are checked");
-            return Err(Misfit::Unchecked(words));
+            let reason = format!("too many values: {values} (limit {MAX_VALUES})");
+            return Err(CheckError::Unchecked(reason));
         }
         let value: Value = serde_json::from_str(text)
-            .map_err(|_| Misfit::Unchecked("it is nested too deeply to be checked".to_owned()))?;
-        self.plan.work(&value)?;
-        let judged = self.judged(&value);
+            .map_err(|_| CheckError::Unchecked("nested too deeply".to_owned()))?;
+        self.graph.check_cost(&value)?;
+        let outcome = self.validate(&value);
         match &self.skipped {
-            None => judged,
-            Some(skipped) if judged.is_err() && skipped.is_misfit_sure => judged,
-            Some(skipped) => Err(Misfit::Unchecked(skipped.words.clone())),
+            None => outcome,
+            Some(skipped) if outcome.is_err() && skipped.is_failure_certain => outcome,
+            Some(skipped) => Err(CheckError::Unchecked(skipped.reason.clone())),
         }
     }
 
-    fn judged(&self, value: &Value) -> Result<(), Misfit> {
+    fn validate(&self, value: &Value) -> Result<(), CheckError> {
         if self.validator.is_valid(value) {
             return Ok(());
         }
         match self.validator.validate(value) {
             Ok(()) => Ok(()),
-            Err(error) => Err(messages::of_value(&error, value)),
+            Err(error) => Err(messages::describe_value_error(&error, value)),
         }
     }
 }
@@ -196,101 +205,106 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Why a schema is not used.
+/// Why a schema is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Large {
+pub(crate) enum SchemaError {
+    TooLarge {
         bytes: usize,
     },
-    Deep,
-    Subschemas,
-    /// It refers to another document.
-    Remote(String),
-    /// It refers to what it doesn't have.
-    Missing(String),
-    /// Another language than the drafts that are known.
-    Dialect(String),
-    /// A document within the document, which references would begin at.
-    Embedded(String),
-    /// It refers to itself for the same value.
-    Endless,
-    /// It unfolds to too much.
-    Unfolds,
-    Unevaluated,
-    Pattern(String),
-    /// A pattern that refers back, or is otherwise more than is known here.
-    Unrunnable(String),
-    /// All of them together.
-    Patterns,
-    /// It is no schema.
+    TooDeep,
+    TooManySubschemas,
+    /// A reference to another document.
+    ExternalReference(String),
+    /// A reference to a place that the schema doesn't have.
+    UnresolvedReference(String),
+    /// A `$schema` that is not a supported draft.
+    UnsupportedDialect(String),
+    /// A subschema with a URI of its own, from which references would be resolved.
+    EmbeddedSchema(String),
+    /// A subschema refers to itself for the same value.
+    EndlessRecursion,
+    /// The subschemas unfold to more than the limit.
+    TooComplex,
+    TooManyUnevaluated,
+    PatternTooLarge(String),
+    /// A pattern with a back-reference, or with other syntax that isn't supported here.
+    UnsupportedPattern(String),
+    /// All patterns together are too large.
+    PatternsTooLarge,
+    /// Not a valid JSON Schema.
     Invalid(String),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Large { bytes } => {
-                write!(f, "it has {bytes} bytes, and may have {MAX_BYTES}")
+            Self::TooLarge { bytes } => {
+                write!(f, "schema too large: {bytes} bytes (limit {MAX_BYTES})")
             }
-            Self::Deep => write!(f, "it is nested deeper than {MAX_DEPTH} levels"),
-            Self::Subschemas => write!(f, "it has more than {MAX_SUBSCHEMAS} subschemas"),
-            Self::Remote(to) => write!(
+            Self::TooDeep => write!(f, "schema nested deeper than {MAX_DEPTH} levels"),
+            Self::TooManySubschemas => {
+                write!(f, "schema has more than {MAX_SUBSCHEMAS} subschemas")
+            }
+            Self::ExternalReference(to) => write!(
                 f,
-                "it refers to {}, and nothing outside of it is fetched",
+                "external reference {} (only references inside the schema are supported)",
                 shortened(to)
             ),
-            Self::Missing(to) => {
-                write!(f, "it refers to {}, which it doesn't have", shortened(to))
+            Self::UnresolvedReference(to) => {
+                write!(f, "unresolved reference {}", shortened(to))
             }
-            Self::Dialect(uri) => {
-                write!(f, "its $schema {} is none that is known", shortened(uri))
+            Self::UnsupportedDialect(uri) => {
+                write!(f, "unsupported $schema {}", shortened(uri))
             }
-            Self::Embedded(id) => {
-                write!(
-                    f,
-                    "it has another schema with the $id {} in it",
-                    shortened(id)
-                )
+            Self::EmbeddedSchema(id) => {
+                write!(f, "unsupported embedded schema with $id {}", shortened(id))
             }
-            Self::Endless => f.write_str("it refers to itself without going into the value"),
-            Self::Unfolds => f.write_str("its alternatives and references unfold to too much"),
-            Self::Unevaluated => write!(
+            Self::EndlessRecursion => {
+                f.write_str("endless recursion: a subschema refers to itself for the same value")
+            }
+            Self::TooComplex => {
+                f.write_str("schema too complex: its alternatives and references unfold too far")
+            }
+            Self::TooManyUnevaluated => write!(
                 f,
-                "it has more than {MAX_UNEVALUATED} unevaluatedProperties and unevaluatedItems"
+                "schema has more than {MAX_UNEVALUATED} unevaluatedProperties and unevaluatedItems"
             ),
-            Self::Pattern(pattern) => write!(f, "the pattern {} is too large", shortened(pattern)),
-            Self::Unrunnable(pattern) => {
-                write!(f, "the pattern {} can't be checked", shortened(pattern))
+            Self::PatternTooLarge(pattern) => {
+                write!(f, "pattern too large: {}", shortened(pattern))
             }
-            Self::Patterns => f.write_str("its patterns are too large together"),
-            Self::Invalid(words) => f.write_str(words),
+            Self::UnsupportedPattern(pattern) => {
+                write!(f, "unsupported pattern {}", shortened(pattern))
+            }
+            Self::PatternsTooLarge => f.write_str("patterns too large in total"),
+            Self::Invalid(message) => f.write_str(message),
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for SchemaError {}
 
-/// Why a value doesn't fit.
+/// Why a check didn't succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Misfit {
-    /// What is wrong with it, and where: words that name the place but not the value.
-    Wrong(String),
-    /// Nobody knows: it would take too much to find out.
+pub(crate) enum CheckError {
+    /// The value is invalid. The message has the path and the expectation, but not the value.
+    Invalid(String),
+    /// The value was not checked, since the check would exceed a limit.
     Unchecked(String),
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Wrong(words) | Self::Unchecked(words) => f.write_str(words),
+            Self::Invalid(message) | Self::Unchecked(message) => f.write_str(message),
         }
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for CheckError {}
 
-/// How many values are in a value, at most: an empty list counts as one that has something in it.
-fn values(text: &str) -> usize {
+/// Returns an upper bound of the number of values in a JSON text: an empty array counts as one
+/// with an item.
+fn count_values(text: &str) -> usize {
     let (mut count, mut in_string, mut is_escaped) = (1, false, false);
     for byte in text.bytes() {
         match byte {
@@ -304,10 +318,10 @@ fn values(text: &str) -> usize {
     count
 }
 
-fn depth(value: &Value) -> usize {
+fn nesting_depth(value: &Value) -> usize {
     let below = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(members) => members.values().map(depth).max(),
+        Value::Array(items) => items.iter().map(nesting_depth).max(),
+        Value::Object(members) => members.values().map(nesting_depth).max(),
         _ => return 0,
     };
     1 + below.unwrap_or(0)

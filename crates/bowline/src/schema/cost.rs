@@ -1,126 +1,131 @@
-//! The walk that a check is, without judging anything: what it costs at most.
+//! The maximum cost of a check: a walk over the value without validation.
 
 use serde_json::Value;
 
-use super::graph::{By, Id, Node, Plan};
-use super::{MAX_NESTED, MAX_WORK, Misfit};
+use super::graph::{InPlaceKind, Node, NodeId, SchemaGraph};
+use super::{CheckError, MAX_COST, MAX_WALK_DEPTH};
 
-impl Plan {
-    /// What checking a value costs at most. Refused when that is more than may be spent.
-    pub(super) fn work(&self, value: &Value) -> Result<u64, Misfit> {
-        let mut walk = Walk {
-            plan: self,
-            left: MAX_WORK,
-            nested: 0,
+impl SchemaGraph {
+    /// Returns the maximum cost of checking a value. Fails if it exceeds [`MAX_COST`].
+    pub(super) fn check_cost(&self, value: &Value) -> Result<u64, CheckError> {
+        let mut walk = CostWalk {
+            graph: self,
+            remaining: MAX_COST,
+            depth: 0,
         };
-        walk.meet(0, value, 0)?;
-        Ok(MAX_WORK - walk.left)
+        walk.visit(0, value, 0)?;
+        Ok(MAX_COST - walk.remaining)
     }
 }
 
-/// How many states of a pattern a byte meets for the price of one subschema. The engine takes
-/// 12 ns for each at worst, a text that doesn't fit is matched twice, and [`MAX_WORK`] at 50 ns
-/// is 50 ms.
-const STATES: u64 = 2;
+/// The number of pattern states per byte that cost as much as one subschema. The engine takes at
+/// most 12 ns for each state, a text that doesn't match is matched twice, and [`MAX_COST`] at 50
+/// ns is 50 ms.
+const STATES_PER_UNIT: u64 = 2;
 
-struct Walk<'p> {
-    plan: &'p Plan,
-    left: u64,
-    nested: u32,
+struct CostWalk<'p> {
+    graph: &'p SchemaGraph,
+    remaining: u64,
+    depth: u32,
 }
 
-impl Walk<'_> {
-    /// A subschema and a value. What is within `choices` that don't fit is looked at once more
-    /// for each of them, to tell why.
-    fn meet(&mut self, id: Id, value: &Value, choices: u64) -> Result<(), Misfit> {
-        let plan = self.plan;
-        let node = &plan.nodes[id];
+impl CostWalk<'_> {
+    /// Visits a subschema with a value. Below each of `choices` alternatives that don't match, it
+    /// is validated once more to describe the failure.
+    fn visit(&mut self, id: NodeId, value: &Value, choices: u64) -> Result<(), CheckError> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
         self.enter()?;
-        self.spend(node.weight.saturating_mul(1 + choices))?;
+        self.spend(node.cost.saturating_mul(1 + choices))?;
         match value {
-            Value::String(text) => self.text(node, text, choices)?,
-            Value::Array(items) => self.items(node, value, items, choices)?,
+            Value::String(text) => self.spend_on_text(node, text, choices)?,
+            Value::Array(items) => self.visit_items(node, value, items, choices)?,
             Value::Object(members) => {
                 for (name, value) in members {
-                    self.member(node, name, value, choices)?;
+                    self.visit_member(node, name, value, choices)?;
                 }
             }
             _ => {}
         }
-        for next in &node.here {
-            let choices = choices + u64::from(next.by == By::Choice);
-            self.meet(next.id, value, choices)?;
+        for next in &node.in_place {
+            let choices = choices + u64::from(next.kind == InPlaceKind::Choice);
+            self.visit(next.id, value, choices)?;
         }
         if node.has_unevaluated() {
-            self.gather(id, value, choices)?;
+            self.visit_unevaluated(id, value, choices)?;
         }
-        self.nested -= 1;
+        self.depth -= 1;
         Ok(())
     }
 
-    fn member(
+    fn visit_member(
         &mut self,
         node: &Node,
         name: &str,
         value: &Value,
         choices: u64,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), CheckError> {
         let known = node.properties.get(name).copied();
         for (size, id) in &node.patterns {
             self.spend_text(name, *size, choices)?;
-            self.meet(*id, value, choices)?;
+            self.visit(*id, value, choices)?;
         }
-        if let Some(names) = node.names {
-            self.name(names, name, choices)?;
+        if let Some(names) = node.property_names {
+            self.visit_name(names, name, choices)?;
         }
         let rest = known.or(node.additional);
         for id in [rest, node.unevaluated_properties].into_iter().flatten() {
-            self.meet(id, value, choices)?;
+            self.visit(id, value, choices)?;
         }
         Ok(())
     }
 
-    fn items(
+    fn visit_items(
         &mut self,
         node: &Node,
         list: &Value,
         items: &[Value],
         choices: u64,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), CheckError> {
         if node.is_unique {
-            // A few are compared each with each.
+            // Short arrays are compared item by item with each other.
             self.spend_all(list, (1 + choices) * 8)?;
         }
         for (at, value) in items.iter().enumerate() {
-            let own = node.prefix.get(at).copied().or(node.items);
+            let own = node.prefix_items.get(at).copied().or(node.items);
             let others = [node.contains, node.unevaluated_items];
             for id in own.into_iter().chain(others.into_iter().flatten()) {
-                self.meet(id, value, choices)?;
+                self.visit(id, value, choices)?;
             }
         }
         Ok(())
     }
 
-    /// A subschema and the name of a member.
-    fn name(&mut self, id: Id, name: &str, choices: u64) -> Result<(), Misfit> {
-        let plan = self.plan;
-        let node = &plan.nodes[id];
+    /// Visits a subschema with the name of a member.
+    fn visit_name(&mut self, id: NodeId, name: &str, choices: u64) -> Result<(), CheckError> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
         self.enter()?;
-        self.spend(node.weight.saturating_mul(1 + choices))?;
-        self.text(node, name, choices)?;
-        for next in &node.here {
-            let choices = choices + u64::from(next.by == By::Choice);
-            self.name(next.id, name, choices)?;
+        self.spend(node.cost.saturating_mul(1 + choices))?;
+        self.spend_on_text(node, name, choices)?;
+        for next in &node.in_place {
+            let choices = choices + u64::from(next.kind == InPlaceKind::Choice);
+            self.visit_name(next.id, name, choices)?;
         }
-        self.nested -= 1;
+        self.depth -= 1;
         Ok(())
     }
 
-    /// What `unevaluatedProperties` and `unevaluatedItems` look at: everything that applies to
-    /// the value, once more.
-    fn gather(&mut self, id: Id, value: &Value, choices: u64) -> Result<(), Misfit> {
-        let plan = self.plan;
-        let node = &plan.nodes[id];
+    /// Visits everything that applies to the value once more, for `unevaluatedProperties` and
+    /// `unevaluatedItems`.
+    fn visit_unevaluated(
+        &mut self,
+        id: NodeId,
+        value: &Value,
+        choices: u64,
+    ) -> Result<(), CheckError> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
         self.enter()?;
         match value {
             Value::Object(members) => {
@@ -130,7 +135,7 @@ impl Walk<'_> {
                         self.spend_text(name, *size, choices)?;
                     }
                     if let Some(unevaluated) = node.unevaluated_properties {
-                        self.meet(unevaluated, value, choices)?;
+                        self.visit(unevaluated, value, choices)?;
                     }
                 }
             }
@@ -141,66 +146,67 @@ impl Walk<'_> {
                         .into_iter()
                         .flatten()
                     {
-                        self.meet(id, value, choices)?;
+                        self.visit(id, value, choices)?;
                     }
                 }
             }
             _ => {}
         }
-        for next in &node.here {
-            if next.by != By::Reference {
-                self.meet(next.id, value, choices)?;
+        for next in &node.in_place {
+            if next.kind != InPlaceKind::Reference {
+                self.visit(next.id, value, choices)?;
             }
-            self.gather(next.id, value, choices)?;
+            self.visit_unevaluated(next.id, value, choices)?;
         }
-        self.nested -= 1;
+        self.depth -= 1;
         Ok(())
     }
 
-    fn text(&mut self, node: &Node, text: &str, choices: u64) -> Result<(), Misfit> {
+    fn spend_on_text(&mut self, node: &Node, text: &str, choices: u64) -> Result<(), CheckError> {
         self.spend_text(text, node.pattern, choices)
     }
 
-    /// A text costs a little by its length, and more for a pattern.
-    fn spend_text(&mut self, text: &str, pattern: u64, choices: u64) -> Result<(), Misfit> {
+    /// Spends the cost of a text: little for its length, more for a pattern.
+    fn spend_text(&mut self, text: &str, pattern: u64, choices: u64) -> Result<(), CheckError> {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let read = bytes / 32;
         let matched = match pattern {
             0 => 0,
-            size => (bytes.saturating_add(1)).saturating_mul(1 + size / STATES),
+            size => (bytes.saturating_add(1)).saturating_mul(1 + size / STATES_PER_UNIT),
         };
         self.spend((read.saturating_add(matched)).saturating_mul(1 + choices))
     }
 
-    /// Everything in a value.
-    fn spend_all(&mut self, value: &Value, each: u64) -> Result<(), Misfit> {
+    /// Spends the cost of all values in a value.
+    fn spend_all(&mut self, value: &Value, each: u64) -> Result<(), CheckError> {
         self.spend(each)?;
         match value {
-            Value::Array(items) => items.iter().try_for_each(|it| self.spend_all(it, each)),
-            Value::Object(members) => members.values().try_for_each(|it| self.spend_all(it, each)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.spend_all(item, each)),
+            Value::Object(members) => members
+                .values()
+                .try_for_each(|value| self.spend_all(value, each)),
             Value::String(text) => self.spend_text(text, 0, each),
             _ => Ok(()),
         }
     }
 
-    fn enter(&mut self) -> Result<(), Misfit> {
-        self.nested += 1;
-        match self.nested > MAX_NESTED {
-            true => Err(Misfit::Unchecked(
-                "it is nested too deeply to be checked against its schema".to_owned(),
-            )),
-            false => Ok(()),
+    fn enter(&mut self) -> Result<(), CheckError> {
+        self.depth += 1;
+        if self.depth > MAX_WALK_DEPTH {
+            let reason = "nested too deeply for its schema";
+            return Err(CheckError::Unchecked(reason.to_owned()));
         }
+        Ok(())
     }
 
-    fn spend(&mut self, work: u64) -> Result<(), Misfit> {
-        match self.left.checked_sub(work) {
-            Some(left) => {
-                self.left = left;
+    fn spend(&mut self, cost: u64) -> Result<(), CheckError> {
+        match self.remaining.checked_sub(cost) {
+            Some(remaining) => {
+                self.remaining = remaining;
                 Ok(())
             }
-            None => Err(Misfit::Unchecked(
-                "it is too much work to check it against its schema".to_owned(),
+            None => Err(CheckError::Unchecked(
+                "too expensive to check against its schema".to_owned(),
             )),
         }
     }

@@ -1,116 +1,120 @@
-//! What a schema is made of: which subschema hands which values on to which others.
+//! The subschemas of a schema, and how each passes values on to others.
 //!
-//! It is read from the schema once, with the references resolved, and is what both the limits of
-//! a schema and [the work of a check](super::cost) are computed from. Where drafts differ it has
-//! what either of them would do: it may say too much, never too little.
+//! The graph is built from the schema once, with references resolved. Both the limits of a schema
+//! and [the cost of a check](super::cost) are computed from it. Where drafts differ it has the
+//! behaviour of all drafts: it may overestimate, but never underestimate.
 
 use std::collections::HashMap;
 
 use jsonschema::Draft;
 use serde_json::Value;
 
-use super::reader::{Reader, dialect};
-use super::rewrite::Changes;
-use super::{MAX_CHAIN, MAX_COMPILED, MAX_UNFOLDED, Refused};
+use super::reader::{SchemaReader, dialect};
+use super::rewrite::Rewrites;
+use super::{MAX_CHAIN, MAX_COMPILED, MAX_UNFOLDED, SchemaError};
 
 /// All subschemas of a schema. The first is the schema itself.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct SchemaGraph {
     pub(super) nodes: Vec<Node>,
     draft: Draft,
 }
 
-/// A subschema, by its number.
-pub(super) type Id = usize;
+/// The index of a subschema.
+pub(super) type NodeId = usize;
 
-/// A subschema: what it does with a value.
+/// A subschema, with the subschemas that it applies.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// What it costs by itself.
-    pub(super) weight: u64,
-    /// Those that the same value is handed on to.
-    pub(super) here: Vec<Here>,
-    pub(super) properties: HashMap<Box<str>, Id>,
-    /// Patterns of names, with what they cost for each byte.
-    pub(super) patterns: Vec<(u64, Id)>,
-    pub(super) additional: Option<Id>,
-    pub(super) names: Option<Id>,
-    pub(super) unevaluated_properties: Option<Id>,
-    pub(super) prefix: Vec<Id>,
-    pub(super) items: Option<Id>,
-    pub(super) contains: Option<Id>,
-    pub(super) unevaluated_items: Option<Id>,
-    /// What the pattern of a text costs for each byte.
+    /// The cost of its own keywords.
+    pub(super) cost: u64,
+    /// The subschemas that apply to the same value.
+    pub(super) in_place: Vec<InPlace>,
+    pub(super) properties: HashMap<Box<str>, NodeId>,
+    /// Patterns of member names, each with its cost per byte.
+    pub(super) patterns: Vec<(u64, NodeId)>,
+    pub(super) additional: Option<NodeId>,
+    pub(super) property_names: Option<NodeId>,
+    pub(super) unevaluated_properties: Option<NodeId>,
+    pub(super) prefix_items: Vec<NodeId>,
+    pub(super) items: Option<NodeId>,
+    pub(super) contains: Option<NodeId>,
+    pub(super) unevaluated_items: Option<NodeId>,
+    /// The cost per byte of the `pattern` of a string.
     pub(super) pattern: u64,
     pub(super) is_unique: bool,
 }
 
-/// A subschema for the same value.
+/// A subschema that applies to the same value as another one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
-    pub(super) id: Id,
-    pub(super) by: By,
+pub(super) struct InPlace {
+    pub(super) id: NodeId,
+    pub(super) kind: InPlaceKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    /// It has to fit.
-    Need,
-    /// It is one of several: it is tried first, and asked again why it doesn't fit.
+pub(super) enum InPlaceKind {
+    /// The value must match it.
+    Required,
+    /// One of several alternatives. It is tried first, and validated again to describe the
+    /// failure.
     Choice,
     Reference,
 }
 
-impl Plan {
-    /// Reads a schema, and what has to be changed in it before it is compiled.
-    pub(super) fn of<'s>(
+impl SchemaGraph {
+    /// Builds the graph of a schema, and collects the rewrites that compilation needs.
+    pub(super) fn build<'s>(
         schema: &'s Value,
-        changes: Changes<'s>,
-    ) -> Result<(Self, Changes<'s>), Refused> {
+        rewrites: Rewrites<'s>,
+    ) -> Result<(Self, Rewrites<'s>), SchemaError> {
         let draft = dialect(schema)?;
-        let (nodes, changes) = Reader::new(schema, draft, changes).all()?;
-        let plan = Self { nodes, draft };
-        plan.check_unfolding()?;
-        plan.check_compiling()?;
-        Ok((plan, changes))
+        let (nodes, rewrites) = SchemaReader::new(schema, draft, rewrites).read()?;
+        let graph = Self { nodes, draft };
+        graph.check_unfolding()?;
+        graph.check_compiling()?;
+        Ok((graph, rewrites))
     }
 
     pub(super) fn draft(&self) -> Draft {
         self.draft
     }
 
-    /// What applies to one value must end, and not be too much.
-    fn check_unfolding(&self) -> Result<(), Refused> {
-        let order = self.in_order().ok_or(Refused::Endless)?;
+    /// Checks that the subschemas for one value form no cycle, and are not too many.
+    fn check_unfolding(&self) -> Result<(), SchemaError> {
+        let order = self
+            .topological_order()
+            .ok_or(SchemaError::EndlessRecursion)?;
         let mut unfolded = vec![(1_u64, 1_u64); self.nodes.len()];
-        // Those that are handed a value before those that hand it on.
+        // In reverse order, so that the size of a subschema is known before it is added to another
+        // one.
         for id in order.into_iter().rev() {
             let (mut size, mut chain) = (1_u64, 1);
-            for next in &self.nodes[id].here {
+            for next in &self.nodes[id].in_place {
                 let (next_size, next_chain) = unfolded[next.id];
                 size = size.saturating_add(next_size);
                 chain = chain.max(next_chain + 1);
             }
             if size > MAX_UNFOLDED || chain > MAX_CHAIN {
-                return Err(Refused::Unfolds);
+                return Err(SchemaError::TooComplex);
             }
             unfolded[id] = (size, chain);
         }
         Ok(())
     }
 
-    /// All subschemas, each before those that it hands its value on to. `None` when some come
-    /// back to themselves.
-    fn in_order(&self) -> Option<Vec<Id>> {
+    /// Returns all subschemas, each before those that it applies in place. `None` if there is a
+    /// cycle.
+    fn topological_order(&self) -> Option<Vec<NodeId>> {
         let mut before = vec![0_usize; self.nodes.len()];
-        for next in self.nodes.iter().flat_map(|node| &node.here) {
+        for next in self.nodes.iter().flat_map(|node| &node.in_place) {
             before[next.id] += 1;
         }
-        let mut order: Vec<Id> = (0..before.len()).filter(|id| before[*id] == 0).collect();
+        let mut order: Vec<NodeId> = (0..before.len()).filter(|id| before[*id] == 0).collect();
         let mut done = 0;
         while let Some(id) = order.get(done).copied() {
             done += 1;
-            for next in &self.nodes[id].here {
+            for next in &self.nodes[id].in_place {
                 before[next.id] -= 1;
                 if before[next.id] == 0 {
                     order.push(next.id);
@@ -120,28 +124,29 @@ impl Plan {
         (order.len() == self.nodes.len()).then_some(order)
     }
 
-    /// A subschema with `unevaluatedProperties` or `unevaluatedItems` is compiled again for
-    /// them, and so is all that is below it: those within each other multiply.
-    fn check_compiling(&self) -> Result<(), Refused> {
-        let mut compiling = Compiling {
-            plan: self,
-            plain: vec![None; self.nodes.len()],
-            again: vec![None; self.nodes.len()],
+    /// Checks how many subschemas are compiled. For `unevaluatedProperties` and `unevaluatedItems`
+    /// a subschema is compiled again with all that is below it, so nested ones multiply.
+    fn check_compiling(&self) -> Result<(), SchemaError> {
+        let mut counter = CompileCount {
+            graph: self,
+            counts: vec![None; self.nodes.len()],
+            again_counts: vec![None; self.nodes.len()],
         };
-        let mut total = compiling.plain(0);
-        let references = self.nodes.iter().flat_map(|node| &node.here);
-        let mut targets: Vec<Id> = references
-            .filter(|next| next.by == By::Reference)
+        let mut total = counter.count(0);
+        let references = self.nodes.iter().flat_map(|node| &node.in_place);
+        let mut targets: Vec<NodeId> = references
+            .filter(|next| next.kind == InPlaceKind::Reference)
             .map(|next| next.id)
             .collect();
         targets.sort_unstable();
         targets.dedup();
         for target in targets {
-            total = total.saturating_add(compiling.plain(target));
+            total = total.saturating_add(counter.count(target));
         }
-        match total > MAX_COMPILED {
-            true => Err(Refused::Unfolds),
-            false => Ok(()),
+        if total > MAX_COMPILED {
+            Err(SchemaError::TooComplex)
+        } else {
+            Ok(())
         }
     }
 }
@@ -151,72 +156,78 @@ impl Node {
         self.unevaluated_properties.is_some() || self.unevaluated_items.is_some()
     }
 
-    fn unevaluated(&self) -> u64 {
+    fn unevaluated_count(&self) -> u64 {
         u64::from(self.unevaluated_properties.is_some())
             + u64::from(self.unevaluated_items.is_some())
     }
 
-    /// Those that stand in it: all but what it refers to.
-    fn within(&self) -> impl Iterator<Item = Id> {
-        let here = self.here.iter().filter(|next| next.by != By::Reference);
+    /// Returns the directly nested subschemas, without references.
+    fn nested(&self) -> impl Iterator<Item = NodeId> {
+        let in_place = self
+            .in_place
+            .iter()
+            .filter(|next| next.kind != InPlaceKind::Reference);
         let singles = [
             self.additional,
-            self.names,
+            self.property_names,
             self.unevaluated_properties,
             self.items,
             self.contains,
             self.unevaluated_items,
         ];
-        here.map(|next| next.id)
+        in_place
+            .map(|next| next.id)
             .chain(self.properties.values().copied())
             .chain(self.patterns.iter().map(|(_, id)| *id))
-            .chain(self.prefix.iter().copied())
+            .chain(self.prefix_items.iter().copied())
             .chain(singles.into_iter().flatten())
     }
 }
 
-/// How many subschemas are compiled, each counted once.
-struct Compiling<'p> {
-    plan: &'p Plan,
-    plain: Vec<Option<u64>>,
-    again: Vec<Option<u64>>,
+/// Counts the compiled subschemas.
+struct CompileCount<'p> {
+    graph: &'p SchemaGraph,
+    counts: Vec<Option<u64>>,
+    again_counts: Vec<Option<u64>>,
 }
 
-impl Compiling<'_> {
-    fn plain(&mut self, id: Id) -> u64 {
-        if let Some(known) = self.plain[id] {
+impl CompileCount<'_> {
+    fn count(&mut self, id: NodeId) -> u64 {
+        if let Some(known) = self.counts[id] {
             return known;
         }
-        self.plain[id] = Some(0);
-        let plan = self.plan;
-        let node = &plan.nodes[id];
+        self.counts[id] = Some(0);
+        let graph = self.graph;
+        let node = &graph.nodes[id];
         let mut total = 1_u64;
-        for next in node.within() {
-            total = total.saturating_add(self.plain(next));
+        for next in node.nested() {
+            total = total.saturating_add(self.count(next));
         }
         if node.has_unevaluated() {
-            let again = self.again(id).saturating_mul(node.unevaluated());
+            let again = self
+                .count_again(id)
+                .saturating_mul(node.unevaluated_count());
             total = total.saturating_add(again);
         }
-        self.plain[id] = Some(total);
+        self.counts[id] = Some(total);
         total
     }
 
-    fn again(&mut self, id: Id) -> u64 {
-        if let Some(known) = self.again[id] {
+    fn count_again(&mut self, id: NodeId) -> u64 {
+        if let Some(known) = self.again_counts[id] {
             return known;
         }
-        self.again[id] = Some(0);
-        let plan = self.plan;
-        let node = &plan.nodes[id];
+        self.again_counts[id] = Some(0);
+        let graph = self.graph;
+        let node = &graph.nodes[id];
         let mut total = 1_u64;
-        for next in node.within() {
-            total = total.saturating_add(self.plain(next));
+        for next in node.nested() {
+            total = total.saturating_add(self.count(next));
         }
-        for next in &node.here {
-            total = total.saturating_add(self.again(next.id));
+        for next in &node.in_place {
+            total = total.saturating_add(self.count_again(next.id));
         }
-        self.again[id] = Some(total);
+        self.again_counts[id] = Some(total);
         total
     }
 }

@@ -1,100 +1,108 @@
-//! Patterns that look around, matched in time that is linear in the text.
+//! Patterns with lookaround, matched in time that is linear in the text.
 //!
-//! JavaScript's patterns may look around, and generated schemas do: the addresses, host names and
-//! durations of zod. The engine that `jsonschema` has for that backtracks. Its limit counts how
-//! often it goes back and not what it does in between, where a counted repetition of what takes no
-//! character goes on for as long as it likes. So they are matched here.
+//! Patterns of JavaScript may have lookaround, and generated schemas use it: the e-mail addresses,
+//! host names and durations of zod. The engine that `jsonschema` has for such patterns backtracks.
+//! Its limit counts backtracking steps but not the work between them, where a counted repetition
+//! that consumes no character runs without bound. So these patterns are matched here.
 //!
-//! Each look-around is taken out of the pattern, inner ones first. Where in a text it holds is
-//! found out for all places in one pass: `(?=a)` by going backward from every place where an `a`
-//! may end, `(?<=a)` by going forward from every place where one may begin. What remains is a
-//! pattern whose states may ask whether a look-around holds where they are, which is one more
-//! pass. In a pass each state is met once at each place.
+//! Each lookaround is extracted from the pattern, inner ones first. One pass over the text finds
+//! all positions at which it holds: for `(?=a)` the pass goes backward from every position where
+//! an `a` may end, for `(?<=a)` forward from every position where one may begin. The remainder is
+//! a pattern whose states may test a lookaround at their position, which takes one more pass. A
+//! pass visits each state once per position.
 //!
-//! References back are not regular, and nothing is linear for them: such a pattern is none here.
+//! Back-references are not regular, and can't be matched in linear time: such patterns are not
+//! supported.
 
 use std::fmt::Write as _;
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use super::MAX_PATTERN;
-use super::pattern::{has_flags, parsed, states};
+use super::pattern::{has_flags, parse_pattern, state_count};
 
-/// What a look-around is called once it is taken out. A pattern that has it itself is refused.
-const NAME: &str = "bowline_look_";
+/// The prefix of the group name that replaces a lookaround. A pattern that contains it is
+/// rejected.
+const GROUP_PREFIX: &str = "bowline_look_";
 
-/// The most states of a program. It has fewer than twice as many as were counted, so that this
-/// is met only where counting goes wrong.
-const MOST: usize = 4 * MAX_PATTERN as usize;
+/// The maximum number of states of a program. A program has fewer than twice the counted states,
+/// so the limit is reached only if the count is wrong.
+const MAX_STATES: usize = 4 * MAX_PATTERN as usize;
 
-/// A pattern that looks around.
+/// A pattern with lookaround.
 #[derive(Debug)]
-pub(super) struct Looking {
-    /// What its look-arounds look for: each before those that it stands in.
-    looks: Vec<Program>,
-    rest: Program,
+pub(super) struct LookaroundPattern {
+    /// The lookarounds, inner ones before those that contain them.
+    lookarounds: Vec<Program>,
+    remainder: Program,
 }
 
-impl Looking {
-    /// `None` when it refers back, has flags, can't be read, or is too large.
+impl LookaroundPattern {
+    /// Returns `None` if the pattern has a back-reference or flags, can't be parsed, or is too
+    /// large.
     pub(super) fn new(pattern: &str) -> Option<Self> {
-        // A flag would have to be carried into what is taken apart.
+        // A flag would have to be applied to each extracted part.
         if has_flags(pattern) {
             return None;
         }
-        let (looks, rest) = taken_apart(pattern)?;
-        let mut parts = Vec::with_capacity(looks.len() + 1);
-        for (direction, body) in looks {
-            parts.push((direction, parsed(&body)?));
+        let (lookarounds, remainder) = extract_lookarounds(pattern)?;
+        let mut parts = Vec::with_capacity(lookarounds.len() + 1);
+        for (direction, body) in lookarounds {
+            parts.push((direction, parse_pattern(&body)?));
         }
-        parts.push((Direction::Forward, parsed(&rest)?));
-        // Nothing is built of what is too large.
-        let sizes = parts.iter().map(|(_, part)| states(part));
+        parts.push((Direction::Forward, parse_pattern(&remainder)?));
+        // The size is checked before anything is built.
+        let sizes = parts.iter().map(|(_, part)| state_count(part));
         if sizes.fold(0, u64::saturating_add) > MAX_PATTERN {
             return None;
         }
         let built = parts
             .iter()
             .map(|(direction, part)| Program::new(part, *direction));
-        let mut looks = built.collect::<Option<Vec<_>>>()?;
-        let rest = looks.pop()?;
-        Some(Self { looks, rest })
+        let mut lookarounds = built.collect::<Option<Vec<_>>>()?;
+        let remainder = lookarounds.pop()?;
+        Some(Self {
+            lookarounds,
+            remainder,
+        })
     }
 
-    /// How many states it has.
+    /// Returns the number of states.
     pub(super) fn size(&self) -> u64 {
-        let all = self.looks.iter().chain([&self.rest]);
+        let all = self.lookarounds.iter().chain([&self.remainder]);
         let states: usize = all.map(|program| program.states.len()).sum();
         u64::try_from(states).unwrap_or(u64::MAX)
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
-        let mut holds = Vec::with_capacity(self.looks.len());
-        for look in &self.looks {
-            let places = look.places(&text, &holds);
+        let mut holds = Vec::with_capacity(self.lookarounds.len());
+        for look in &self.lookarounds {
+            let places = look.match_positions(&text, &holds);
             holds.push(places);
         }
-        self.rest.places(&text, &holds).contains(&true)
+        self.remainder
+            .match_positions(&text, &holds)
+            .contains(&true)
     }
 }
 
-/// Look-arounds of a pattern with what they look for, and the pattern without them.
+/// The bodies of the extracted lookarounds with their directions, and the remaining pattern.
 type Parts = (Vec<(Direction, String)>, String);
 
-/// Takes the look-arounds out: an empty group with a name stands for each.
-fn taken_apart(pattern: &str) -> Option<Parts> {
-    if pattern.contains(NAME) {
+/// Extracts the lookarounds, and replaces each by an empty named group.
+fn extract_lookarounds(pattern: &str) -> Option<Parts> {
+    if pattern.contains(GROUP_PREFIX) {
         return None;
     }
-    let (mut looks, mut text) = (Vec::new(), String::new());
-    // What stands before each open group, if it is a look-around.
-    let mut open: Vec<Option<(Around, String)>> = Vec::new();
+    let (mut lookarounds, mut text) = (Vec::new(), String::new());
+    // For each open group, the text before it if it is a lookaround.
+    let mut open: Vec<Option<(LookaroundSyntax, String)>> = Vec::new();
     let (mut rest, mut in_class) = (pattern, false);
     while let Some(next) = rest.chars().next() {
-        let around = Around::of(rest).filter(|_| !in_class);
-        if let Some((around, length)) = around {
-            open.push(Some((around, std::mem::take(&mut text))));
+        let syntax = LookaroundSyntax::of(rest).filter(|_| !in_class);
+        if let Some((syntax, length)) = syntax {
+            open.push(Some((syntax, std::mem::take(&mut text))));
             rest = &rest[length..];
             continue;
         }
@@ -113,12 +121,12 @@ fn taken_apart(pattern: &str) -> Option<Parts> {
             ']' => in_class = false,
             '(' if !in_class => open.push(None),
             ')' if !in_class => {
-                if let Some((around, before)) = open.pop()? {
+                if let Some((syntax, before)) = open.pop()? {
                     let body = std::mem::replace(&mut text, before);
-                    let sign = if around.is_negative { 'n' } else { 'p' };
-                    // Writing to a string can't go wrong.
-                    let _ = write!(text, "(?P<{NAME}{sign}{}>)", looks.len());
-                    looks.push((around.direction, body));
+                    let sign = if syntax.is_negative { 'n' } else { 'p' };
+                    // Writing to a string doesn't fail.
+                    let _ = write!(text, "(?P<{GROUP_PREFIX}{sign}{}>)", lookarounds.len());
+                    lookarounds.push((syntax.direction, body));
                     continue;
                 }
             }
@@ -126,17 +134,17 @@ fn taken_apart(pattern: &str) -> Option<Parts> {
         }
         text.push(next);
     }
-    open.is_empty().then_some((looks, text))
+    open.is_empty().then_some((lookarounds, text))
 }
 
-struct Around {
-    /// In which direction its body is matched, to end where the look-around stands.
+struct LookaroundSyntax {
+    /// The direction in which the body is matched, so that the match ends at the lookaround.
     direction: Direction,
     is_negative: bool,
 }
 
-impl Around {
-    /// The one that a text begins with, and how long its beginning is.
+impl LookaroundSyntax {
+    /// Parses the beginning of a lookaround, and returns it with its length.
     fn of(text: &str) -> Option<(Self, usize)> {
         let (direction, is_negative, length) = match text.strip_prefix("(?")?.as_bytes() {
             [b'=', ..] => (Direction::Backward, false, 3),
@@ -145,11 +153,11 @@ impl Around {
             [b'<', b'!', ..] => (Direction::Forward, true, 4),
             _ => return None,
         };
-        let around = Self {
+        let syntax = Self {
             direction,
             is_negative,
         };
-        Some((around, length))
+        Some((syntax, length))
     }
 }
 
@@ -159,31 +167,31 @@ enum Direction {
     Backward,
 }
 
-/// A pattern without look-arounds, to be gone through in one direction.
+/// A pattern without lookaround, compiled for one direction.
 #[derive(Debug)]
 struct Program {
     direction: Direction,
-    /// The first is where it begins, and the last is where it has matched.
+    /// The first state is the start, the last one is the match.
     states: Vec<State>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// A character in one of the ranges, which are in order; then the next state.
+    /// Matches a character in one of the sorted ranges, then continues with the next state.
     Character(Box<[(char, char)]>),
-    /// Something about the place; then the next state.
-    Place(Place),
-    /// Either of two others.
-    Either(usize, usize),
-    Found,
+    /// Tests the position, then continues with the next state.
+    Assertion(Assertion),
+    /// Continues with both states.
+    Split(usize, usize),
+    Match,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Assertion {
     Start,
     End,
     Word { is_boundary: bool },
-    Look { number: usize, is_negative: bool },
+    Lookaround { number: usize, is_negative: bool },
 }
 
 impl Program {
@@ -193,12 +201,12 @@ impl Program {
             states: Vec::new(),
         };
         program.push(pattern)?;
-        program.states.push(State::Found);
+        program.states.push(State::Match);
         Some(program)
     }
 
     fn push(&mut self, hir: &Hir) -> Option<()> {
-        if self.states.len() > MOST {
+        if self.states.len() > MAX_STATES {
             return None;
         }
         match hir.kind() {
@@ -209,23 +217,28 @@ impl Program {
                 if self.direction == Direction::Backward {
                     characters.reverse();
                 }
-                let states = characters.into_iter().map(|it| Box::from([(it, it)]));
+                let states = characters
+                    .into_iter()
+                    .map(|literal| Box::from([(literal, literal)]));
                 self.states.extend(states.map(State::Character));
             }
             HirKind::Class(Class::Unicode(class)) => {
-                let ranges = class.ranges().iter().map(|it| (it.start(), it.end()));
+                let ranges = class
+                    .ranges()
+                    .iter()
+                    .map(|range| (range.start(), range.end()));
                 self.states.push(State::Character(ranges.collect()));
             }
             HirKind::Class(Class::Bytes(_)) => return None,
-            HirKind::Look(look) => self.states.push(State::Place(place(*look)?)),
+            HirKind::Look(look) => self.states.push(State::Assertion(assertion(*look)?)),
             HirKind::Repetition(repeated) => self.push_repeated(repeated)?,
-            HirKind::Capture(capture) => match capture.name.as_deref().map(look_of) {
-                Some(Some(look)) => self.states.push(State::Place(look)),
+            HirKind::Capture(capture) => match capture.name.as_deref().map(lookaround_of) {
+                Some(Some(look)) => self.states.push(State::Assertion(look)),
                 _ => self.push(&capture.sub)?,
             },
             HirKind::Concat(parts) => match self.direction {
-                Direction::Forward => parts.iter().try_for_each(|it| self.push(it))?,
-                Direction::Backward => parts.iter().rev().try_for_each(|it| self.push(it))?,
+                Direction::Forward => parts.iter().try_for_each(|part| self.push(part))?,
+                Direction::Backward => parts.iter().rev().try_for_each(|part| self.push(part))?,
             },
             HirKind::Alternation(branches) => self.push_branches(branches)?,
         }
@@ -239,27 +252,27 @@ impl Program {
             self.push(&repeated.sub)?;
         }
         match repeated.max {
-            // The last one that must be may be again: one more of it would double what is in it,
-            // at each level of nesting.
+            // The last required copy is repeated: one more copy would double the size at each
+            // level of nesting.
             None if repeated.min > 0 => {
-                let end = self.open();
-                self.states[end] = State::Either(last, end + 1);
+                let end = self.push_placeholder();
+                self.states[end] = State::Split(last, end + 1);
             }
             None => {
-                let again = self.open();
+                let again = self.push_placeholder();
                 self.push(&repeated.sub)?;
-                let end = self.open();
-                self.states[end] = State::Either(again, again);
-                self.states[again] = State::Either(again + 1, self.states.len());
+                let end = self.push_placeholder();
+                self.states[end] = State::Split(again, again);
+                self.states[again] = State::Split(again + 1, self.states.len());
             }
             Some(max) => {
                 let mut choices = Vec::new();
                 for _ in repeated.min..max {
-                    choices.push(self.open());
+                    choices.push(self.push_placeholder());
                     self.push(&repeated.sub)?;
                 }
                 for choice in choices {
-                    self.states[choice] = State::Either(choice + 1, self.states.len());
+                    self.states[choice] = State::Split(choice + 1, self.states.len());
                 }
             }
         }
@@ -269,31 +282,31 @@ impl Program {
     fn push_branches(&mut self, branches: &[Hir]) -> Option<()> {
         let mut ends = Vec::new();
         for branch in branches {
-            let choice = self.open();
+            let choice = self.push_placeholder();
             self.push(branch)?;
-            ends.push(self.open());
-            self.states[choice] = State::Either(choice + 1, self.states.len());
+            ends.push(self.push_placeholder());
+            self.states[choice] = State::Split(choice + 1, self.states.len());
         }
-        // Nothing is left after the last one.
+        // There is no alternative after the last branch.
         let dead = self.states.len();
         self.states.push(State::Character(Box::default()));
         for end in ends {
-            self.states[end] = State::Either(dead + 1, dead + 1);
+            self.states[end] = State::Split(dead + 1, dead + 1);
         }
         Some(())
     }
 
-    /// A choice that is made later.
-    fn open(&mut self) -> usize {
-        self.states.push(State::Found);
+    /// Pushes a state that is set later, and returns its index.
+    fn push_placeholder(&mut self) -> usize {
+        self.states.push(State::Match);
         self.states.len() - 1
     }
 
-    /// At which places of a text it has matched, from wherever it began.
-    fn places(&self, text: &[char], holds: &[Vec<bool>]) -> Vec<bool> {
+    /// Returns for each position of a text whether a match that began anywhere ends there.
+    fn match_positions(&self, text: &[char], holds: &[Vec<bool>]) -> Vec<bool> {
         let mut found = vec![false; text.len() + 1];
         let mut met = vec![usize::MAX; self.states.len()];
-        // States that are to be looked at here, and at the next place.
+        // The states to visit at this position, and at the next one.
         let (mut here, mut next) = (Vec::new(), Vec::new());
         for step in 0..=text.len() {
             let (at, ahead) = match self.direction {
@@ -310,17 +323,17 @@ impl Program {
                 }
                 match &self.states[state] {
                     State::Character(ranges) => {
-                        if ahead.is_some_and(|it| is_within(*it, ranges)) {
+                        if ahead.is_some_and(|character| is_in_ranges(*character, ranges)) {
                             next.push(state + 1);
                         }
                     }
-                    State::Place(place) => {
+                    State::Assertion(place) => {
                         if place.holds(text, at, holds) {
                             here.push(state + 1);
                         }
                     }
-                    State::Either(one, other) => here.extend([*one, *other]),
-                    State::Found => found[at] = true,
+                    State::Split(one, other) => here.extend([*one, *other]),
+                    State::Match => found[at] = true,
                 }
             }
             std::mem::swap(&mut here, &mut next);
@@ -329,19 +342,21 @@ impl Program {
     }
 }
 
-impl Place {
+impl Assertion {
     fn holds(self, text: &[char], at: usize, holds: &[Vec<bool>]) -> bool {
         match self {
             Self::Start => at == 0,
             Self::End => at == text.len(),
             Self::Word { is_boundary } => {
                 let before = at.checked_sub(1).and_then(|before| text.get(before));
-                let is_word = |it: Option<&char>| {
-                    it.is_some_and(|it| it.is_ascii_alphanumeric() || *it == '_')
+                let is_word = |character: Option<&char>| {
+                    character.is_some_and(|character| {
+                        character.is_ascii_alphanumeric() || *character == '_'
+                    })
                 };
                 (is_word(before) != is_word(text.get(at))) == is_boundary
             }
-            Self::Look {
+            Self::Lookaround {
                 number,
                 is_negative,
             } => {
@@ -352,28 +367,28 @@ impl Place {
     }
 }
 
-/// The look-around that a group stands for.
-fn look_of(name: &str) -> Option<Place> {
-    let name = name.strip_prefix(NAME)?;
-    Some(Place::Look {
+/// Returns the lookaround that a group name stands for.
+fn lookaround_of(name: &str) -> Option<Assertion> {
+    let name = name.strip_prefix(GROUP_PREFIX)?;
+    Some(Assertion::Lookaround {
         is_negative: name.starts_with('n'),
         number: name.get(1..)?.parse().ok()?,
     })
 }
 
-/// `None` for what JavaScript has only with flags, or not at all.
-fn place(look: Look) -> Option<Place> {
+/// Returns `None` for assertions that JavaScript has only with flags, or not at all.
+fn assertion(look: Look) -> Option<Assertion> {
     Some(match look {
-        Look::Start => Place::Start,
-        Look::End => Place::End,
-        // Letters that are not ASCII are none of a word there.
-        Look::WordAscii | Look::WordUnicode => Place::Word { is_boundary: true },
-        Look::WordAsciiNegate | Look::WordUnicodeNegate => Place::Word { is_boundary: false },
+        Look::Start => Assertion::Start,
+        Look::End => Assertion::End,
+        // In JavaScript only ASCII letters are word characters.
+        Look::WordAscii | Look::WordUnicode => Assertion::Word { is_boundary: true },
+        Look::WordAsciiNegate | Look::WordUnicodeNegate => Assertion::Word { is_boundary: false },
         _ => return None,
     })
 }
 
-fn is_within(character: char, ranges: &[(char, char)]) -> bool {
+fn is_in_ranges(character: char, ranges: &[(char, char)]) -> bool {
     let after = ranges.partition_point(|(first, _)| *first <= character);
     after > 0 && character <= ranges[after - 1].1
 }

@@ -1,4 +1,4 @@
-//! What is wrong, in words that name the place and what is expected there, not what came.
+//! Error messages, which have the path and the expectation, but not the value.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,18 +8,18 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
 use serde_json::Value;
 
-use super::Misfit;
+use super::CheckError;
 
-/// How much is shown of something that a peer chose.
-const SHOWN: usize = 200;
+/// The maximum length of a text that a peer chose, in bytes.
+const MAX_SHOWN: usize = 200;
 
-/// What is wrong with a value. Everything that the error says is about a part of it.
-pub(super) fn of_value(error: &ValidationError<'_>, whole: &Value) -> Misfit {
-    let mut place = place(error.instance_path());
-    let words = match error.kind() {
+/// Describes why a value is invalid.
+pub(super) fn describe_value_error(error: &ValidationError<'_>, whole: &Value) -> CheckError {
+    let mut path = format_path(error.instance_path());
+    let message = match error.kind() {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            push_name(&mut place, name);
+            push_name(&mut path, name);
             "is missing".to_owned()
         }
         Kind::FalseSchema
@@ -28,82 +28,83 @@ pub(super) fn of_value(error: &ValidationError<'_>, whole: &Value) -> Misfit {
                 .as_str()
                 .ends_with("/additionalProperties") =>
         {
-            // Nothing but unknown members can be there, and the first will do.
+            // Only unknown members can be there, and naming the first of them suffices.
             let name = whole.pointer(error.instance_path().as_str());
-            let name = name.and_then(|it| it.as_object()?.keys().next());
+            let name = name.and_then(|value| value.as_object()?.keys().next());
             let name = name.map_or("", String::as_str);
-            unknown(std::iter::once(name))
+            describe_unknown_members(std::iter::once(name))
         }
-        kind => told(kind).unwrap_or_else(|| error.masked_with("it").to_string()),
+        kind => describe(kind).unwrap_or_else(|| error.masked_with("the value").to_string()),
     };
-    Misfit::Wrong(match place.is_empty() {
-        true => shortened(&words).into_owned(),
-        false => format!("{}: {}", shortened(&place), shortened(&words)),
+    CheckError::Invalid(if path.is_empty() {
+        shortened(&message).into_owned()
+    } else {
+        format!("{}: {}", shortened(&path), shortened(&message))
     })
 }
 
-/// What is wrong with a schema.
-pub(super) fn of_schema(error: &ValidationError<'_>) -> String {
-    let place = error.instance_path().as_str();
-    let words = error.masked_with("it").to_string();
-    match place {
-        "" => format!("it is no JSON Schema: {}", shortened(&words)),
-        place => format!(
-            "it is no JSON Schema: at {}: {}",
-            shortened(place),
-            shortened(&words)
+/// Describes why a schema is invalid.
+pub(super) fn describe_schema_error(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let message = error.masked_with("the value").to_string();
+    match path {
+        "" => format!("invalid JSON Schema: {}", shortened(&message)),
+        path => format!(
+            "invalid JSON Schema: {}: {}",
+            shortened(path),
+            shortened(&message)
         ),
     }
 }
 
-fn told(kind: &Kind) -> Option<String> {
+fn describe(kind: &Kind) -> Option<String> {
     Some(match kind {
-        Kind::Type { kind } => format!("must be {}", types(kind)),
-        Kind::Minimum { limit } => format!("must be {limit} at least"),
-        Kind::Maximum { limit } => format!("must be {limit} at most"),
+        Kind::Type { kind } => format!("must be {}", describe_types(kind)),
+        Kind::Minimum { limit } => format!("must be at least {limit}"),
+        Kind::Maximum { limit } => format!("must be at most {limit}"),
         Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("must be less than {limit}"),
         Kind::MultipleOf { multiple_of } => format!("must be a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => format!("must have {limit} characters at least"),
-        Kind::MaxLength { limit } => format!("must have {limit} characters at most"),
-        Kind::MinItems { limit } => format!("must have {limit} items at least"),
-        Kind::MaxItems { limit } => format!("must have {limit} items at most"),
-        Kind::MinProperties { limit } => format!("must have {limit} members at least"),
-        Kind::MaxProperties { limit } => format!("must have {limit} members at most"),
-        Kind::AdditionalItems { limit } => format!("must have {limit} items at most"),
+        Kind::MinLength { limit } => format!("must have at least {limit} characters"),
+        Kind::MaxLength { limit } => format!("must have at most {limit} characters"),
+        Kind::MinItems { limit } => format!("must have at least {limit} items"),
+        Kind::MaxItems { limit } => format!("must have at most {limit} items"),
+        Kind::MinProperties { limit } => format!("must have at least {limit} members"),
+        Kind::MaxProperties { limit } => format!("must have at most {limit} members"),
+        Kind::AdditionalItems { limit } => format!("must have at most {limit} items"),
         Kind::Pattern { pattern } => format!("must match the pattern {}", shortened(pattern)),
-        // Only of keywords of our own.
+        // Only the keywords of this module are custom.
         Kind::Custom { message, .. } => message.clone(),
-        Kind::UniqueItems => "must not have an item twice".to_owned(),
-        Kind::Contains => "must contain an item that it doesn't".to_owned(),
-        Kind::Constant { expected_value } => format!("must be {}", shown(expected_value)),
-        Kind::Enum { options } => format!("must be one of {}", shown(options)),
+        Kind::UniqueItems => "must not have duplicate items".to_owned(),
+        Kind::Contains => "has no item that matches `contains`".to_owned(),
+        Kind::Constant { expected_value } => format!("must be {}", format_value(expected_value)),
+        Kind::Enum { options } => format!("must be one of {}", format_value(options)),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unknown(unexpected.iter().map(String::as_str))
+            describe_unknown_members(unexpected.iter().map(String::as_str))
         }
-        Kind::UnevaluatedItems { .. } => "has more items than are known".to_owned(),
+        Kind::UnevaluatedItems { .. } => "must not have unevaluated items".to_owned(),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            format!("fits none of {} alternatives", context.len())
+            format!("matches none of {} alternatives", context.len())
         }
         Kind::OneOfMultipleValid { context } => {
-            format!("fits more than one of {} alternatives", context.len())
+            format!("matches more than one of {} alternatives", context.len())
         }
-        Kind::Not { .. } => "must not be as it is".to_owned(),
-        Kind::FalseSchema => "must not be there".to_owned(),
-        Kind::PropertyNames { error } => match told(error.kind()) {
-            Some(words) => format!("a member's name {words}"),
-            None => "has a member whose name it must not have".to_owned(),
+        Kind::Not { .. } => "must not match the `not` schema".to_owned(),
+        Kind::FalseSchema => "is not allowed".to_owned(),
+        Kind::PropertyNames { error } => match describe(error.kind()) {
+            Some(message) => format!("member name {message}"),
+            None => "has a member name that is not allowed".to_owned(),
         },
         _ => return None,
     })
 }
 
-fn unknown<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names = names.take(3).map(|it| format!("{:?}", shortened(it)));
+fn describe_unknown_members<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names = names.take(3).map(|name| format!("{:?}", shortened(name)));
     format!("unknown member {}", names.collect::<Vec<_>>().join(", "))
 }
 
-fn types(kind: &TypeKind) -> String {
+fn describe_types(kind: &TypeKind) -> String {
     let named = |name: &str| match name {
         "array" | "integer" | "object" => format!("an {name}"),
         "null" => "null".to_owned(),
@@ -112,14 +113,14 @@ fn types(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(one) => named(one.as_str()),
         TypeKind::Multiple(types) => {
-            let names: Vec<_> = types.iter().map(|it| named(it.as_str())).collect();
+            let names: Vec<_> = types.iter().map(|kind| named(kind.as_str())).collect();
             names.join(" or ")
         }
     }
 }
 
-/// A value of the schema.
-fn shown(value: &Value) -> String {
+/// Formats a value of the schema.
+fn format_value(value: &Value) -> String {
     let text = match value {
         Value::Array(options) => {
             let options: Vec<_> = options.iter().map(ToString::to_string).collect();
@@ -130,32 +131,32 @@ fn shown(value: &Value) -> String {
     shortened(&text).into_owned()
 }
 
-/// A place as `a.b[0].c`.
-fn place(location: &Location) -> String {
-    let mut place = String::new();
+/// Formats a path as `a.b[0].c`.
+fn format_path(location: &Location) -> String {
+    let mut path = String::new();
     for segment in location.segments() {
         match segment {
-            LocationSegment::Property(name) => push_name(&mut place, &name),
-            // Writing to a string can't go wrong.
-            LocationSegment::Index(index) => drop(write!(place, "[{index}]")),
+            LocationSegment::Property(name) => push_name(&mut path, &name),
+            // Writing to a string doesn't fail.
+            LocationSegment::Index(index) => drop(write!(path, "[{index}]")),
         }
     }
-    place
+    path
 }
 
-fn push_name(place: &mut String, name: &str) {
-    if !place.is_empty() {
-        place.push('.');
+fn push_name(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
     }
-    place.push_str(name);
+    path.push_str(name);
 }
 
-/// Words without their middle, where they are long.
-pub(super) fn shortened(words: &str) -> Cow<'_, str> {
-    if words.len() <= SHOWN {
-        return words.into();
+/// Removes the middle of a long text.
+pub(super) fn shortened(message: &str) -> Cow<'_, str> {
+    if message.len() <= MAX_SHOWN {
+        return message.into();
     }
-    let begin = &words[..words.floor_char_boundary(SHOWN / 2)];
-    let end = &words[words.ceil_char_boundary(words.len() - SHOWN / 4)..];
+    let begin = &message[..message.floor_char_boundary(MAX_SHOWN / 2)];
+    let end = &message[message.ceil_char_boundary(message.len() - MAX_SHOWN / 4)..];
     format!("{begin} … {end}").into()
 }

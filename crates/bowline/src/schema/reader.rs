@@ -1,21 +1,21 @@
-//! Reading a schema into what it is made of, with its references resolved.
+//! Reads a schema into a graph of subschemas, and resolves its references.
 
 use std::collections::HashMap;
 
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-use super::graph::{By, Here, Id, Node};
+use super::graph::{InPlace, InPlaceKind, Node, NodeId};
 use super::pattern::Patterns;
-use super::rewrite::Changes;
-use super::{MAX_SUBSCHEMAS, MAX_UNEVALUATED, Refused};
+use super::rewrite::Rewrites;
+use super::{MAX_SUBSCHEMAS, MAX_UNEVALUATED, SchemaError};
 
-/// The draft that a schema is written in. One that doesn't say is of 2020-12.
-pub(super) fn dialect(schema: &Value) -> Result<Draft, Refused> {
+/// Returns the draft of a schema. 2020-12 if the schema has no `$schema`.
+pub(super) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(uri) = schema.get("$schema") else {
         return Ok(Draft::Draft202012);
     };
-    let uri = uri.as_str().unwrap_or("which is no text");
+    let uri = uri.as_str().unwrap_or("(not a string)");
     let name = uri.strip_prefix("https://").or(uri.strip_prefix("http://"));
     match name.map(|name| name.trim_end_matches('#')) {
         Some("json-schema.org/draft/2020-12/schema" | "json-schema.org/schema") => {
@@ -25,29 +25,29 @@ pub(super) fn dialect(schema: &Value) -> Result<Draft, Refused> {
         Some("json-schema.org/draft-07/schema") => Ok(Draft::Draft7),
         Some("json-schema.org/draft-06/schema") => Ok(Draft::Draft6),
         Some("json-schema.org/draft-04/schema") => Ok(Draft::Draft4),
-        _ => Err(Refused::Dialect(uri.to_owned())),
+        _ => Err(SchemaError::UnsupportedDialect(uri.to_owned())),
     }
 }
 
-/// Reads a schema, subschema by subschema.
-pub(super) struct Reader<'s> {
+/// Reads a schema, one subschema after the other.
+pub(super) struct SchemaReader<'s> {
     root: &'s Value,
-    /// The keyword with which a schema gives itself a URI.
+    /// The keyword with the URI of a schema.
     id_keyword: &'static str,
-    /// The URI that the schema has given itself.
+    /// The URI of the schema.
     base: Option<&'s str>,
-    /// `None` for a name that several have.
+    /// Anchors by name. `None` for a name that occurs twice.
     anchors: HashMap<&'s str, Option<&'s Value>>,
-    ids: HashMap<*const Value, Id>,
-    found: Vec<&'s Value>,
+    node_ids: HashMap<*const Value, NodeId>,
+    subschemas: Vec<&'s Value>,
     nodes: Vec<Node>,
     unevaluated: usize,
     patterns: Patterns<'s>,
-    changes: Changes<'s>,
+    rewrites: Rewrites<'s>,
 }
 
-impl<'s> Reader<'s> {
-    pub(super) fn new(root: &'s Value, draft: Draft, changes: Changes<'s>) -> Self {
+impl<'s> SchemaReader<'s> {
+    pub(super) fn new(root: &'s Value, draft: Draft, rewrites: Rewrites<'s>) -> Self {
         let id_keyword = match draft {
             Draft::Draft4 => "id",
             _ => "$id",
@@ -60,45 +60,49 @@ impl<'s> Reader<'s> {
             id_keyword,
             base: base.map(|base| base.trim_end_matches('#')),
             anchors,
-            ids: HashMap::new(),
-            found: Vec::new(),
+            node_ids: HashMap::new(),
+            subschemas: Vec::new(),
             nodes: Vec::new(),
             unevaluated: 0,
             patterns: Patterns::default(),
-            changes,
+            rewrites,
         }
     }
 
-    /// All subschemas, the schema itself first.
-    pub(super) fn all(mut self) -> Result<(Vec<Node>, Changes<'s>), Refused> {
-        self.id(self.root)?;
-        // Those that are found while others are read come last.
-        while let Some(value) = self.found.get(self.nodes.len()).copied() {
-            let node = self.node(value)?;
+    /// Reads all subschemas. The first is the schema itself.
+    pub(super) fn read(mut self) -> Result<(Vec<Node>, Rewrites<'s>), SchemaError> {
+        self.node_id(self.root)?;
+        // Subschemas that are found meanwhile are appended.
+        while let Some(value) = self.subschemas.get(self.nodes.len()).copied() {
+            let node = self.read_node(value)?;
             self.nodes.push(node);
         }
-        match self.unevaluated > MAX_UNEVALUATED {
-            true => Err(Refused::Unevaluated),
-            false => Ok((self.nodes, self.changes)),
+        if self.unevaluated > MAX_UNEVALUATED {
+            Err(SchemaError::TooManyUnevaluated)
+        } else {
+            Ok((self.nodes, self.rewrites))
         }
     }
 
-    /// The number of a subschema, which is read later if it is new.
-    fn id(&mut self, value: &'s Value) -> Result<Id, Refused> {
-        let next = self.found.len();
-        let id = *self.ids.entry(std::ptr::from_ref(value)).or_insert(next);
+    /// Returns the index of a subschema. A new one is appended, and read later.
+    fn node_id(&mut self, value: &'s Value) -> Result<NodeId, SchemaError> {
+        let next = self.subschemas.len();
+        let id = *self
+            .node_ids
+            .entry(std::ptr::from_ref(value))
+            .or_insert(next);
         if id == next {
             if next == MAX_SUBSCHEMAS {
-                return Err(Refused::Subschemas);
+                return Err(SchemaError::TooManySubschemas);
             }
-            self.found.push(value);
+            self.subschemas.push(value);
         }
         Ok(id)
     }
 
-    fn node(&mut self, value: &'s Value) -> Result<Node, Refused> {
+    fn read_node(&mut self, value: &'s Value) -> Result<Node, SchemaError> {
         let mut node = Node {
-            weight: 1,
+            cost: 1,
             ..Node::default()
         };
         let Some(members) = value.as_object() else {
@@ -109,77 +113,92 @@ impl<'s> Reader<'s> {
         }
         let mut listed = 0;
         for (key, value) in members {
-            self.changes.meet(key);
+            self.rewrites.observe_keyword(key);
             match (key.as_str(), value.as_str()) {
                 ("pattern", Some(pattern)) => {
-                    let measured = self.patterns.add(pattern);
-                    node.pattern = self.changes.width(members, pattern, measured)?;
+                    let cost_of_pattern = self.patterns.add(pattern);
+                    node.pattern =
+                        self.rewrites
+                            .record_pattern(members, pattern, cost_of_pattern)?;
                 }
-                _ => self.keyword(&mut node, key, value)?,
+                _ => self.read_keyword(&mut node, key, value)?,
             }
             listed += match key.as_str() {
                 "enum" | "const" | "required" | "type" | "dependentRequired" | "dependencies" => {
-                    count(value)
+                    count_values(value)
                 }
                 "properties" => value.as_object().map_or(0, Map::len),
                 _ => 1,
             };
         }
-        node.weight += u64::try_from(listed / 4).unwrap_or(u64::MAX);
+        node.cost += u64::try_from(listed / 4).unwrap_or(u64::MAX);
         Ok(node)
     }
 
-    fn keyword(&mut self, node: &mut Node, key: &str, value: &'s Value) -> Result<(), Refused> {
+    fn read_keyword(
+        &mut self,
+        node: &mut Node,
+        key: &str,
+        value: &'s Value,
+    ) -> Result<(), SchemaError> {
         match key {
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 let target = self.resolve(value.as_str().unwrap_or_default())?;
-                self.here(node, By::Reference, [target])?;
+                self.push_in_place(node, InPlaceKind::Reference, [target])?;
             }
-            "allOf" => self.here(node, By::Need, listed(value))?,
-            "anyOf" | "oneOf" => self.here(node, By::Choice, listed(value))?,
-            "not" | "if" | "then" | "else" => self.here(node, By::Choice, [value])?,
+            "allOf" => self.push_in_place(node, InPlaceKind::Required, array_items(value))?,
+            "anyOf" | "oneOf" => {
+                self.push_in_place(node, InPlaceKind::Choice, array_items(value))?
+            }
+            "not" | "if" | "then" | "else" => {
+                self.push_in_place(node, InPlaceKind::Choice, [value])?
+            }
             "dependentSchemas" | "dependencies" => {
-                let schemas = named(value).filter(|(_, it)| is_schema(it));
-                self.here(node, By::Need, schemas.map(|(_, it)| it))?;
+                let schemas = object_members(value).filter(|(_, schema)| is_schema(schema));
+                self.push_in_place(
+                    node,
+                    InPlaceKind::Required,
+                    schemas.map(|(_, schema)| schema),
+                )?;
             }
             "properties" => {
-                for (name, schema) in named(value) {
-                    let id = self.id(schema)?;
+                for (name, schema) in object_members(value) {
+                    let id = self.node_id(schema)?;
                     node.properties.insert(name.as_str().into(), id);
                 }
             }
             "patternProperties" => {
-                for (name, schema) in named(value) {
-                    let id = self.id(schema)?;
-                    let measured = self.patterns.add(name)?;
-                    // Which names are left for other keywords depends on it.
-                    if measured.looking.is_some() {
-                        return Err(Refused::Unrunnable(name.clone()));
+                for (name, schema) in object_members(value) {
+                    let id = self.node_id(schema)?;
+                    let cost_of_pattern = self.patterns.add(name)?;
+                    // Other keywords depend on which names match, so it can't be replaced.
+                    if cost_of_pattern.lookaround.is_some() {
+                        return Err(SchemaError::UnsupportedPattern(name.clone()));
                     }
-                    node.patterns.push((measured.width, id));
+                    node.patterns.push((cost_of_pattern.active_states, id));
                 }
             }
-            "additionalProperties" => node.additional = self.schema(value)?,
-            "propertyNames" => node.names = self.schema(value)?,
+            "additionalProperties" => node.additional = self.subschema_id(value)?,
+            "propertyNames" => node.property_names = self.subschema_id(value)?,
             "unevaluatedProperties" => {
                 self.unevaluated += 1;
-                node.unevaluated_properties = self.schema(value)?;
+                node.unevaluated_properties = self.subschema_id(value)?;
             }
             "unevaluatedItems" => {
                 self.unevaluated += 1;
-                node.unevaluated_items = self.schema(value)?;
+                node.unevaluated_items = self.subschema_id(value)?;
             }
-            "prefixItems" => self.prefix(node, value)?,
-            // A list in old drafts, with what follows it in `additionalItems`.
-            "items" if value.is_array() => self.prefix(node, value)?,
-            "items" => node.items = self.schema(value)?,
-            "additionalItems" if node.items.is_none() => node.items = self.schema(value)?,
-            "contains" => node.contains = self.schema(value)?,
+            "prefixItems" => self.push_prefix_items(node, value)?,
+            // An array in old drafts, with `additionalItems` for the items after it.
+            "items" if value.is_array() => self.push_prefix_items(node, value)?,
+            "items" => node.items = self.subschema_id(value)?,
+            "additionalItems" if node.items.is_none() => node.items = self.subschema_id(value)?,
+            "contains" => node.contains = self.subschema_id(value)?,
             "uniqueItems" => node.is_unique = value == &Value::Bool(true),
-            // Not used until something refers to them, but what they refer to counts.
+            // Not applied without a reference, but their own references count.
             "$defs" | "definitions" => {
-                for (_, schema) in named(value) {
-                    self.id(schema)?;
+                for (_, schema) in object_members(value) {
+                    self.node_id(schema)?;
                 }
             }
             _ => {}
@@ -187,50 +206,51 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn here(
+    fn push_in_place(
         &mut self,
         node: &mut Node,
-        by: By,
+        kind: InPlaceKind,
         values: impl IntoIterator<Item = &'s Value>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SchemaError> {
         for value in values {
-            let id = self.id(value)?;
-            node.here.push(Here { id, by });
+            let id = self.node_id(value)?;
+            node.in_place.push(InPlace { id, kind });
         }
         Ok(())
     }
 
-    fn schema(&mut self, value: &'s Value) -> Result<Option<Id>, Refused> {
-        match is_schema(value) {
-            true => self.id(value).map(Some),
-            false => Ok(None),
+    fn subschema_id(&mut self, value: &'s Value) -> Result<Option<NodeId>, SchemaError> {
+        if is_schema(value) {
+            self.node_id(value).map(Some)
+        } else {
+            Ok(None)
         }
     }
 
-    fn prefix(&mut self, node: &mut Node, value: &'s Value) -> Result<(), Refused> {
-        for schema in listed(value) {
-            let id = self.id(schema)?;
-            node.prefix.push(id);
+    fn push_prefix_items(&mut self, node: &mut Node, value: &'s Value) -> Result<(), SchemaError> {
+        for schema in array_items(value) {
+            let id = self.node_id(schema)?;
+            node.prefix_items.push(id);
         }
         Ok(())
     }
 
-    /// A subschema with a name or a language of its own is another document.
-    fn check_identity(&self, members: &Map<String, Value>) -> Result<(), Refused> {
+    /// Checks that a subschema has no URI or dialect of its own.
+    fn check_identity(&self, members: &Map<String, Value>) -> Result<(), SchemaError> {
         let text = |key| members.get(key).and_then(Value::as_str);
         if let Some(id) = text(self.id_keyword).filter(|id| !id.starts_with('#')) {
-            return Err(Refused::Embedded(id.to_owned()));
+            return Err(SchemaError::EmbeddedSchema(id.to_owned()));
         }
         match text("$schema") {
             Some(other) if self.root.get("$schema").and_then(Value::as_str) != Some(other) => {
-                Err(Refused::Dialect(other.to_owned()))
+                Err(SchemaError::UnsupportedDialect(other.to_owned()))
             }
             _ => Ok(()),
         }
     }
 
-    /// What a reference refers to. Only this document has an answer.
-    fn resolve(&self, reference: &str) -> Result<&'s Value, Refused> {
+    /// Resolves a reference inside the schema.
+    fn resolve(&self, reference: &str) -> Result<&'s Value, SchemaError> {
         let inside = self.base.and_then(|base| {
             let whole = reference.strip_prefix(base);
             whole.or_else(|| reference.strip_prefix(last_segment(base)?))
@@ -240,10 +260,10 @@ impl<'s> Reader<'s> {
             Some(rest) => rest.strip_prefix('#'),
             None => None,
         });
-        let remote = || Refused::Remote(reference.to_owned());
+        let remote = || SchemaError::ExternalReference(reference.to_owned());
         let fragment = fragment.ok_or_else(remote)?;
-        let missing = || Refused::Missing(reference.to_owned());
-        let fragment = unescaped(fragment).ok_or_else(missing)?;
+        let missing = || SchemaError::UnresolvedReference(reference.to_owned());
+        let fragment = percent_decoded(fragment).ok_or_else(missing)?;
         let target = match fragment.as_str() {
             "" => Some(self.root),
             pointer if pointer.starts_with('/') => self.root.pointer(pointer),
@@ -253,7 +273,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// What a document may call itself in its own references: what its URI has after the last `/`.
+/// Returns the part of the URI after the last `/`, with which a schema may refer to itself.
 fn last_segment(base: &str) -> Option<&str> {
     let (_, path) = base.split_once("://")?;
     let (_, last) = path.rsplit_once('/')?;
@@ -264,25 +284,25 @@ fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-fn listed(value: &Value) -> impl Iterator<Item = &Value> {
+fn array_items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn named(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+fn object_members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
-/// All values in a value.
-fn count(value: &Value) -> usize {
+/// Returns the number of values in a value.
+fn count_values(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_values).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count_values).sum::<usize>(),
         _ => 1,
     }
 }
 
-/// Names that subschemas have given themselves. Two of one name are nobody's: a reference to it
-/// is refused.
+/// Collects the anchors of all subschemas. A name that occurs twice is ambiguous: a reference to
+/// it is rejected.
 fn find_anchors<'s>(
     value: &'s Value,
     id_keyword: &str,
@@ -310,8 +330,8 @@ fn find_anchors<'s>(
     }
 }
 
-/// The text of a fragment, which may have `%20` in it.
-fn unescaped(fragment: &str) -> Option<String> {
+/// Decodes percent-encoding in a fragment.
+fn percent_decoded(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }

@@ -1,34 +1,35 @@
-//! Which schemas of types say no more than decoding the type does.
+//! Finds the schemas of Rust types that decoding the type already enforces.
 
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// Whether decoding the type enforces what its schema says: then there is nothing to check. The
-/// schema is the one of the type that is decoded, with the formats of its numbers.
+/// Returns `true` if decoding the type enforces its schema, so that a check is not needed.
+/// `schema` is the schema of the type that is decoded, with the formats of its numbers.
 ///
-/// What may have been added to a type by hand counts as not enforced, so that a type with a
-/// choice (`enum`, `oneOf`) is checked though its decoding refuses the same. So does a struct
-/// within another: it is decoded from a list of its members as well, where its schema says
-/// object. The outermost is not, as arguments are an object before they are decoded.
+/// Constraints that may have been added by hand count as not enforced, so a type with a choice
+/// (`enum`, `oneOf`) is checked even though its decoding is equally strict. So is a struct inside
+/// another: it can also be decoded from an array of its members, where its schema requires an
+/// object. The outermost struct isn't, since arguments are an object before they are decoded.
 ///
-/// A schema that tells another type than the one that is decoded can't be told from an honest
-/// one: `#[schemars(required)]` on an `Option`, which may still be missing, or
-/// `#[schemars(with = "…")]`. Whoever writes these has decoding to rely on, and nothing else.
+/// A schema of a type other than the decoded one can't be recognized: `#[schemars(required)]` on
+/// an `Option`, which may still be absent, or `#[schemars(with = "…")]`. With these attributes
+/// only decoding is checked.
 pub(crate) fn is_enforced_by_decoding(schema: &Schema) -> bool {
     schema.as_value().as_object().is_none_or(are_enforced)
 }
 
-/// A schema within the schema.
+/// Returns `true` if decoding enforces a nested schema.
 fn is_enforced(schema: &Value) -> bool {
     schema
         .as_object()
         .is_none_or(|members| !may_be_struct(members) && are_enforced(members))
 }
 
-/// A map has members of any name, and is decoded from nothing else.
+/// Returns `true` if the schema may be that of a struct. A map has members of any name, and can be
+/// decoded from an object only.
 fn may_be_struct(members: &Map<String, Value>) -> bool {
     let is_object = match members.get("type") {
-        Some(Value::Array(types)) => types.iter().any(|it| it == "object"),
+        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
         Some(one) => one == "object",
         None => false,
     };
@@ -38,10 +39,10 @@ fn may_be_struct(members: &Map<String, Value>) -> bool {
 
 fn are_enforced(members: &Map<String, Value>) -> bool {
     members.iter().all(|(key, value)| match key.as_str() {
-        // What it is, as the type says, and what is only told.
+        // The type itself, and annotations.
         "type" | "required" | "$schema" | "$id" | "format" | "title" | "description"
         | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" | "$comment" => true,
-        // The schema itself is a struct.
+        // The schema itself is that of a struct.
         "$ref" => value != "#",
         "properties" | "$defs" | "definitions" => {
             let mut schemas = value.as_object().into_iter().flatten();
@@ -50,26 +51,27 @@ fn are_enforced(members: &Map<String, Value>) -> bool {
         "items" => is_enforced(value),
         "additionalProperties" => value != &Value::Bool(false) && is_enforced(value),
         "anyOf" => is_option(value),
-        "minimum" => is_natural(members.get("format"), value, false),
-        "maximum" => is_natural(members.get("format"), value, true),
+        "minimum" => is_bound_of_format(members.get("format"), value, false),
+        "maximum" => is_bound_of_format(members.get("format"), value, true),
         _ => false,
     })
 }
 
-/// `Option<T>` of a type that is referred to.
+/// Returns `true` for the schema of an `Option<T>` whose `T` is a reference.
 fn is_option(branches: &Value) -> bool {
     match branches.as_array().map(Vec::as_slice) {
         Some([some, none]) => {
             let null = none.as_object();
-            null.is_some_and(|it| it.len() == 1 && it.get("type").is_some_and(|it| it == "null"))
-                && is_enforced(some)
+            null.is_some_and(|members| {
+                members.len() == 1 && members.get("type").is_some_and(|name| name == "null")
+            }) && is_enforced(some)
         }
         _ => false,
     }
 }
 
-/// Whether a bound is the one that a number of this kind has anyway.
-fn is_natural(format: Option<&Value>, bound: &Value, is_upper: bool) -> bool {
+/// Returns `true` if a bound is the natural bound of the number's format.
+fn is_bound_of_format(format: Option<&Value>, bound: &Value, is_upper: bool) -> bool {
     let (least, most): (i64, Option<i64>) = match format.and_then(Value::as_str) {
         Some("uint8") => (0, Some(u8::MAX.into())),
         Some("uint16") => (0, Some(u16::MAX.into())),
@@ -94,7 +96,7 @@ mod tests {
     use super::*;
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Plain {
         small: u8,
         signed: i16,
@@ -109,70 +111,70 @@ mod tests {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Recursive {
         more: Vec<Self>,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Point {
         x: i64,
         y: i64,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Nothing {}
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Within<T> {
         inner: T,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     #[schemars(inline)]
     struct Inlined {
         x: i64,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Ranged {
         #[schemars(range(min = 1))]
         count: u8,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Deep {
         list: Vec<Option<Ranged>>,
     }
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Strict {
         count: u8,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Chosen {
         kind: Kind,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     enum Kind {
         One,
         Two,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[allow(dead_code, reason = "only its schema is used")]
     struct Short {
         #[schemars(length(max = 3))]
         text: String,
@@ -180,7 +182,7 @@ mod tests {
 
     // proves: SV-5
     #[test]
-    fn what_a_type_says_needs_no_check_and_what_is_added_does() {
+    fn constraints_of_the_type_need_no_check_and_added_ones_do() {
         for schema in [
             schema_for!(Plain),
             schema_for!(serde_json::Value),

@@ -1,18 +1,18 @@
-//! Patterns that look around, and those that nobody can run.
+//! Patterns with lookaround, and unsupported patterns.
 
 use serde_json::{Value, json};
 
 use super::super::*;
 use super::compile;
 
-/// What zod generates.
+/// Patterns that zod generates.
 const EMAIL: &str = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
 const HOST: &str = r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$";
 const DURATION: &str = r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$";
 const EMOJI: &str = r"^(\p{Extended_Pictographic}|\p{Emoji_Component})+$";
 
 #[test]
-fn patterns_that_look_around_are_matched() {
+fn patterns_with_lookaround_are_matched() {
     let long = format!("{}.de", "a.".repeat(130));
     for (pattern, fit, others) in [
         (
@@ -41,7 +41,7 @@ fn patterns_that_look_around_are_matched() {
             vec!["abc", "cab", "cb"],
             vec!["a", "aba", ""],
         ),
-        // Within each other, and both ways.
+        // Nested, and in both directions.
         ("^(?=a(?!b))..$", vec!["ac"], vec!["ab"]),
         ("^(?!(?=a)(?=.b)).+$", vec!["ac", "bb"], vec!["ab"]),
         ("x(?<=(?<!a)x)y", vec!["xy", "bxy"], vec!["axy"]),
@@ -52,7 +52,7 @@ fn patterns_that_look_around_are_matched() {
         ),
         (r"\b(?!end)\w+\b$", vec!["an", "the an"], vec!["end", "é"]),
         (r"(?=a)\B", vec!["ba"], vec!["a", " a"]),
-        // What looks like one and is none.
+        // Text that only looks like a lookaround.
         (r"^[(?=]\(?=(?=b)", vec!["?(=b", "(=b"], vec!["=b", "?(=a"]),
         ("^(?=a){3}a$", vec!["a"], vec!["b"]),
         ("^(?=a)?b$", vec!["b"], vec!["a"]),
@@ -74,28 +74,29 @@ fn patterns_that_look_around_are_matched() {
             );
         }
         for text in others {
-            let words = Misfit::Wrong(format!("must match the pattern {}", shortened(pattern)));
+            let message =
+                CheckError::Invalid(format!("must match the pattern {}", shortened(pattern)));
             let judged = schema.check(&json!(text).to_string());
-            assert_eq!(judged, Err(words), "{pattern} {text}");
+            assert_eq!(judged, Err(message), "{pattern} {text}");
         }
         assert_eq!(schema.check("3"), Ok(()), "{pattern}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_named_where_it_is() {
+fn a_failure_has_the_path_of_the_pattern() {
     let schema = json!({"properties": {"mail": {"type": "string", "pattern": "^(?!x)"}}, "const": {"mail": "x", "pattern": "^(?!x)"}});
     let schema = compile(&schema).expect("a schema");
-    // A constant is no schema, whatever it looks like.
+    // A constant isn't a schema, even if it looks like one.
     let value = r#"{"mail":"x","pattern":"^(?!x)"}"#;
-    let words = "mail: must match the pattern ^(?!x)".to_owned();
-    assert_eq!(schema.check(value), Err(Misfit::Wrong(words)));
+    let message = "mail: must match the pattern ^(?!x)".to_owned();
+    assert_eq!(schema.check(value), Err(CheckError::Invalid(message)));
 }
 
 // proves: F-HD-14
 #[test]
-fn looking_around_is_bounded_work() {
-    // Each goes on for very long where somebody backtracks.
+fn lookaround_takes_bounded_time() {
+    // Each of these takes very long with backtracking.
     for pattern in [
         "^(?=(a+)+$)",
         "^(?:(?=a*)a)*$",
@@ -104,11 +105,11 @@ fn looking_around_is_bounded_work() {
     ] {
         let schema = compile(&json!({"pattern": pattern})).expect("a pattern");
         let evil = format!("\"{}!\"", "a".repeat(5_000));
-        let wrong = Misfit::Wrong(format!("must match the pattern {pattern}"));
+        let wrong = CheckError::Invalid(format!("must match the pattern {pattern}"));
         assert_eq!(schema.check(&evil), Err(wrong), "{pattern}");
         let longer = format!("\"{}!\"", "a".repeat(500_000));
         let judged = schema.check(&longer);
-        assert!(matches!(judged, Err(Misfit::Unchecked(_))), "{pattern}");
+        assert!(matches!(judged, Err(CheckError::Unchecked(_))), "{pattern}");
     }
     for large in [
         "(?=((a{999}){999}){999})",
@@ -116,39 +117,46 @@ fn looking_around_is_bounded_work() {
         "(?!a{20000})b",
         "(?=a{9000})(?=a{9000})",
     ] {
-        let refused = compile(&json!({"pattern": large})).expect_err("too large");
-        assert_eq!(refused, Refused::Unrunnable(large.to_owned()));
+        let error = compile(&json!({"pattern": large})).expect_err("too large");
+        assert_eq!(error, SchemaError::UnsupportedPattern(large.to_owned()));
     }
-    // What is in a repetition is there once, however deep it is.
+    // The body of an unbounded repetition has one copy, at any depth.
     let deep = format!("(?=b){}a{}", "(".repeat(30), ")+".repeat(30));
     let schema = compile(&json!({"pattern": deep})).expect("a pattern");
-    assert!(matches!(schema.check("\"aa\""), Err(Misfit::Wrong(_))));
-    // Nothing is built of what is too large, so that a thousand of them are no more work than their text.
+    assert!(matches!(
+        schema.check("\"aa\""),
+        Err(CheckError::Invalid(_))
+    ));
+    // Nothing is built for a pattern that is too large, so a thousand of them cost only their
+    // text.
     let many: Vec<_> = (0..1_000)
         .map(|at| json!({"pattern": format!("(?=a{{16000}})b{{999}}{at}")}))
         .collect();
     let many = json!({"prefixItems": many}).to_string();
-    assert!(Schema::compile_with(&many, Unrunnable::Skipped).is_ok());
-    // States of all of them together.
+    assert!(Schema::compile_with(&many, UnsupportedPatterns::Skip).is_ok());
+    // The states of all patterns together.
     let many: Vec<_> = (0..100)
         .map(|at| json!({"pattern": format!("(?=a{{400}})b{at}")}))
         .collect();
-    let refused = compile(&json!({"prefixItems": many})).expect_err("too many");
-    assert_eq!(refused, Refused::Patterns);
+    let error = compile(&json!({"prefixItems": many})).expect_err("too many");
+    assert_eq!(error, SchemaError::PatternsTooLarge);
 }
 
 #[test]
-fn flags_are_not_guessed_at() {
+fn flags_are_not_supported() {
     for pattern in ["(?i)^(?=[a-z]).*$", "(?i:^(?!admin).*)", "(?s)(?=a.b)"] {
-        let refused = compile(&json!({"pattern": pattern})).expect_err("flags");
-        // Some are no patterns of JavaScript.
-        let is_refused = matches!(refused, Refused::Unrunnable(_) | Refused::Invalid(_));
-        assert!(is_refused, "{pattern}: {refused}");
+        let error = compile(&json!({"pattern": pattern})).expect_err("flags");
+        // Some are not valid in JavaScript.
+        let is_rejected = matches!(
+            error,
+            SchemaError::UnsupportedPattern(_) | SchemaError::Invalid(_)
+        );
+        assert!(is_rejected, "{pattern}: {error}");
     }
 }
 
 #[test]
-fn what_must_be_once_may_be_again() {
+fn required_repetitions_may_repeat() {
     for (pattern, fits, wrong) in [
         ("^(?=.)(?:ab)+$", "abab", "aba"),
         ("^(?=.)(?:ab){2,}$", "ababab", "ab"),
@@ -162,38 +170,41 @@ fn what_must_be_once_may_be_again() {
 }
 
 #[test]
-fn names_that_look_around_are_refused() {
+fn name_patterns_with_lookaround_are_rejected() {
     let schema = json!({"patternProperties": {"^(?!x-)": {"type": "null"}}});
-    for unrunnable in [Unrunnable::Refused, Unrunnable::Skipped] {
-        let refused = Schema::compile_with(&schema.to_string(), unrunnable).expect_err("a name");
-        assert_eq!(refused, Refused::Unrunnable("^(?!x-)".to_owned()));
+    for patterns in [UnsupportedPatterns::Reject, UnsupportedPatterns::Skip] {
+        let error = Schema::compile_with(&schema.to_string(), patterns).expect_err("a name");
+        assert_eq!(error, SchemaError::UnsupportedPattern("^(?!x-)".to_owned()));
     }
-    let words = "the pattern ^(?!x-) can't be checked";
-    assert_eq!(compile(&schema).expect_err("a name").to_string(), words);
+    let message = "unsupported pattern ^(?!x-)";
+    assert_eq!(compile(&schema).expect_err("a name").to_string(), message);
 }
 
-/// A check that skips patterns which nobody can run.
-fn check(schema: &Value, value: &Value) -> Result<(), Misfit> {
-    let schema = Schema::compile_with(&schema.to_string(), Unrunnable::Skipped);
+/// Checks a value, and skips unsupported patterns.
+fn check(schema: &Value, value: &Value) -> Result<(), CheckError> {
+    let schema = Schema::compile_with(&schema.to_string(), UnsupportedPatterns::Skip);
     schema.expect("a schema").check(&value.to_string())
 }
 
 #[test]
-fn a_pattern_that_nobody_can_run_may_be_skipped() {
+fn an_unsupported_pattern_may_be_skipped() {
     let back = json!({"pattern": r"^(a)\1$"});
-    let unchecked = Err(Misfit::Unchecked(
-        r"the pattern ^(a)\1$ can't be checked".to_owned(),
+    let unchecked = Err(CheckError::Unchecked(
+        r"unsupported pattern ^(a)\1$".to_owned(),
     ));
     let schema = json!({"properties": {"a": back, "b": {"type": "null"}}});
     assert_eq!(check(&schema, &json!({"a": "aa", "b": null})), unchecked);
     assert_eq!(check(&schema, &json!({"a": "xy", "b": null})), unchecked);
-    let wrong = Err(Misfit::Wrong("b: must be null".to_owned()));
+    let wrong = Err(CheckError::Invalid("b: must be null".to_owned()));
     assert_eq!(check(&schema, &json!({"a": "aa", "b": 1})), wrong);
-    // One that is too large.
+    // A pattern that is too large.
     let large = json!({"pattern": "a".repeat(20_000)});
     let judged = check(&large, &json!("b"));
-    assert!(matches!(judged, Err(Misfit::Unchecked(_))), "{judged:?}");
-    // Where less may fit when more does, nothing is sure.
+    assert!(
+        matches!(judged, Err(CheckError::Unchecked(_))),
+        "{judged:?}"
+    );
+    // If the schema is not monotone, a failure is not certain.
     for schema in [
         json!({"not": back}),
         json!({"oneOf": [back, {"pattern": "^(b)\\1"}]}),

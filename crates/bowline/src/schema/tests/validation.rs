@@ -1,4 +1,4 @@
-//! What fits, and what is said of what doesn't.
+//! Valid values, and the messages for invalid ones.
 
 use serde_json::{Value, json};
 
@@ -6,9 +6,9 @@ use super::super::*;
 use super::compile;
 
 #[test]
-fn words_name_the_place_and_not_the_value() {
+fn messages_have_the_path_and_not_the_value() {
     let secret = "hunter2-hunter2";
-    for (schema, value, words) in [
+    for (schema, value, message) in [
         (json!({"type": "string"}), json!(1), "must be a string"),
         (
             json!({"type": ["integer", "null"]}),
@@ -25,8 +25,8 @@ fn words_name_the_place_and_not_the_value() {
             json!([{"b": 1}, {"a": 1}]),
             "[1].b: is missing",
         ),
-        (json!({"minimum": 3}), json!(2), "must be 3 at least"),
-        (json!({"maximum": 3}), json!(4), "must be 3 at most"),
+        (json!({"minimum": 3}), json!(2), "must be at least 3"),
+        (json!({"maximum": 3}), json!(4), "must be at most 3"),
         (
             json!({"exclusiveMinimum": 3}),
             json!(3),
@@ -45,42 +45,42 @@ fn words_name_the_place_and_not_the_value() {
         (
             json!({"minLength": 3}),
             json!("ab"),
-            "must have 3 characters at least",
+            "must have at least 3 characters",
         ),
         (
             json!({"maxLength": 3}),
             json!(secret),
-            "must have 3 characters at most",
+            "must have at most 3 characters",
         ),
         (
             json!({"minItems": 1}),
             json!([]),
-            "must have 1 items at least",
+            "must have at least 1 items",
         ),
         (
             json!({"maxItems": 1}),
             json!([1, 2]),
-            "must have 1 items at most",
+            "must have at most 1 items",
         ),
         (
             json!({"minProperties": 1}),
             json!({}),
-            "must have 1 members at least",
+            "must have at least 1 members",
         ),
         (
             json!({"maxProperties": 1}),
             json!({"a": 1, "b": 1}),
-            "must have 1 members at most",
+            "must have at most 1 members",
         ),
         (
             json!({"uniqueItems": true}),
             json!([secret, secret]),
-            "must not have an item twice",
+            "must not have duplicate items",
         ),
         (
             json!({"contains": {"type": "null"}}),
             json!([secret]),
-            "must contain an item that it doesn't",
+            "has no item that matches `contains`",
         ),
         (
             json!({"pattern": "^a"}),
@@ -106,33 +106,37 @@ fn words_name_the_place_and_not_the_value() {
         (
             json!({"unevaluatedItems": false}),
             json!([secret]),
-            "has more items than are known",
+            "must not have unevaluated items",
         ),
         (
             json!({"prefixItems": [{}], "items": false}),
             json!([1, secret]),
-            "[1]: must not be there",
+            "[1]: is not allowed",
         ),
         (
             json!({"anyOf": [{"type": "null"}, {"type": "array"}]}),
             json!(secret),
-            "fits none of 2 alternatives",
+            "matches none of 2 alternatives",
         ),
         (
             json!({"oneOf": [{"type": "null"}, {"type": "array"}]}),
             json!(secret),
-            "fits none of 2 alternatives",
+            "matches none of 2 alternatives",
         ),
         (
             json!({"oneOf": [{}, {}, false]}),
             json!(secret),
-            "fits more than one of 3 alternatives",
+            "matches more than one of 3 alternatives",
         ),
-        (json!({"not": {}}), json!(secret), "must not be as it is"),
+        (
+            json!({"not": {}}),
+            json!(secret),
+            "must not match the `not` schema",
+        ),
         (
             json!({"propertyNames": {"maxLength": 1}}),
             json!({"ab": secret}),
-            "a member's name must have 1 characters at most",
+            "member name must have at most 1 characters",
         ),
         (
             json!({"dependentRequired": {"a": ["b"]}}),
@@ -141,15 +145,15 @@ fn words_name_the_place_and_not_the_value() {
         ),
     ] {
         let compiled = compile(&schema).expect("a schema");
-        let misfit = compiled
+        let failure = compiled
             .check(&value.to_string())
-            .expect_err("it doesn't fit");
-        assert_eq!(misfit, Misfit::Wrong(words.to_owned()), "{schema}");
+            .expect_err("an invalid value");
+        assert_eq!(failure, CheckError::Invalid(message.to_owned()), "{schema}");
     }
 }
 
 #[test]
-fn words_are_short_whatever_a_peer_chose() {
+fn messages_have_a_bounded_length() {
     let name = "n".repeat(10_000);
     for (schema, value) in [
         (json!({"required": [name]}), json!({})),
@@ -165,10 +169,10 @@ fn words_are_short_whatever_a_peer_chose() {
         ),
     ] {
         let compiled = compile(&schema).expect("a schema");
-        let misfit = compiled
+        let failure = compiled
             .check(&value.to_string())
-            .expect_err("it doesn't fit");
-        assert!(misfit.to_string().len() < 1_000, "{misfit}");
+            .expect_err("an invalid value");
+        assert!(failure.to_string().len() < 1_000, "{failure}");
     }
 }
 
@@ -189,18 +193,21 @@ fn references_are_followed_within_the_schema() {
     ] {
         let compiled = compile(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
         assert_eq!(compiled.check("[null,null]"), Ok(()), "{schema}");
-        let wrong = Misfit::Wrong("[1]: must be null".to_owned());
+        let wrong = CheckError::Invalid("[1]: must be null".to_owned());
         assert_eq!(compiled.check("[null,1]"), Err(wrong), "{schema}");
     }
-    for reference in ["#/$defs/b", "#nobody", "#/%zz", "#/$defs/a/x"] {
+    for reference in ["#/$defs/b", "#missing", "#/%zz", "#/$defs/a/x"] {
         let schema = json!({"$ref": reference, "$defs": {"a": true}});
-        let refused = compile(&schema).expect_err("it isn't there");
-        assert_eq!(refused, Refused::Missing(reference.to_owned()));
+        let error = compile(&schema).expect_err("an unresolved reference");
+        assert_eq!(
+            error,
+            SchemaError::UnresolvedReference(reference.to_owned())
+        );
     }
 }
 
 #[test]
-fn what_only_looks_like_the_same_document_is_another_one() {
+fn similar_uris_are_external_references() {
     for (id, reference) in [
         ("https://example.com/a/b", "c#/$defs/q"),
         ("https://example.com/a/b", "bb#/$defs/q"),
@@ -210,14 +217,17 @@ fn what_only_looks_like_the_same_document_is_another_one() {
         ("urn:x:b", "b#/$defs/q"),
     ] {
         let schema = json!({"$id": id, "$ref": reference, "$defs": {"q": {}}});
-        let refused = compile(&schema).expect_err(reference);
-        let is_refused = matches!(refused, Refused::Remote(_) | Refused::Missing(_));
-        assert!(is_refused, "{id} {reference}: {refused}");
+        let error = compile(&schema).expect_err(reference);
+        let is_rejected = matches!(
+            error,
+            SchemaError::ExternalReference(_) | SchemaError::UnresolvedReference(_)
+        );
+        assert!(is_rejected, "{id} {reference}: {error}");
     }
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn invalid_schemas_are_rejected() {
     for schema in [
         json!({"type": "text"}),
         json!({"properties": 1}),
@@ -225,10 +235,10 @@ fn what_is_no_schema_is_refused() {
         json!({"pattern": "("}),
         json!({"$ref": "#/const", "const": 3}),
     ] {
-        let refused = compile(&schema);
+        let error = compile(&schema);
         assert!(
-            matches!(refused, Err(Refused::Invalid(_))),
-            "{schema}: {refused:?}"
+            matches!(error, Err(SchemaError::Invalid(_))),
+            "{schema}: {error:?}"
         );
     }
 }
@@ -240,7 +250,7 @@ fn each_draft_has_its_own_rules() {
         schema["$schema"] = json!(draft);
         compile(&schema).expect("a schema")
     };
-    // What stands beside a reference was nothing once.
+    // Before 2019-09, keywords beside a reference were ignored.
     let beside = json!({"$ref": "#/definitions/a", "maximum": 3, "definitions": {"a": true}});
     let old = of("http://json-schema.org/draft-07/schema#", beside.clone());
     assert_eq!(old.check("4"), Ok(()));
