@@ -1,12 +1,12 @@
-//! Testing what uses a client, or is a server, without processes and without sleeping.
+//! Test support: a scripted server for client code, without processes and without sleeping.
 //!
-//! [`peer`] gives a transport for the client and its other end, a server that says what the
-//! test tells it to. One stream of it is a [`Conversation`]: it expects what the client has
-//! to say, answers, notifies, asks, talks nonsense or hangs up. What comes instead of what
-//! was expected is an [`Unexpected`], which shows everything that was said.
+//! [`peer`] returns a transport for the client and its other end, which follows the test. Each
+//! stream that the client opens is a [`Conversation`]: it expects messages of the client, and
+//! sends responses, notifications, requests or invalid bytes. A message other than the expected
+//! one is an [`Unexpected`] error, which prints the whole transcript.
 //!
-//! Time is tokio's: with `start_paused` it moves to the next timer when nobody has anything
-//! to do, so that a timeout of half a minute takes no time at all.
+//! Time is that of tokio: with `start_paused` it advances to the next timer when all tasks are
+//! idle, so a timeout of half a minute takes no time.
 //!
 //! ```
 //! use std::time::Duration;
@@ -34,14 +34,14 @@
 //! server.reply(&request, r#"{"content":[]}"#).await?;
 //! assert!(answer.await?.as_str().contains("content"));
 //!
-//! // A server that doesn't answer: half a minute passes in no time.
+//! // A server that doesn't respond: half a minute passes in no time.
 //! let call = client.call("tools/list", ()).timeout(Duration::from_secs(30));
 //! let error = call.await.unwrap_err();
 //! assert_eq!(error.kind(), ErrorKind::Timeout);
 //! server.expect("tools/list").await?;
 //! server.expect_notification("notifications/cancelled").await?;
 //!
-//! // A server that dies, and the one that takes its place.
+//! // A server that hangs up, and the connection that replaces it.
 //! server.hang_up();
 //! let mut server = peer.accept().await?;
 //! server.handshake(Revision::LATEST).await?;
@@ -52,7 +52,7 @@
 //! # }
 //! ```
 //!
-//! Where a test needs a server and doesn't care which, [`serve_fn`] is one line:
+//! [`serve_fn`] starts a server in one line, where the test needs just any server:
 //!
 //! ```
 //! use bowline::testing;
@@ -70,8 +70,8 @@
 //! # }
 //! ```
 //!
-//! The other way round, a server of your own is tested with the real client: `in_memory` of
-//! `server::Running` is a transport to it.
+//! To test a server of your own with the real client, use `in_memory` of `server::Running`, which
+//! is a transport to it.
 //!
 //! ```
 //! # #[cfg(feature = "server")]
@@ -80,7 +80,7 @@
 //! use bowline::server::Server;
 //! use bowline::types::common::Implementation;
 //!
-//! // What your program serves.
+//! // The server of your program.
 //! let server = Server::new("greeter", "1.0.0").tool("greet", "Greets", || async { "hello" });
 //!
 //! let client = Client::connect(server.build()?.in_memory(), Implementation::new("test", "1")).await?;
@@ -88,6 +88,11 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Files: `conversation` sends and expects messages, `handshake` opens a connection, `serve` is
+//! [`serve_fn`], `message` and `body` are what is received and sent, `unexpected` is the error with
+//! its transcript. All of it is public API, and knows only the transport and the envelope: no part
+//! of the client may be used here.
 
 mod body;
 mod conversation;
@@ -99,66 +104,66 @@ mod unexpected;
 use std::time::Duration;
 
 use tokio::io::DuplexStream;
-use tokio::time::timeout;
+use tokio::time;
 
 pub use crate::transport::memory::{Acceptor, Memory, pair};
 pub use body::Body;
 pub use conversation::Conversation;
 pub use handshake::Handshake;
 pub use message::{ReceivedMessage, ReceivedNotification, ReceivedRequest};
-pub use serve::{Serving, serve_fn};
-pub use unexpected::{Line, Side, Unexpected};
+pub use serve::{TestServer, serve_fn};
+pub use unexpected::{Side, TranscriptLine, Unexpected};
 
-/// How long the peer waits for the client, unless told otherwise: longer than any usual
-/// timeout of a client, so that it is the client that gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The default timeout for messages of the client: longer than the usual timeouts of a client, so
+/// that the client's expires first.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A transport, and a scripted server at its other end. See the [module](self).
+/// Creates a transport, and a scripted server at its other end. See the [module](self).
 pub fn peer() -> (Memory, Peer) {
     let (transport, acceptor) = pair();
     (transport, Peer::from(acceptor))
 }
 
-/// The other end of a transport: each time that the client opens it, a stream arrives here.
+/// The other end of a transport. Accepts a stream each time that the client connects.
 #[derive(Debug)]
 pub struct Peer {
     acceptor: Acceptor,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Peer {
-    /// How long this peer, and each conversation that it accepts from now on, waits for the
+    /// Sets how long this peer, and each conversation that it accepts from now on, waits for the
     /// client. Default 60 s.
-    pub fn patience(&mut self, patience: Duration) -> &mut Self {
-        self.patience = patience;
+    pub fn timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.timeout = timeout;
         self
     }
 
-    /// The next stream that the client opens. Cancel safe.
+    /// Accepts the next stream that the client opens. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When the client opens none in time, or is gone.
+    /// If the client opens no stream before the timeout, or is dropped.
     pub async fn accept(&mut self) -> Result<Conversation, Unexpected> {
-        match timeout(self.patience, self.acceptor.accept()).await {
-            Ok(Some(stream)) => Ok(self.begin(stream)),
-            Ok(None) => Err(Unexpected::at_first("the client is gone")),
+        match time::timeout(self.timeout, self.acceptor.accept()).await {
+            Ok(Some(stream)) => Ok(self.conversation(stream)),
+            Ok(None) => Err(Unexpected::without_stream("the client is gone")),
             Err(_) => {
-                let instead = format!("the client opened none within {:?}", self.patience);
-                Err(Unexpected::at_first(instead))
+                let actual = format!("the client opened no stream within {:?}", self.timeout);
+                Err(Unexpected::without_stream(actual))
             }
         }
     }
 
-    /// The next stream, however long it takes. `None` when the client is gone. Cancel safe.
-    pub(crate) async fn accept_any(&mut self) -> Option<Conversation> {
+    /// Accepts the next stream, without a timeout. `None` if the client is dropped. Cancel safe.
+    pub(crate) async fn accept_without_timeout(&mut self) -> Option<Conversation> {
         let stream = self.acceptor.accept().await?;
-        Some(self.begin(stream))
+        Some(self.conversation(stream))
     }
 
-    fn begin(&self, stream: DuplexStream) -> Conversation {
+    fn conversation(&self, stream: DuplexStream) -> Conversation {
         let mut conversation = Conversation::new(stream);
-        conversation.patience(self.patience);
+        conversation.timeout(self.timeout);
         conversation
     }
 }
@@ -167,7 +172,7 @@ impl From<Acceptor> for Peer {
     fn from(acceptor: Acceptor) -> Self {
         Self {
             acceptor,
-            patience: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 }
