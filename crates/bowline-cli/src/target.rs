@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 
 use crate::config::Catalogue;
-use crate::config::complete::CompleteReach;
 use crate::config::entry::Entry;
+use crate::config::resolve::CompleteReach;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, usage};
 use crate::launch::Launch;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::bounded::{ReadError, open_regular, read_file, read_text};
 use crate::config::entry::{Entry, Shape};
 use crate::config::jsonc::{self, Node};
-use crate::config::places::{Origin, Place};
+use crate::config::locations::{Origin, Place};
 use crate::config::problem::{Problem, Source};
 use crate::surroundings::Surroundings;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::config::entry::{Entry, Reach, Text, UrlKind};
-use crate::config::places::Origin;
+use crate::config::locations::Origin;
 use crate::config::problem::{Position, Problem};
 use crate::config::{Catalogue, Found, Winner};
 use crate::redact;

@@ -1,16 +1,16 @@
 //! Configurations: which servers there are, from the files of the common clients.
 //!
-//! [`places`] says where to look, [`file`] reads a file ([`jsonc`]) and finds its lists of
-//! servers, [`entry`] reads one server, [`complete`] fills in its [`variables`]. A
+//! [`locations`] says where to look, [`file`] reads a file ([`jsonc`]) and finds its lists of
+//! servers, [`entry`] reads one server, [`resolve`] fills in its [`variables`]. A
 //! [`Catalogue`] is all of it: the servers by name, and who shadows whom.
 
-pub(crate) mod complete;
 pub(crate) mod entry;
 mod env_file;
 pub(crate) mod file;
 mod jsonc;
-pub(crate) mod places;
+pub(crate) mod locations;
 pub(crate) mod problem;
+pub(crate) mod resolve;
 pub(crate) mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use crate::config::entry::Entry;
 use crate::config::file::ConfigFile;
-use crate::config::places::{Origin, Place, places};
+use crate::config::locations::{Origin, Place, places};
 use crate::config::problem::Problem;
 use crate::surroundings::Surroundings;
 use crate::target::DEMO;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::bounded::{open_regular, read_text};
 use crate::config::entry::{CommandFields, Entry, Reach, Text, UrlFields, UrlKind};
 use crate::config::env_file;
-use crate::config::places::{Origin, Place};
+use crate::config::locations::{Origin, Place};
 use crate::config::problem::Problem;
 use crate::config::variables::{self, Filled};
 use crate::launch::Launch;
