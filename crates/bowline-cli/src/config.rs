@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use crate::config::entry::Entry;
 use crate::config::file::ConfigFile;
-use crate::config::locations::{Origin, Place, places};
+use crate::config::locations::{Location, Origin, locations};
 use crate::config::problem::Problem;
 use crate::surroundings::Surroundings;
 use crate::target::DEMO;
@@ -32,18 +32,18 @@ pub(crate) struct Catalogue {
 
 /// A server that was found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct ConfiguredServer<'a> {
     /// The server.
     pub(crate) entry: &'a Entry,
     /// Where it was found.
-    pub(crate) place: &'a Place,
+    pub(crate) location: &'a Location,
     /// Who has the name instead of it.
-    pub(crate) shadowed_by: Option<Winner<'a>>,
+    pub(crate) shadowed_by: Option<NameOwner<'a>>,
 }
 
 /// Who has a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Winner<'a> {
+pub(crate) enum NameOwner<'a> {
     /// The demo, which is built in.
     Demo,
     /// A server that was found earlier.
@@ -60,20 +60,20 @@ impl Catalogue {
     pub(crate) fn load(named: &[PathBuf], surroundings: &Surroundings) -> anyhow::Result<Self> {
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
-        for place in places(named, surroundings) {
+        for location in locations(named, surroundings) {
             // The same file may be reached by several paths, and counts once.
-            let path = place
+            let path = location
                 .path
                 .canonicalize()
-                .unwrap_or_else(|_| place.path.clone());
+                .unwrap_or_else(|_| location.path.clone());
             if !seen.insert(path) {
                 continue;
             }
-            let Some(file) = ConfigFile::read(place, surroundings) else {
+            let Some(file) = ConfigFile::read(location, surroundings) else {
                 continue;
             };
             match &file.entries {
-                Err(problem) if file.place.origin == Origin::Named => {
+                Err(problem) if file.location.origin == Origin::Named => {
                     return Err(problem.clone().into_error());
                 }
                 Ok(_) | Err(_) => files.push(file),
@@ -83,43 +83,43 @@ impl Catalogue {
     }
 
     /// All servers, in the order in which they win.
-    pub(crate) fn servers(&self) -> Vec<Found<'_>> {
-        let mut winners: BTreeMap<&str, Winner<'_>> = [(DEMO, Winner::Demo)].into();
+    pub(crate) fn servers(&self) -> Vec<ConfiguredServer<'_>> {
+        let mut owners: BTreeMap<&str, NameOwner<'_>> = [(DEMO, NameOwner::Demo)].into();
         let mut servers = Vec::new();
         for file in &self.files {
             for entry in file.entries.iter().flatten() {
-                servers.push(Found {
+                servers.push(ConfiguredServer {
                     entry,
-                    place: &file.place,
-                    shadowed_by: winners.get(entry.name.as_str()).copied(),
+                    location: &file.location,
+                    shadowed_by: owners.get(entry.name.as_str()).copied(),
                 });
-                winners.entry(&entry.name).or_insert(Winner::Entry(entry));
+                owners.entry(&entry.name).or_insert(NameOwner::Entry(entry));
             }
         }
         servers
     }
 
     /// The server that has the name, if one has.
-    pub(crate) fn find(&self, name: &str) -> Option<Found<'_>> {
+    pub(crate) fn find(&self, name: &str) -> Option<ConfiguredServer<'_>> {
         let mut servers = self.servers().into_iter();
         servers.find(|server| server.entry.name == name && server.shadowed_by.is_none())
     }
 
     /// The user's own server of the name, if `found` is a project's and another one. Whoever
     /// types the name may mean either, and a project may be anybody's.
-    pub(crate) fn rival(&self, found: &Found<'_>) -> Option<&Entry> {
-        if found.place.origin != Origin::Project {
+    pub(crate) fn conflicting_user_entry(&self, found: &ConfiguredServer<'_>) -> Option<&Entry> {
+        if found.location.origin != Origin::Project {
             return None;
         }
-        let of_user = self.files.iter();
-        let of_user = of_user.filter(|file| file.place.origin == Origin::User);
-        let mut entries = of_user.flat_map(|file| file.entries.iter().flatten());
+        let user_files = self.files.iter();
+        let user_files = user_files.filter(|file| file.location.origin == Origin::User);
+        let mut entries = user_files.flat_map(|file| file.entries.iter().flatten());
         let own = entries.find(|entry| entry.name == found.entry.name)?;
         (!own.is_same_server(found.entry)).then_some(own)
     }
 
     /// What is wrong with files that nobody named.
-    pub(crate) fn broken(&self) -> impl Iterator<Item = &Problem> {
+    pub(crate) fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.files
             .iter()
             .filter_map(|file| file.entries.as_ref().err())
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wins_and_the_others_are_shadowed() {
+    fn the_first_server_of_a_name_shadows_the_others() {
         let scratch = Scratch::new();
         scratch.write("project/.git/HEAD", "");
         scratch.write("project/.mcp.json", list(&["a", "b", "demo"]));
@@ -159,8 +159,8 @@ mod tests {
         let servers = servers.iter().map(|found| {
             let by = match found.shadowed_by {
                 None => "-",
-                Some(Winner::Demo) => "demo",
-                Some(Winner::Entry(entry)) => &entry.source.shown,
+                Some(NameOwner::Demo) => "demo",
+                Some(NameOwner::Entry(entry)) => &entry.source.shown,
             };
             (
                 found.entry.name.as_str(),
@@ -189,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_project_has_a_rival_where_the_user_has_another_server_of_the_name() {
+    fn a_different_user_server_of_the_same_name_conflicts() {
         let server = |fields: &str| format!(r#"{{"mcpServers": {{"a": {{{fields}}}}}}}"#);
         let url = r#""url": "https://example.com/mcp", "headers": {"A": "b"}"#;
         let usual = r#""command": "x", "args": ["y"], "env": {"A": "b", "C": "d"}"#;
-        for (project, user, is_rival) in [
+        for (project, user, is_conflict) in [
             (usual, usual, false),
             // The same in another order, and with what doesn't say what is started.
             (
@@ -223,34 +223,34 @@ mod tests {
             scratch.write("home/.claude.json", server(r#""command": "third""#));
             let here = surroundings(&scratch);
             let catalogue = Catalogue::load(&[], &here).unwrap();
-            let rival = catalogue.rival(&catalogue.find("a").unwrap());
-            let rival = rival.map(|rival| rival.source.shown.as_str());
-            let expected = is_rival.then_some("~/.cursor/mcp.json");
-            assert_eq!(rival, expected, "{project} and {user}");
+            let conflict = catalogue.conflicting_user_entry(&catalogue.find("a").unwrap());
+            let conflict = conflict.map(|conflict| conflict.source.shown.as_str());
+            let expected = is_conflict.then_some("~/.cursor/mcp.json");
+            assert_eq!(conflict, expected, "{project} and {user}");
             let catalogue = Catalogue::load(&[named], &here).unwrap();
-            let rival = catalogue.rival(&catalogue.find("a").unwrap());
-            assert!(rival.is_none(), "{project} was named");
+            let conflict = catalogue.conflicting_user_entry(&catalogue.find("a").unwrap());
+            assert!(conflict.is_none(), "{project} was named");
         }
     }
 
     #[test]
-    fn a_broken_file_stops_only_whoever_named_it() {
+    fn an_invalid_file_is_an_error_only_if_named() {
         let scratch = Scratch::new();
         scratch.write("project/.git/HEAD", "");
-        let broken = scratch.write("project/.mcp.json", "{");
+        let invalid = scratch.write("project/.mcp.json", "{");
         scratch.write("project/mcp.json", list(&["a"]));
         let here = surroundings(&scratch);
         let catalogue = Catalogue::load(&[], &here).unwrap();
         assert!(catalogue.find("a").is_some());
-        let problems: Vec<_> = catalogue.broken().map(ToString::to_string).collect();
+        let problems: Vec<_> = catalogue.problems().map(ToString::to_string).collect();
         let message = ".mcp.json:1:2: expected a name in double quotes, found the end of the file";
         assert_eq!(problems, [message]);
-        let error = Catalogue::load(&[broken], &here).unwrap_err();
+        let error = Catalogue::load(&[invalid], &here).unwrap_err();
         assert_eq!(format!("{error:#}"), message);
     }
 
     #[test]
-    fn files_that_were_named_are_the_only_ones_and_win_in_that_order() {
+    fn named_files_replace_the_known_ones_in_their_order() {
         let scratch = Scratch::new();
         scratch.write("project/.mcp.json", list(&["a"]));
         let first = scratch.write("first.json", list(&["b"]));
@@ -259,7 +259,7 @@ mod tests {
         let catalogue = Catalogue::load(&[first.clone(), second, first], &here).unwrap();
         assert_eq!(catalogue.files.len(), 2);
         assert!(catalogue.find("a").is_none());
-        let place = catalogue.find("b").unwrap().place;
-        assert!(place.path.ends_with("first.json"));
+        let location = catalogue.find("b").unwrap().location;
+        assert!(location.path.ends_with("first.json"));
     }
 }

@@ -21,16 +21,16 @@ pub(crate) struct Entry {
     pub(crate) source: Rc<Source>,
     /// Where in it.
     pub(crate) at: usize,
-    /// Whose shape the file has.
-    pub(crate) shape: Shape,
-    /// What the fields say, or what is wrong with the first one that makes no sense. A server
+    /// Whose format the file has.
+    pub(crate) format: ConfigFormat,
+    /// What the fields say, or what is invalid with the first one that makes no sense. A server
     /// that can't be used shall not hide the others.
     pub(crate) server: Result<Server, Problem>,
 }
 
-/// Whose shape a list of servers has. Some fields mean different things to different clients.
+/// Whose format a list of servers has. Some fields mean different things to different clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ConfigFormat {
     /// `mcpServers`: Claude, Cursor, Windsurf and most others.
     McpServers,
     /// `servers`, or `mcp.servers` in settings: VS Code.
@@ -44,17 +44,17 @@ pub(crate) enum Shape {
 /// What the fields of a server say.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Server {
-    /// How to reach it.
-    pub(crate) reach: Reach,
+    /// How to transport it.
+    pub(crate) transport: Transport,
     /// Whether somebody switched it off.
     pub(crate) is_disabled: bool,
     /// How long a call may take.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// How to reach a server.
+/// How to transport a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reach {
+pub(crate) enum Transport {
     /// Start it.
     Command(CommandFields),
     /// It runs already.
@@ -109,22 +109,22 @@ pub(crate) struct Text {
 
 impl Entry {
     /// The server `name` that `node` describes.
-    pub(crate) fn read(name: &str, node: &Node, shape: Shape, source: &Rc<Source>) -> Self {
+    pub(crate) fn read(name: &str, node: &Node, format: ConfigFormat, source: &Rc<Source>) -> Self {
         let mut entry = Self {
             name: name.to_owned(),
             source: Rc::clone(source),
             at: node.at,
-            shape,
+            format,
             server: Err(Problem::of_file(&source.shown, "", "")),
         };
-        entry.server = fields::read(node, shape).map_err(|wrong| {
-            let field = Some(wrong.field).filter(|field| !field.is_empty());
-            entry.problem(wrong.at, field, wrong.message, wrong.hint)
+        entry.server = fields::read(node, format).map_err(|invalid| {
+            let field = Some(invalid.field).filter(|field| !field.is_empty());
+            entry.problem(invalid.at, field, invalid.message, invalid.hint)
         });
         entry
     }
 
-    /// What is wrong with a field of this server.
+    /// What is invalid with a field of this server.
     pub(crate) fn problem(
         &self,
         at: usize,
@@ -144,11 +144,11 @@ impl Entry {
         self.server.as_ref().is_ok_and(|server| server.is_disabled)
     }
 
-    /// Whether both reach the same server in the same way, wherever that is written.
+    /// Whether both transport the same server in the same way, wherever that is written.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (&self.server, &other.server) {
             (Ok(own), Ok(others)) => {
-                self.dialect() == other.dialect() && own.reach.is_same(&others.reach)
+                self.dialect() == other.dialect() && own.transport.is_equivalent(&others.transport)
             }
             // What makes no sense is the same as nothing.
             _ => false,
@@ -157,23 +157,27 @@ impl Entry {
 
     /// How its texts refer to variables.
     pub(crate) fn dialect(&self) -> Dialect {
-        match self.shape {
-            Shape::Opencode => Dialect::Opencode,
-            Shape::McpServers | Shape::VsCode | Shape::Zed => Dialect::Dollar,
+        match self.format {
+            ConfigFormat::Opencode => Dialect::Opencode,
+            ConfigFormat::McpServers | ConfigFormat::VsCode | ConfigFormat::Zed => Dialect::Dollar,
         }
     }
 }
 
-impl Reach {
+impl Transport {
     /// Whether both say the same, wherever it stands and in whichever order it names things.
-    fn is_same(&self, other: &Self) -> bool {
+    fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Command(own), Self::Command(others)) => {
                 own.program.raw == others.program.raw
-                    && own.args.iter().map(raw).eq(others.args.iter().map(raw))
+                    && own
+                        .args
+                        .iter()
+                        .map(raw_text)
+                        .eq(others.args.iter().map(raw_text))
                     && by_name(&own.env) == by_name(&others.env)
-                    && own.env_file.as_ref().map(raw) == others.env_file.as_ref().map(raw)
-                    && own.folder.as_ref().map(raw) == others.folder.as_ref().map(raw)
+                    && own.env_file.as_ref().map(raw_text) == others.env_file.as_ref().map(raw_text)
+                    && own.folder.as_ref().map(raw_text) == others.folder.as_ref().map(raw_text)
             }
             (Self::Url(own), Self::Url(others)) => {
                 own.url.raw == others.url.raw
@@ -185,13 +189,13 @@ impl Reach {
     }
 }
 
-fn raw(text: &Text) -> &str {
+fn raw_text(text: &Text) -> &str {
     &text.raw
 }
 
 fn by_name(texts: &[(String, Text)]) -> BTreeMap<&str, &str> {
     let texts = texts.iter();
     texts
-        .map(|(name, text)| (name.as_str(), raw(text)))
+        .map(|(name, text)| (name.as_str(), raw_text(text)))
         .collect()
 }

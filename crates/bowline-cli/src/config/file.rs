@@ -1,4 +1,4 @@
-//! A configuration file: which lists of servers it has, in whose shape.
+//! A configuration file: which lists of servers it has, in whose format.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -6,9 +6,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::bounded::{ReadError, open_regular, read_file, read_text};
-use crate::config::entry::{Entry, Shape};
+use crate::config::entry::{ConfigFormat, Entry};
 use crate::config::jsonc::{self, Node};
-use crate::config::locations::{Origin, Place};
+use crate::config::locations::{Location, Origin};
 use crate::config::problem::{Problem, Source};
 use crate::surroundings::Surroundings;
 
@@ -16,34 +16,34 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
     /// Where it is, and why it was looked at.
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// Its servers in the order in which they win, or why there is no telling.
     pub(crate) entries: Result<Vec<Entry>, Problem>,
 }
 
 impl ConfigFile {
     /// Reads the file, if there is one. One that was named has to be there.
-    pub(crate) fn read(place: Place, surroundings: &Surroundings) -> Option<Self> {
-        let shown = surroundings.shown(&place.path);
-        let entries = match text(&place, &shown) {
-            Ok(text) => entries(text?, &place, &shown, surroundings),
+    pub(crate) fn read(location: Location, surroundings: &Surroundings) -> Option<Self> {
+        let shown = surroundings.shown(&location.path);
+        let entries = match read_config_text(&location, &shown) {
+            Ok(text) => parse_entries(text?, &location, &shown, surroundings),
             Err(problem) => Err(problem),
         };
-        Some(Self { place, entries })
+        Some(Self { location, entries })
     }
 }
 
 /// The text of the file, or nothing if there is none and nobody said there would be.
-fn text(place: &Place, shown: &str) -> Result<Option<String>, Problem> {
-    let text = match place.origin {
+fn read_config_text(location: &Location, shown: &str) -> Result<Option<String>, Problem> {
+    let text = match location.origin {
         // Whoever names a file may name a pipe, such as <(…).
-        Origin::Named => read_file(&place.path),
-        Origin::Project | Origin::User => match open_regular(&place.path) {
+        Origin::Named => read_file(&location.path),
+        Origin::Project | Origin::User => match open_regular(&location.path) {
             Ok((file, metadata)) => {
-                if place.origin == Origin::Project
+                if location.origin == Origin::Project
                     && let Some(owner) = foreign_owner(&metadata)
                 {
-                    return Err(of_another_user(owner, shown));
+                    return Err(foreign_owner_problem(owner, shown));
                 }
                 read_text(file)
             }
@@ -61,13 +61,13 @@ fn text(place: &Place, shown: &str) -> Result<Option<String>, Problem> {
             ReadError::Failed(_) => "check whether you may read it",
         };
         Problem {
-            is_misnamed: matches!(error, ReadError::Missing | ReadError::Directory),
+            is_usage_error: matches!(error, ReadError::Missing | ReadError::Directory),
             ..Problem::of_file(shown, error.to_string(), hint)
         }
     })
 }
 
-fn of_another_user(owner: u32, shown: &str) -> Problem {
+fn foreign_owner_problem(owner: u32, shown: &str) -> Problem {
     let message = format!("not looked at, since it belongs to another user ({owner})");
     let hint = format!("name it with --config {shown} if you trust it");
     Problem::of_file(shown, message, hint)
@@ -91,32 +91,32 @@ fn is_foreign(owner: u32, user: u32) -> bool {
     owner != user && owner != ROOT
 }
 
-fn entries(
+fn parse_entries(
     text: String,
-    place: &Place,
+    location: &Location,
     shown: &str,
     surroundings: &Surroundings,
 ) -> Result<Vec<Entry>, Problem> {
     let source = Rc::new(Source {
-        path: place.path.clone(),
+        path: location.path.clone(),
         shown: shown.to_owned(),
         text,
     });
-    let root = jsonc::parse(&source.text).map_err(|fault| {
+    let root = jsonc::parse(&source.text).map_err(|error| {
         let hint = "mend it; comments and a comma after the last element are fine";
-        Problem::in_file(&source, fault.at, fault.message, hint)
+        Problem::in_file(&source, error.at, error.message, hint)
     })?;
     if root.members().is_none() {
         let message = format!("expected an object, found {}", root.value);
         return Err(Problem::in_file(&source, root.at, message, EXAMPLE));
     }
-    let lists = lists(&root, &surroundings.folder);
-    if lists.is_empty() && place.origin == Origin::Named {
+    let lists = server_lists(&root, &surroundings.folder);
+    if lists.is_empty() && location.origin == Origin::Named {
         let message = "it has no mcpServers, servers, mcp or context_servers";
         return Err(Problem::of_file(shown, message, EXAMPLE));
     }
     let mut entries = Vec::new();
-    for List { key, node, shape } in lists {
+    for ServerList { key, node, format } in lists {
         let Some(members) = node.members() else {
             let message = format!("{key}: expected an object of servers, found {}", node.value);
             return Err(Problem::in_file(&source, node.at, message, EXAMPLE));
@@ -130,24 +130,24 @@ fn entries(
             .collect();
         last.reverse();
         for (name, node) in last {
-            entries.push(Entry::read(name, node, shape, &source));
+            entries.push(Entry::read(name, node, format, &source));
         }
     }
     Ok(entries)
 }
 
 /// A list of servers.
-struct List<'a> {
+struct ServerList<'a> {
     key: &'static str,
     node: &'a Node,
-    shape: Shape,
+    format: ConfigFormat,
 }
 
 /// The lists of a file, the nearest to the work in hand first.
-fn lists<'a>(root: &'a Node, folder: &Path) -> Vec<List<'a>> {
+fn server_lists<'a>(root: &'a Node, folder: &Path) -> Vec<ServerList<'a>> {
     let mut lists = Vec::new();
-    let mut add = |key, node: Option<&'a Node>, shape| {
-        lists.extend(node.map(|node| List { key, node, shape }));
+    let mut add = |key, node: Option<&'a Node>, format| {
+        lists.extend(node.map(|node| ServerList { key, node, format }));
     };
     // Claude Code keeps what is for one project and one user in the user's file.
     for folder in folder.ancestors() {
@@ -155,21 +155,31 @@ fn lists<'a>(root: &'a Node, folder: &Path) -> Vec<List<'a>> {
             .to_str()
             .and_then(|folder| root.get("projects")?.get(folder));
         let servers = project.and_then(|project| project.get("mcpServers"));
-        add("projects.….mcpServers", servers, Shape::McpServers);
+        add("projects.….mcpServers", servers, ConfigFormat::McpServers);
     }
-    add("mcpServers", root.get("mcpServers"), Shape::McpServers);
-    add("servers", root.get("servers"), Shape::VsCode);
+    add(
+        "mcpServers",
+        root.get("mcpServers"),
+        ConfigFormat::McpServers,
+    );
+    add("servers", root.get("servers"), ConfigFormat::VsCode);
     match root.get("mcp") {
-        Some(mcp) if is_of_vscode(mcp) => add("mcp.servers", mcp.get("servers"), Shape::VsCode),
-        mcp => add("mcp", mcp, Shape::Opencode),
+        Some(mcp) if is_vscode_settings(mcp) => {
+            add("mcp.servers", mcp.get("servers"), ConfigFormat::VsCode)
+        }
+        mcp => add("mcp", mcp, ConfigFormat::Opencode),
     }
-    add("context_servers", root.get("context_servers"), Shape::Zed);
+    add(
+        "context_servers",
+        root.get("context_servers"),
+        ConfigFormat::Zed,
+    );
     lists
 }
 
 /// Whether `mcp` is VS Code's, which has `servers` in it, and not opencode's, which is a list
 /// and may have a server called `servers`.
-fn is_of_vscode(mcp: &Node) -> bool {
+fn is_vscode_settings(mcp: &Node) -> bool {
     let servers = mcp.get("servers");
     let Some(members) = servers.and_then(Node::members) else {
         return false;

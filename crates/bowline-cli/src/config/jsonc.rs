@@ -23,7 +23,7 @@ pub(crate) enum Value {
 
 /// Why a text is no JSON, and the byte at which that shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ParseError {
     pub(crate) at: usize,
     pub(crate) message: String,
 }
@@ -33,9 +33,9 @@ pub(crate) struct Fault {
 /// # Errors
 ///
 /// What is wrong with the text, and where.
-pub(crate) fn parse(text: &str) -> Result<Node, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Node, ParseError> {
     let mut parser = Parser { text, at: 0 };
-    let node = parser.value(0)?;
+    let node = parser.parse_value(0)?;
     parser.skip_blank()?;
     match parser.peek() {
         None => Ok(node),
@@ -90,56 +90,56 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
+    fn parse_value(&mut self, depth: usize) -> Result<Node, ParseError> {
         self.skip_blank()?;
         let at = self.at;
         if depth > MAX_DEPTH {
-            return Err(self.fault(at, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self.error(at, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let value = match self.peek() {
-            Some(b'{') => Value::Object(self.object(depth)?),
-            Some(b'[') => Value::List(self.list(depth)?),
-            Some(b'"') => Value::Text(self.string()?),
-            Some(b'-' | b'0'..=b'9') => Value::Number(self.number()?),
-            Some(b'a'..=b'z') => self.word()?,
+            Some(b'{') => Value::Object(self.parse_object(depth)?),
+            Some(b'[') => Value::List(self.parse_list(depth)?),
+            Some(b'"') => Value::Text(self.parse_string()?),
+            Some(b'-' | b'0'..=b'9') => Value::Number(self.parse_number()?),
+            Some(b'a'..=b'z') => self.parse_keyword()?,
             _ => return Err(self.unexpected("a value")),
         };
         Ok(Node { at, value })
     }
 
-    fn object(&mut self, depth: usize) -> Result<Vec<(String, Node)>, Fault> {
+    fn parse_object(&mut self, depth: usize) -> Result<Vec<(String, Node)>, ParseError> {
         let mut members = Vec::new();
-        self.elements(b'}', |parser| {
+        self.parse_elements(b'}', |parser| {
             if parser.peek() != Some(b'"') {
                 return Err(parser.unexpected("a name in double quotes"));
             }
-            let name = parser.string()?;
+            let name = parser.parse_string()?;
             parser.skip_blank()?;
             if parser.peek() != Some(b':') {
                 return Err(parser.unexpected("`:` after the name"));
             }
             parser.at += 1;
-            members.push((name, parser.value(depth + 1)?));
+            members.push((name, parser.parse_value(depth + 1)?));
             Ok(())
         })?;
         Ok(members)
     }
 
-    fn list(&mut self, depth: usize) -> Result<Vec<Node>, Fault> {
+    fn parse_list(&mut self, depth: usize) -> Result<Vec<Node>, ParseError> {
         let mut elements = Vec::new();
-        self.elements(b']', |parser| {
-            elements.push(parser.value(depth + 1)?);
+        self.parse_elements(b']', |parser| {
+            elements.push(parser.parse_value(depth + 1)?);
             Ok(())
         })?;
         Ok(elements)
     }
 
     /// What stands between an opening bracket, which is the next byte, and `end`.
-    fn elements(
+    fn parse_elements(
         &mut self,
         end: u8,
-        mut element: impl FnMut(&mut Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut element: impl FnMut(&mut Self) -> Result<(), ParseError>,
+    ) -> Result<(), ParseError> {
         let end_or_comma = format!("`,` or `{}`", char::from(end));
         self.at += 1;
         loop {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn parse_string(&mut self) -> Result<String, ParseError> {
         let start = self.at;
         self.at += 1;
         loop {
@@ -169,7 +169,7 @@ impl Parser<'_> {
                 Some(b'\\') => self.at += 2,
                 Some(b'\n' | b'\r') | None => {
                     let message = "a string that doesn't end on its line";
-                    return Err(self.fault(start, message.to_owned()));
+                    return Err(self.error(start, message.to_owned()));
                 }
                 Some(_) => self.at += 1,
             }
@@ -178,26 +178,26 @@ impl Parser<'_> {
         let token = &self.text[start..self.at];
         serde_json::from_str(token).map_err(|error| {
             let at = start + error.column().saturating_sub(1);
-            self.fault(
+            self.error(
                 at,
                 "a string with an escape or character that JSON doesn't have".into(),
             )
         })
     }
 
-    fn number(&mut self) -> Result<String, Fault> {
+    fn parse_number(&mut self) -> Result<String, ParseError> {
         let start = self.at;
         let token =
-            self.take(|byte| matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'0'..=b'9'));
+            self.take_while(|byte| matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'0'..=b'9'));
         match serde_json::from_str::<serde_json::Number>(&token) {
             Ok(_) => Ok(token),
-            Err(_) => Err(self.fault(start, "a number that JSON doesn't have".to_owned())),
+            Err(_) => Err(self.error(start, "a number that JSON doesn't have".to_owned())),
         }
     }
 
-    fn word(&mut self) -> Result<Value, Fault> {
+    fn parse_keyword(&mut self) -> Result<Value, ParseError> {
         let start = self.at;
-        let word = self.take(|byte| byte.is_ascii_alphanumeric());
+        let word = self.take_while(|byte| byte.is_ascii_alphanumeric());
         match word.as_str() {
             "null" => Ok(Value::Null),
             "true" => Ok(Value::Bool(true)),
@@ -209,7 +209,7 @@ impl Parser<'_> {
         }
     }
 
-    fn take(&mut self, is_part: impl Fn(u8) -> bool) -> String {
+    fn take_while(&mut self, is_part: impl Fn(u8) -> bool) -> String {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(|byte| is_part(*byte)).count();
         self.at += length;
@@ -217,7 +217,7 @@ impl Parser<'_> {
     }
 
     /// Goes over space and comments.
-    fn skip_blank(&mut self) -> Result<(), Fault> {
+    fn skip_blank(&mut self) -> Result<(), ParseError> {
         loop {
             let rest = &self.text[self.at..];
             let length = match rest.as_bytes() {
@@ -225,7 +225,7 @@ impl Parser<'_> {
                 [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
                 [b'/', b'*', ..] => match rest[2..].find("*/") {
                     Some(length) => length + 4,
-                    None => return Err(self.fault(self.at, "a comment without end".to_owned())),
+                    None => return Err(self.error(self.at, "a comment without end".to_owned())),
                 },
                 _ => return Ok(()),
             };
@@ -237,16 +237,16 @@ impl Parser<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn unexpected(&self, expected: &str) -> Fault {
+    fn unexpected(&self, expected: &str) -> ParseError {
         let found = match self.text[self.at..].chars().next() {
             Some(character) => format!("`{character}`"),
             None => "the end of the file".to_owned(),
         };
-        self.fault(self.at, format!("expected {expected}, found {found}"))
+        self.error(self.at, format!("expected {expected}, found {found}"))
     }
 
-    fn fault(&self, at: usize, message: String) -> Fault {
-        Fault { at, message }
+    fn error(&self, at: usize, message: String) -> ParseError {
+        ParseError { at, message }
     }
 }
 
@@ -259,27 +259,27 @@ mod tests {
 
     use super::*;
 
-    fn plain(node: &Node) -> serde_json::Value {
+    fn to_value(node: &Node) -> serde_json::Value {
         match &node.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => (*value).into(),
             Value::Number(text) => serde_json::from_str(text).unwrap(),
             Value::Text(text) => text.as_str().into(),
-            Value::List(nodes) => nodes.iter().map(plain).collect(),
+            Value::List(nodes) => nodes.iter().map(to_value).collect(),
             Value::Object(members) => members
                 .iter()
-                .map(|(key, node)| (key.clone(), plain(node)))
+                .map(|(key, node)| (key.clone(), to_value(node)))
                 .collect(),
         }
     }
 
     #[test]
-    fn comments_and_last_commas_are_no_fault() {
+    fn comments_and_trailing_commas_are_allowed() {
         let text = "// first\n{ /* a */ \"a\" /* b */ : [1, -2.5e3, /* c */], // d\n\
                     \"url\": \"http://x/*y*/\\\"//z\",\n\"n\": null, \"t\": true, \"f\": false,\n} // end";
         let node = parse(text).unwrap();
         assert_eq!(
-            plain(&node),
+            to_value(&node),
             serde_json::json!({"a": [1, -2500.0], "url": "http://x/*y*/\"//z", "n": null, "t": true, "f": false})
         );
         assert_eq!(node.at, text.find('{').unwrap());
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn of_members_with_one_name_the_last_counts() {
+    fn the_last_of_duplicate_members_counts() {
         let node = parse(r#"{"a": 1, "a": "x"}"#).unwrap();
         assert_eq!(node.get("a").unwrap().text(), Some("x"));
         assert_eq!(node.get("b"), None);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_say_where_and_what() {
+    fn errors_have_a_position_and_a_message() {
         for (text, at, message) in [
             ("", 0, "expected a value, found the end of the file"),
             ("{} {}", 3, "expected the end of the file, found `{`"),
@@ -317,39 +317,39 @@ mod tests {
             ),
             ("{} /* x", 3, "a comment without end"),
         ] {
-            let fault = Fault {
+            let error = ParseError {
                 at,
                 message: message.to_owned(),
             };
-            assert_eq!(parse(text), Err(fault), "{text}");
+            assert_eq!(parse(text), Err(error), "{text}");
         }
     }
 
     #[test]
-    fn nesting_ends_somewhere() {
+    fn nesting_is_limited() {
         let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(&nested(MAX_DEPTH + 1)).is_ok());
-        let fault = parse(&nested(MAX_DEPTH + 2)).unwrap_err();
-        assert_eq!(fault.message, "nested deeper than 64 levels");
+        let error = parse(&nested(MAX_DEPTH + 2)).unwrap_err();
+        assert_eq!(error.message, "nested deeper than 64 levels");
         assert!(parse(&"[".repeat(1_000_000)).is_err());
     }
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in "[\\[\\]{}\":,/*\\\\ a-u0-9\nü.-]{0,40}") {
-            if let Err(fault) = parse(&text) {
-                prop_assert!(fault.at <= text.len());
+        fn no_input_panics(text in "[\\[\\]{}\":,/*\\\\ a-u0-9\nü.-]{0,40}") {
+            if let Err(error) = parse(&text) {
+                prop_assert!(error.at <= text.len());
             }
         }
 
         #[test]
-        fn what_is_json_is_what_it_was(values in prop::collection::btree_map(".{0,6}", (any::<i64>(), ".{0,9}"), 0..5)) {
+        fn json_is_parsed_unchanged(values in prop::collection::btree_map(".{0,6}", (any::<i64>(), ".{0,9}"), 0..5)) {
             let value = serde_json::json!(values);
             let text = serde_json::to_string_pretty(&value).unwrap();
-            prop_assert_eq!(plain(&parse(&text).unwrap()), value.clone());
+            prop_assert_eq!(to_value(&parse(&text).unwrap()), value.clone());
             // Outside of strings, where pretty-printing breaks lines, comments may stand.
             let commented = text.replace('\n', " // \"{\n/* ] */");
-            prop_assert_eq!(plain(&parse(&commented).unwrap()), value);
+            prop_assert_eq!(to_value(&parse(&commented).unwrap()), value);
         }
     }
 }

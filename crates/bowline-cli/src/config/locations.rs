@@ -9,7 +9,7 @@ use crate::surroundings::Surroundings;
 
 /// A file that may have servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// The file.
     pub(crate) path: PathBuf,
     /// Why it is looked at.
@@ -30,14 +30,14 @@ pub(crate) enum Origin {
 }
 
 /// The files that were named, or without any those that are known.
-pub(crate) fn places(named: &[PathBuf], surroundings: &Surroundings) -> Vec<Place> {
-    let of_user = user_files(surroundings);
+pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<Location> {
+    let user_files = user_files(surroundings);
     if !named.is_empty() {
         let named = named.iter().map(|path| {
             let path = surroundings.folder.join(path);
-            let is_of_user = of_user.contains(&path);
-            let project = project_of(&path).filter(|_| !is_of_user);
-            Place {
+            let is_user_file = user_files.contains(&path);
+            let project = project_of(&path).filter(|_| !is_user_file);
+            Location {
                 folder: project.unwrap_or(&surroundings.folder).to_owned(),
                 path,
                 origin: Origin::Named,
@@ -45,30 +45,30 @@ pub(crate) fn places(named: &[PathBuf], surroundings: &Surroundings) -> Vec<Plac
         });
         return named.collect();
     }
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for folder in project_folders(&surroundings.folder) {
         let paths = PROJECT_FILES.iter().map(|file| folder.join(file));
         // In the home both lists have some files; there they are the user's.
-        let paths = paths.filter(|path| !of_user.contains(path));
-        places.extend(paths.map(|path| Place {
+        let paths = paths.filter(|path| !user_files.contains(path));
+        locations.extend(paths.map(|path| Location {
             path,
             origin: Origin::Project,
             folder: folder.to_owned(),
         }));
     }
-    places.extend(of_user.into_iter().map(|path| Place {
+    locations.extend(user_files.into_iter().map(|path| Location {
         path,
         origin: Origin::User,
         folder: surroundings.folder.clone(),
     }));
-    places
+    locations
 }
 
 /// The current folder and those above it, up to the root of the repository.
 fn project_folders(current: &Path) -> impl Iterator<Item = &Path> {
     let mut is_done = false;
     current.ancestors().take_while(move |folder| {
-        // A work tree has a file in place of the folder.
+        // A work tree has a file in location of the folder.
         !std::mem::replace(&mut is_done, folder.join(".git").exists())
     })
 }
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn the_project_comes_before_the_user_and_the_near_before_the_far() {
+    fn project_files_come_before_user_files_nearest_first() {
         let scratch = Scratch::new();
         let inner = scratch.path().join("repository/inner");
         fs::create_dir_all(&inner).unwrap();
         // A work tree's.
         fs::write(scratch.path().join("repository/.git"), "gitdir: x").unwrap();
         let home = scratch.path().join("home");
-        let found = places(&[], &at(&inner, &home));
+        let found = locations(&[], &at(&inner, &home));
         let project = PROJECT_FILES.len();
         assert_eq!(found.len(), 2 * project + USER_FILES.len());
         assert_eq!(found[0].path, inner.join(".mcp.json"));
@@ -220,7 +220,7 @@ mod tests {
             home.join(".config/bowline/servers.json")
         );
         assert_eq!(found[2 * project].folder, inner);
-        let origins: Vec<_> = found.iter().map(|place| place.origin).collect();
+        let origins: Vec<_> = found.iter().map(|location| location.origin).collect();
         assert!(
             origins[..2 * project]
                 .iter()
@@ -234,28 +234,35 @@ mod tests {
     }
 
     #[test]
-    fn without_a_repository_it_is_looked_up_to_the_root_and_each_file_once() {
+    fn without_a_repository_all_folders_up_to_the_root_are_searched_once() {
         let home = Path::new("/no/such/home");
-        let found = places(&[], &at(&home.join("work"), home));
-        let paths: Vec<_> = found.iter().map(|place| &place.path).collect();
+        let found = locations(&[], &at(&home.join("work"), home));
+        let paths: Vec<_> = found.iter().map(|location| &location.path).collect();
         assert!(paths.contains(&&PathBuf::from("/mcp.json")));
         let cursor = home.join(".cursor/mcp.json");
-        let of_cursor: Vec<_> = found.iter().filter(|place| place.path == cursor).collect();
-        let [place] = of_cursor.as_slice() else {
+        let of_cursor: Vec<_> = found
+            .iter()
+            .filter(|location| location.path == cursor)
+            .collect();
+        let [location] = of_cursor.as_slice() else {
             panic!("{of_cursor:?}");
         };
-        assert_eq!(place.origin, Origin::User);
-        assert_eq!(place.folder, home.join("work"));
+        assert_eq!(location.origin, Origin::User);
+        assert_eq!(location.folder, home.join("work"));
     }
 
     #[test]
-    fn nobody_in_particular_has_no_files() {
-        let nobody = Surroundings {
+    fn without_a_home_there_are_no_user_files() {
+        let environment = Surroundings {
             folder: "/".into(),
             variables: [].into(),
         };
-        let found = places(&[], &nobody);
-        assert!(found.iter().all(|place| place.origin == Origin::Project));
+        let found = locations(&[], &environment);
+        assert!(
+            found
+                .iter()
+                .all(|location| location.origin == Origin::Project)
+        );
     }
 
     #[test]
@@ -272,17 +279,17 @@ mod tests {
                 "/here",
             ),
         ] {
-            let place = Place {
+            let location = Location {
                 path: path.into(),
                 origin: Origin::Named,
                 folder: folder.into(),
             };
-            assert_eq!(places(&[named.into()], &here), [place]);
+            assert_eq!(locations(&[named.into()], &here), [location]);
         }
     }
 
     #[test]
-    fn the_help_names_every_place_in_order() {
+    fn the_help_lists_all_locations_in_order() {
         let mut rest = HELP;
         let user = USER_FILES.iter().map(|(base, file)| match base {
             Base::Home => format!("~/{file}"),
@@ -294,7 +301,7 @@ mod tests {
             .chain(user)
         {
             let Some((_, after)) = rest.split_once(&file) else {
-                panic!("{file} is not in its place");
+                panic!("{file} is not in its location");
             };
             rest = after;
         }

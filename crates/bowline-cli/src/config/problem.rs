@@ -53,7 +53,7 @@ pub(crate) struct Problem {
     /// What to do about it.
     pub(crate) hint: Cow<'static, str>,
     /// Whether there is no such file: then it is one of whoever named it.
-    pub(crate) is_misnamed: bool,
+    pub(crate) is_usage_error: bool,
 }
 
 impl Problem {
@@ -70,7 +70,7 @@ impl Problem {
             field: None,
             message: message.into(),
             hint: hint.into(),
-            is_misnamed: false,
+            is_usage_error: false,
         }
     }
 
@@ -90,9 +90,10 @@ impl Problem {
     /// The same as an error that ends the command.
     pub(crate) fn into_error(self) -> anyhow::Error {
         let hint = self.hint.clone();
-        match self.is_misnamed {
-            true => usage(self.into(), hint),
-            false => hinted(self.into(), hint),
+        if self.is_usage_error {
+            usage(self.into(), hint)
+        } else {
+            hinted(self.into(), hint)
         }
     }
 }
@@ -145,22 +146,22 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_says_where_as_precisely_as_it_can() {
-        let mut problem = Problem::of_file("mcp.json", "odd", "mend it");
-        assert_eq!(problem.to_string(), "mcp.json: odd");
-        problem = Problem::in_file(&source("\n x"), 2, "odd", "mend it");
-        assert_eq!(problem.to_string(), "mcp.json:2:2: odd");
+    fn a_problem_has_the_most_precise_position() {
+        let mut problem = Problem::of_file("mcp.json", "invalid", "fix it");
+        assert_eq!(problem.to_string(), "mcp.json: invalid");
+        problem = Problem::in_file(&source("\n x"), 2, "invalid", "fix it");
+        assert_eq!(problem.to_string(), "mcp.json:2:2: invalid");
         problem.server = Some("git".into());
         problem.field = Some("env.A".into());
         assert_eq!(
             problem.to_string(),
-            "mcp.json:2:2: server `git`: env.A: odd"
+            "mcp.json:2:2: server `git`: env.A: invalid"
         );
         let error = problem.into_error();
         assert_eq!(
             format!("{error:#}"),
-            "mcp.json:2:2: server `git`: env.A: odd"
+            "mcp.json:2:2: server `git`: env.A: invalid"
         );
-        assert_eq!(Failure::hint_of(&error), Some("mend it"));
+        assert_eq!(Failure::hint_of(&error), Some("fix it"));
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum Piece<'a> {
 
 /// What a reference stands for.
 #[derive(Debug, PartialEq, Eq)]
-enum Meaning<'a> {
+enum ReferenceKind<'a> {
     /// A variable, or the default when it isn't set.
     Variable {
         name: &'a str,
@@ -42,23 +42,23 @@ enum Meaning<'a> {
     /// What VS Code asks its user for.
     Input(&'a str),
     /// What nobody but the client knows for which it was written.
-    Foreign,
+    Unknown,
 }
 
 /// A text with everything in it that stands for something else replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filled {
+pub(crate) struct ResolvedText {
     /// The text.
     pub(crate) text: String,
     /// The same for a reader: what is secret stays as it was referred to.
-    pub(crate) shown: String,
+    pub(crate) redacted: String,
     /// What secret variables stood for.
     pub(crate) secrets: Vec<String>,
 }
 
 /// Why a text can't be completed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Incomplete {
+pub(crate) struct ResolveError {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
@@ -69,42 +69,44 @@ pub(crate) struct Incomplete {
 /// # Errors
 ///
 /// A variable is not set, or something else is not known.
-pub(crate) fn complete(
+pub(crate) fn resolve(
     text: &str,
     dialect: Dialect,
     project: &Path,
     surroundings: &Surroundings,
-) -> Result<Filled, Incomplete> {
-    let mut filled = Filled::default();
+) -> Result<ResolvedText, ResolveError> {
+    let mut resolved = ResolvedText::default();
     for piece in pieces(text, dialect) {
         match piece {
-            Piece::Plain(plain) => match opening(plain, dialect) {
-                None => filled.push(plain),
-                Some((_, opening)) => return Err(unclosed(opening)),
+            Piece::Plain(plain) => match find_opening(plain, dialect) {
+                None => resolved.push(plain),
+                Some((_, opening)) => return Err(unclosed_reference(opening)),
             },
             Piece::Reference { whole, inner } => {
-                let value = value(whole, inner, project, surroundings)?;
-                match meaning(inner) {
-                    Meaning::Variable { name, .. } if redact::is_secret_variable(name, &value) => {
-                        filled.push_secret(value, &redact::value(whole, dialect));
+                let value = resolve_reference(whole, inner, project, surroundings)?;
+                match parse_reference(inner) {
+                    ReferenceKind::Variable { name, .. }
+                        if redact::is_secret_variable(name, &value) =>
+                    {
+                        resolved.push_secret(value, &redact::value(whole, dialect));
                     }
-                    _ => filled.push(&value),
+                    _ => resolved.push(&value),
                 }
             }
         }
     }
-    Ok(filled)
+    Ok(resolved)
 }
 
-impl Filled {
+impl ResolvedText {
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        self.shown.push_str(text);
+        self.redacted.push_str(text);
     }
 
     fn push_secret(&mut self, value: String, reference: &str) {
         self.text.push_str(&value);
-        self.shown.push_str(reference);
+        self.redacted.push_str(reference);
         self.secrets.push(value);
     }
 }
@@ -132,14 +134,14 @@ pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
 
 /// Where the next reference begins, its length, and that of its opening.
 fn next_reference(text: &str, dialect: Dialect) -> Option<(usize, usize, usize)> {
-    let (start, opening) = opening(text, dialect)?;
+    let (start, opening) = find_opening(text, dialect)?;
     let length = text[start..].find('}')? + 1;
     let brace = opening.find('{')? + 1;
     Some((start, length, brace))
 }
 
 /// Where something begins that ends with a brace, and what it begins with.
-fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
+fn find_opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
     let openings = match dialect {
         Dialect::Dollar => &["${"][..],
         // `${env:` has two of them; the one that begins first is meant.
@@ -151,42 +153,42 @@ fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
 }
 
 /// What follows may be a part of a password, and is not told.
-fn unclosed(opening: &str) -> Incomplete {
-    Incomplete {
+fn unclosed_reference(opening: &str) -> ResolveError {
+    ResolveError {
         message: format!("there is no }} after {opening}"),
         hint: "add it; a text that shall have it as it is has to come from a variable".to_owned(),
     }
 }
 
-fn value(
+fn resolve_reference(
     whole: &str,
     inner: &str,
     project: &Path,
     surroundings: &Surroundings,
-) -> Result<String, Incomplete> {
-    match meaning(inner) {
-        Meaning::Variable { name, default } => variable(name, default, surroundings),
-        Meaning::ProjectFolder => Ok(project.display().to_string()),
-        Meaning::ProjectName => {
+) -> Result<String, ResolveError> {
+    match parse_reference(inner) {
+        ReferenceKind::Variable { name, default } => resolve_variable(name, default, surroundings),
+        ReferenceKind::ProjectFolder => Ok(project.display().to_string()),
+        ReferenceKind::ProjectName => {
             let name = project.file_name().unwrap_or_default();
             Ok(name.to_string_lossy().into_owned())
         }
-        Meaning::Home => match surroundings.home() {
+        ReferenceKind::Home => match surroundings.home() {
             Some(home) => Ok(home.display().to_string()),
-            None => Err(unset("HOME")),
+            None => Err(unset_variable("HOME")),
         },
-        Meaning::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
-        Meaning::Input(id) => Err(Incomplete {
+        ReferenceKind::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+        ReferenceKind::Input(id) => Err(ResolveError {
             message: format!("{whole} is asked for by VS Code, and bowline doesn't ask"),
             hint: format!(
                 "put the value into the environment and write ${{env:{}}} here",
                 suggested_name(id)
             ),
         }),
-        Meaning::Foreign => Err(Incomplete {
+        ReferenceKind::Unknown => Err(ResolveError {
             message: format!(
                 "{} is nothing that bowline knows",
-                without_value(whole, inner)
+                redact_reference(whole, inner)
             ),
             hint: "write the value itself, or ${VAR} for one from the environment".to_owned(),
         }),
@@ -195,8 +197,9 @@ fn value(
 
 /// A reference that nobody knows, for a message. It may be a part of a password, or have one
 /// as its default.
-fn without_value<'a>(whole: &'a str, inner: &str) -> &'a str {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.:/~".contains(c);
+fn redact_reference<'a>(whole: &'a str, inner: &str) -> &'a str {
+    let is_part =
+        |character: char| character.is_ascii_alphanumeric() || "_.:/~".contains(character);
     if inner.chars().all(is_part) {
         whole
     } else {
@@ -204,43 +207,43 @@ fn without_value<'a>(whole: &'a str, inner: &str) -> &'a str {
     }
 }
 
-fn variable(
+fn resolve_variable(
     name: &str,
     default: Option<&str>,
     surroundings: &Surroundings,
-) -> Result<String, Incomplete> {
+) -> Result<String, ResolveError> {
     match (surroundings.variable(name), default) {
         // As in a shell, `:-` also counts for a variable that is empty.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => match value.to_str() {
             Some(value) => Ok(value.to_owned()),
-            None => Err(Incomplete {
+            None => Err(ResolveError {
                 message: format!("the variable {name} is not UTF-8"),
                 hint: format!("set {name} to a text"),
             }),
         },
         (None, Some(default)) => Ok(default.to_owned()),
-        (None, None) => Err(unset(name)),
+        (None, None) => Err(unset_variable(name)),
     }
 }
 
-fn unset(name: &str) -> Incomplete {
-    Incomplete {
+fn unset_variable(name: &str) -> ResolveError {
+    ResolveError {
         message: format!("the variable {name} is not set"),
         hint: format!("set it (export {name}=…), or give a default: ${{{name}:-…}}"),
     }
 }
 
-fn meaning(inner: &str) -> Meaning<'_> {
+fn parse_reference(inner: &str) -> ReferenceKind<'_> {
     match inner {
-        "workspaceFolder" | "workspaceRoot" => return Meaning::ProjectFolder,
-        "workspaceFolderBasename" => return Meaning::ProjectName,
-        "userHome" => return Meaning::Home,
-        "pathSeparator" | "/" => return Meaning::Separator,
+        "workspaceFolder" | "workspaceRoot" => return ReferenceKind::ProjectFolder,
+        "workspaceFolderBasename" => return ReferenceKind::ProjectName,
+        "userHome" => return ReferenceKind::Home,
+        "pathSeparator" | "/" => return ReferenceKind::Separator,
         _ => {}
     }
     if let Some(id) = inner.strip_prefix("input:") {
-        return Meaning::Input(id);
+        return ReferenceKind::Input(id);
     }
     let inner = inner.strip_prefix("env:").unwrap_or(inner);
     let (name, default) = match inner.split_once(":-") {
@@ -249,9 +252,9 @@ fn meaning(inner: &str) -> Meaning<'_> {
     };
     // A default that refers to something itself would be cut at the first brace.
     if is_name(name) && !default.is_some_and(|default| default.contains("${")) {
-        Meaning::Variable { name, default }
+        ReferenceKind::Variable { name, default }
     } else {
-        Meaning::Foreign
+        ReferenceKind::Unknown
     }
 }
 
@@ -263,7 +266,7 @@ pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
         match piece {
             Piece::Plain(_) => out.push_str(hidden),
             // What nobody knows may be a part of a password.
-            Piece::Reference { inner, .. } if meaning(inner) == Meaning::Foreign => {
+            Piece::Reference { inner, .. } if parse_reference(inner) == ReferenceKind::Unknown => {
                 out.push_str(hidden);
             }
             // A default is a value too.
@@ -281,8 +284,8 @@ pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
 pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> String {
     let shown = pieces(text, dialect).into_iter().map(|piece| match piece {
         Piece::Plain(plain) => plain.to_owned(),
-        Piece::Reference { whole, inner } => match meaning(inner) {
-            Meaning::Variable { name, default }
+        Piece::Reference { whole, inner } => match parse_reference(inner) {
+            ReferenceKind::Variable { name, default }
                 if redact::is_secret_variable(name, default.unwrap_or_default()) =>
             {
                 hide_plain(whole, dialect, hidden)
@@ -294,14 +297,15 @@ pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> Strin
 }
 
 fn is_name(name: &str) -> bool {
-    let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) && name.chars().all(is_part)
+    let is_part = |character: char| character == '_' || character.is_ascii_alphanumeric();
+    name.starts_with(|character: char| character == '_' || character.is_ascii_alphabetic())
+        && name.chars().all(is_part)
 }
 
 /// A variable's name for an input of VS Code, as people would choose it.
 fn suggested_name(id: &str) -> String {
-    let upper = id.chars().map(|c| match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' => c.to_ascii_uppercase(),
+    let upper = id.chars().map(|character| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),
         _ => '_',
     });
     let name: String = upper.collect();

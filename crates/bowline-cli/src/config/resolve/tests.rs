@@ -1,20 +1,25 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::config::entry::Shape;
+use crate::config::entry::ConfigFormat;
 use crate::config::jsonc::parse;
 use crate::config::problem::Source;
 use crate::scratch::Scratch;
 
 /// The server that `text` describes, in a project at `folder`.
-fn complete(text: &str, folder: &Path, origin: Origin) -> Result<Complete, Problem> {
+fn resolve(text: &str, folder: &Path, origin: Origin) -> Result<ResolvedServer, Problem> {
     let source = Rc::new(Source {
         path: folder.join("mcp.json"),
         shown: "mcp.json".to_owned(),
         text: text.to_owned(),
     });
-    let entry = Entry::read("x", &parse(text).unwrap(), Shape::McpServers, &source);
-    let place = Place {
+    let entry = Entry::read(
+        "x",
+        &parse(text).unwrap(),
+        ConfigFormat::McpServers,
+        &source,
+    );
+    let location = Location {
         path: folder.join("mcp.json"),
         origin,
         folder: folder.to_owned(),
@@ -27,18 +32,18 @@ fn complete(text: &str, folder: &Path, origin: Origin) -> Result<Complete, Probl
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
     };
-    entry.complete(&place, &surroundings)
+    entry.resolve(&location, &surroundings)
 }
 
 fn launch(text: &str, folder: &Path, origin: Origin) -> Launch {
-    match complete(text, folder, origin).unwrap().reach {
-        CompleteReach::Command(launch) => launch,
-        CompleteReach::Url { .. } => panic!("no command"),
+    match resolve(text, folder, origin).unwrap().transport {
+        ResolvedTransport::Command(launch) => launch,
+        ResolvedTransport::Url { .. } => panic!("no command"),
     }
 }
 
 #[test]
-fn every_text_of_a_command_is_filled_in() {
+fn every_text_of_a_command_is_resolved() {
     let scratch = Scratch::new();
     scratch.write("sub1/.keep", "");
     scratch.write("some.env", "B=file\nC=file\n");
@@ -55,21 +60,19 @@ fn every_text_of_a_command_is_filled_in() {
         secrets: Vec::new(),
     };
     assert_eq!(launch(text, scratch.path(), Origin::User), expected);
-    let timeout = complete(text, scratch.path(), Origin::User)
-        .unwrap()
-        .timeout;
+    let timeout = resolve(text, scratch.path(), Origin::User).unwrap().timeout;
     assert_eq!(timeout, Some(Duration::from_secs(5)));
 }
 
 #[test]
-fn what_secret_variables_become_is_known_and_not_told() {
+fn values_of_secret_variables_are_collected_and_redacted() {
     let scratch = Scratch::new();
     let text = r#"{"command": "x${A}", "args": ["${API_TOKEN:-hunter2}"], "cwd": "CWD"}"#;
     let here = text.replace("CWD", ".");
     let launch = launch(&here, scratch.path(), Origin::User);
     assert_eq!(launch.secrets, ["hunter2"]);
     let nowhere = text.replace("CWD", "sub/${A_KEY:-hunter3}");
-    let problem = complete(&nowhere, scratch.path(), Origin::User).unwrap_err();
+    let problem = resolve(&nowhere, scratch.path(), Origin::User).unwrap_err();
     let message = "there is no folder sub/${A_KEY:-[redacted]}";
     assert_eq!(&*problem.message, message);
 }
@@ -88,19 +91,19 @@ fn a_server_of_a_project_is_started_in_it() {
 }
 
 #[test]
-fn every_text_of_a_url_is_filled_in() {
+fn every_text_of_a_url_is_resolved() {
     let text = r#"{"type": "sse", "url": "http://x/${A}", "headers": {"H": "B ${A}"}}"#;
-    let complete = complete(text, Path::new("/"), Origin::User).unwrap();
-    let expected = CompleteReach::Url {
+    let server = resolve(text, Path::new("/"), Origin::User).unwrap();
+    let expected = ResolvedTransport::Url {
         url: "http://x/1".to_owned(),
         headers: vec![("H".to_owned(), "B 1".to_owned())],
         kind: UrlKind::Sse,
     };
-    assert_eq!(complete.reach, expected);
+    assert_eq!(server.transport, expected);
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_place() {
+fn errors_have_the_position_of_the_field() {
     let scratch = Scratch::new();
     scratch.write("bad.env", "A=1\nnonsense\n");
     for (text, message) in [
@@ -169,7 +172,7 @@ fn what_is_missing_is_named_with_its_place() {
             "mcp.json:1:24: server `x`: args: expected an array of strings, found 5",
         ),
     ] {
-        let problem = complete(text, scratch.path(), Origin::Project).unwrap_err();
+        let problem = resolve(text, scratch.path(), Origin::Project).unwrap_err();
         assert_eq!(problem.to_string(), message);
         assert!(!problem.hint.is_empty());
     }

@@ -18,13 +18,13 @@ fn surroundings() -> Surroundings {
     }
 }
 
-fn completed(text: &str, dialect: Dialect) -> Result<String, Incomplete> {
-    let filled = complete(text, dialect, Path::new("/srv/project"), &surroundings());
-    filled.map(|filled| filled.text)
+fn resolved(text: &str, dialect: Dialect) -> Result<String, ResolveError> {
+    let text = resolve(text, dialect, Path::new("/srv/project"), &surroundings());
+    text.map(|text| text.text)
 }
 
 #[test]
-fn what_secret_variables_stand_for_is_known_and_not_shown() {
+fn values_of_secret_variables_are_collected_and_redacted() {
     let mut surroundings = surroundings();
     let mut set =
         |name: &str, value: &str| surroundings.variables.insert(name.into(), value.into());
@@ -38,9 +38,9 @@ fn what_secret_variables_stand_for_is_known_and_not_shown() {
         ("${HOME}${workspaceFolder}", "/home/me/srv/project", &[]),
     ] {
         let project = Path::new("/srv/project");
-        let filled = complete(text, Dialect::Dollar, project, &surroundings).unwrap();
-        assert_eq!(filled.shown, shown);
-        assert_eq!(filled.secrets, secrets);
+        let text = resolve(text, Dialect::Dollar, project, &surroundings).unwrap();
+        assert_eq!(text.redacted, shown);
+        assert_eq!(text.secrets, secrets);
     }
 }
 
@@ -65,18 +65,18 @@ fn references_are_replaced() {
         ("{env:A", "{env:A"),
     ] {
         assert_eq!(
-            completed(text, Dialect::Dollar).as_deref(),
+            resolved(text, Dialect::Dollar).as_deref(),
             Ok(expected),
             "{text}"
         );
     }
     for (text, expected) in [("Bearer {env:A}", "Bearer 1"), ("${env:A}{env:A}", "11")] {
-        assert_eq!(completed(text, Dialect::Opencode).as_deref(), Ok(expected));
+        assert_eq!(resolved(text, Dialect::Opencode).as_deref(), Ok(expected));
     }
 }
 
 #[test]
-fn what_is_not_closed_is_told_without_what_follows() {
+fn unclosed_references_are_reported_without_their_text() {
     for (text, dialect, opening) in [
         ("${A", Dialect::Dollar, "${"),
         ("x${A}${secret", Dialect::Dollar, "${"),
@@ -85,15 +85,15 @@ fn what_is_not_closed_is_told_without_what_follows() {
         ("{env:A}{file:secret", Dialect::Opencode, "{file:"),
         ("${env:A", Dialect::Opencode, "${"),
     ] {
-        let incomplete = completed(text, dialect).unwrap_err();
+        let error = resolved(text, dialect).unwrap_err();
         let message = format!("there is no }} after {opening}");
-        assert_eq!(incomplete.message, message, "{text}");
-        assert!(!incomplete.hint.contains("secret"));
+        assert_eq!(error.message, message, "{text}");
+        assert!(!error.hint.contains("secret"));
     }
 }
 
 #[test]
-fn what_is_missing_is_named_with_what_to_do() {
+fn unresolved_references_have_a_hint() {
     for (text, message, hint) in [
         (
             "${NONE}",
@@ -128,29 +128,29 @@ fn what_is_missing_is_named_with_what_to_do() {
     ] {
         let (message, hint) = (message.to_owned(), hint.to_owned());
         assert_eq!(
-            completed(text, Dialect::Dollar),
-            Err(Incomplete { message, hint })
+            resolved(text, Dialect::Dollar),
+            Err(ResolveError { message, hint })
         );
     }
-    let file = completed("{file:~/key}", Dialect::Opencode).unwrap_err();
+    let file = resolved("{file:~/key}", Dialect::Opencode).unwrap_err();
     assert_eq!(file.message, "{file:~/key} is nothing that bowline knows");
 }
 
 #[test]
-fn a_home_that_is_not_known_is_not_invented() {
+fn an_unknown_home_is_an_error() {
     let nowhere = Surroundings::default();
-    let error = complete("${userHome}", Dialect::Dollar, Path::new("/"), &nowhere);
+    let error = resolve("${userHome}", Dialect::Dollar, Path::new("/"), &nowhere);
     assert_eq!(error.unwrap_err().message, "the variable HOME is not set");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_variable_that_is_no_text_is_refused() {
+fn a_variable_that_is_not_utf8_is_an_error() {
     use std::os::unix::ffi::OsStringExt;
     let mut surroundings = surroundings();
     let value = std::ffi::OsString::from_vec(vec![0xff]);
     surroundings.variables.insert("RAW".into(), value);
-    let error = complete("${RAW}", Dialect::Dollar, Path::new("/"), &surroundings);
+    let error = resolve("${RAW}", Dialect::Dollar, Path::new("/"), &surroundings);
     assert_eq!(error.unwrap_err().message, "the variable RAW is not UTF-8");
 }
 
@@ -171,7 +171,7 @@ fn values_are_hidden_and_references_shown() {
 
 proptest! {
     #[test]
-    fn pieces_are_the_text(text in "[${}a-c:-]{0,30}") {
+    fn pieces_join_to_the_text(text in "[${}a-c:-]{0,30}") {
         for dialect in [Dialect::Dollar, Dialect::Opencode] {
             let whole: String = pieces(&text, dialect)
                 .into_iter()
@@ -181,7 +181,7 @@ proptest! {
                 })
                 .collect();
             prop_assert_eq!(&whole, &text);
-            let _ = completed(&text, dialect);
+            let _ = resolved(&text, dialect);
         }
     }
 }
