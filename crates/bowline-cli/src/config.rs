@@ -1,8 +1,14 @@
-//! Configurations: which servers there are, from the files of the common clients.
+//! Configuration: the servers in the configuration files of common MCP clients.
 //!
-//! [`locations`] says where to look, [`file`] reads a file ([`jsonc`]) and finds its lists of
-//! servers, [`entry`] reads one server, [`resolve`] fills in its [`variables`]. A
-//! [`Catalogue`] is all of it: the servers by name, and who shadows whom.
+//! - [`locations`]: the files to search, in order.
+//! - [`file`]: reads a file, and finds its lists of servers. [`jsonc`] is the parser.
+//! - [`entry`]: reads one server of a list, in the format of any client. Nothing is resolved
+//!   there.
+//! - [`resolve`]: resolves the [`variables`] of a server, with `env_file` for variables in a file.
+//! - [`problem`]: an error with its position.
+//!
+//! A [`Catalogue`] has all servers by name, and which of them shadow others. A file of a project
+//! is untrusted: nothing is started without the name of the server on the command line.
 
 pub(crate) mod entry;
 mod env_file;
@@ -23,45 +29,45 @@ use crate::config::problem::Problem;
 use crate::surroundings::Surroundings;
 use crate::target::DEMO;
 
-/// All servers that were found.
+/// All configured servers.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    /// The files that are there, in the order in which they win.
+    /// The files that exist, in order of precedence.
     pub(crate) files: Vec<ConfigFile>,
 }
 
-/// A server that was found.
+/// A configured server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfiguredServer<'a> {
     /// The server.
     pub(crate) entry: &'a Entry,
-    /// Where it was found.
+    /// The location of its file.
     pub(crate) location: &'a Location,
-    /// Who has the name instead of it.
+    /// The server that has the name instead, if there is one.
     pub(crate) shadowed_by: Option<NameOwner<'a>>,
 }
 
-/// Who has a name.
+/// The server that has a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NameOwner<'a> {
-    /// The demo, which is built in.
+    /// The built-in demo.
     Demo,
-    /// A server that was found earlier.
+    /// A configured server of higher precedence.
     Entry(&'a Entry),
 }
 
 impl Catalogue {
-    /// Reads the files that were named, or without any those that are known.
+    /// Reads the files in `named`, or all known files if there are none.
     ///
     /// # Errors
     ///
-    /// A file that was named can't be used. Those that weren't named are no reason to stop:
-    /// see [`broken`](Self::broken).
+    /// If a named file is invalid or can't be read. Other invalid files are skipped: see
+    /// [`problems`](Self::problems).
     pub(crate) fn load(named: &[PathBuf], surroundings: &Surroundings) -> anyhow::Result<Self> {
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
         for location in locations(named, surroundings) {
-            // The same file may be reached by several paths, and counts once.
+            // Several paths may lead to the same file, which counts once.
             let path = location
                 .path
                 .canonicalize()
@@ -82,7 +88,7 @@ impl Catalogue {
         Ok(Self { files })
     }
 
-    /// All servers, in the order in which they win.
+    /// Returns all servers, in order of precedence.
     pub(crate) fn servers(&self) -> Vec<ConfiguredServer<'_>> {
         let mut owners: BTreeMap<&str, NameOwner<'_>> = [(DEMO, NameOwner::Demo)].into();
         let mut servers = Vec::new();
@@ -99,14 +105,14 @@ impl Catalogue {
         servers
     }
 
-    /// The server that has the name, if one has.
+    /// Returns the server that has the name.
     pub(crate) fn find(&self, name: &str) -> Option<ConfiguredServer<'_>> {
         let mut servers = self.servers().into_iter();
         servers.find(|server| server.entry.name == name && server.shadowed_by.is_none())
     }
 
-    /// The user's own server of the name, if `found` is a project's and another one. Whoever
-    /// types the name may mean either, and a project may be anybody's.
+    /// Returns the user's own server of the name, if `found` belongs to a project and differs from
+    /// it. The user may mean either of them, and the project may be untrusted.
     pub(crate) fn conflicting_user_entry(&self, found: &ConfiguredServer<'_>) -> Option<&Entry> {
         if found.location.origin != Origin::Project {
             return None;
@@ -118,7 +124,7 @@ impl Catalogue {
         (!own.is_same_server(found.entry)).then_some(own)
     }
 
-    /// What is wrong with files that nobody named.
+    /// Returns the problems of files that were not named.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.files
             .iter()
@@ -195,7 +201,7 @@ mod tests {
         let usual = r#""command": "x", "args": ["y"], "env": {"A": "b", "C": "d"}"#;
         for (project, user, is_conflict) in [
             (usual, usual, false),
-            // The same in another order, and with what doesn't say what is started.
+            // The same in another order, with a field that doesn't affect what is started.
             (
                 usual,
                 r#""timeout": 5, "env": {"C": "d", "A": "b"}, "args": ["y"], "command": "x""#,
@@ -219,7 +225,7 @@ mod tests {
             scratch.write("project/.git/HEAD", "");
             let named = scratch.write("project/.mcp.json", server(project));
             scratch.write("home/.cursor/mcp.json", server(user));
-            // Of the user's own only the first counts.
+            // Only the first of the user's servers counts.
             scratch.write("home/.claude.json", server(r#""command": "third""#));
             let here = surroundings(&scratch);
             let catalogue = Catalogue::load(&[], &here).unwrap();

@@ -1,10 +1,10 @@
-//! Files with variables, one `NAME=value` a line, as `envFile` of VS Code and Cursor names them.
+//! Files with one variable `NAME=value` per line, as named by `envFile` in VS Code and Cursor.
 
-/// The variables of a file, in order.
+/// Parses the variables of a file, in order.
 ///
 /// # Errors
 ///
-/// A line that is none, with its number.
+/// The number of the first invalid line.
 pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -24,13 +24,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     Ok(variables)
 }
 
-/// A name, as lenient as the shells that can't use some of them.
+/// Returns `true` for a valid name. More lenient than shells, which don't support all such names.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// A value without its quotes, or without what follows ` #`.
+/// Returns the value without its quotes, or without a comment after ` #`.
 fn unquoted(value: &str) -> String {
     for quote in ['"', '\''] {
         let inner = value

@@ -1,4 +1,4 @@
-//! A configuration file: which lists of servers it has, in whose format.
+//! Configuration files: finds the lists of servers, and the format of each.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -12,17 +12,17 @@ use crate::config::locations::{Location, Origin};
 use crate::config::problem::{Problem, Source};
 use crate::surroundings::Surroundings;
 
-/// A file that was looked at.
+/// A configuration file that exists.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
-    /// Where it is, and why it was looked at.
+    /// The location of the file.
     pub(crate) location: Location,
-    /// Its servers in the order in which they win, or why there is no telling.
+    /// The servers in order of precedence, or why the file can't be used.
     pub(crate) entries: Result<Vec<Entry>, Problem>,
 }
 
 impl ConfigFile {
-    /// Reads the file, if there is one. One that was named has to be there.
+    /// Reads the file. Returns `None` if it doesn't exist and was not named on the command line.
     pub(crate) fn read(location: Location, surroundings: &Surroundings) -> Option<Self> {
         let shown = surroundings.shown(&location.path);
         let entries = match read_config_text(&location, &shown) {
@@ -33,10 +33,10 @@ impl ConfigFile {
     }
 }
 
-/// The text of the file, or nothing if there is none and nobody said there would be.
+/// Reads the text of the file. `None` if it doesn't exist and was not named on the command line.
 fn read_config_text(location: &Location, shown: &str) -> Result<Option<String>, Problem> {
     let text = match location.origin {
-        // Whoever names a file may name a pipe, such as <(…).
+        // A named file may be a pipe, such as `<(…)`.
         Origin::Named => read_file(&location.path),
         Origin::Project | Origin::User => match open_regular(&location.path) {
             Ok((file, metadata)) => {
@@ -54,11 +54,11 @@ fn read_config_text(location: &Location, shown: &str) -> Result<Option<String>, 
     text.map(Some).map_err(|error| {
         let hint = match error {
             ReadError::Missing => "check the path after --config",
-            ReadError::Directory => "name a file in it",
+            ReadError::Directory => "name a file inside the folder",
             ReadError::NotRegular => "remove it, or name it with --config",
-            ReadError::TooLarge => "put the servers into a file of their own",
+            ReadError::TooLarge => "move the servers to a separate file",
             ReadError::NotText(_) => "save it as UTF-8",
-            ReadError::Failed(_) => "check whether you may read it",
+            ReadError::Failed(_) => "check the permissions of the file",
         };
         Problem {
             is_usage_error: matches!(error, ReadError::Missing | ReadError::Directory),
@@ -68,13 +68,13 @@ fn read_config_text(location: &Location, shown: &str) -> Result<Option<String>, 
 }
 
 fn foreign_owner_problem(owner: u32, shown: &str) -> Problem {
-    let message = format!("not looked at, since it belongs to another user ({owner})");
+    let message = format!("ignored, since the file belongs to another user (uid {owner})");
     let hint = format!("name it with --config {shown} if you trust it");
     Problem::of_file(shown, message, hint)
 }
 
-/// The owner of a file that is neither ours nor the system's. In a folder that anybody can
-/// write to, such as `/tmp`, anybody could put a command of theirs under a name of ours.
+/// Returns the owner of a file, if it is neither the current user nor root. In a folder that all
+/// users can write to, such as `/tmp`, another user could define a command under a familiar name.
 #[cfg(unix)]
 fn foreign_owner(metadata: &Metadata) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -103,7 +103,7 @@ fn parse_entries(
         text,
     });
     let root = jsonc::parse(&source.text).map_err(|error| {
-        let hint = "mend it; comments and a comma after the last element are fine";
+        let hint = "fix the syntax; comments and trailing commas are allowed";
         Problem::in_file(&source, error.at, error.message, hint)
     })?;
     if root.members().is_none() {
@@ -112,7 +112,7 @@ fn parse_entries(
     }
     let lists = server_lists(&root, &surroundings.folder);
     if lists.is_empty() && location.origin == Origin::Named {
-        let message = "it has no mcpServers, servers, mcp or context_servers";
+        let message = "no list of servers (mcpServers, servers, mcp or context_servers)";
         return Err(Problem::of_file(shown, message, EXAMPLE));
     }
     let mut entries = Vec::new();
@@ -121,7 +121,7 @@ fn parse_entries(
             let message = format!("{key}: expected an object of servers, found {}", node.value);
             return Err(Problem::in_file(&source, node.at, message, EXAMPLE));
         };
-        // Of two with one name the last counts, as with every other reader.
+        // The last of several servers with the same name counts, as in other JSON readers.
         let mut seen = BTreeSet::new();
         let mut last: Vec<_> = members
             .iter()
@@ -143,13 +143,13 @@ struct ServerList<'a> {
     format: ConfigFormat,
 }
 
-/// The lists of a file, the nearest to the work in hand first.
+/// Returns the lists of a file, in order of precedence.
 fn server_lists<'a>(root: &'a Node, folder: &Path) -> Vec<ServerList<'a>> {
     let mut lists = Vec::new();
     let mut add = |key, node: Option<&'a Node>, format| {
         lists.extend(node.map(|node| ServerList { key, node, format }));
     };
-    // Claude Code keeps what is for one project and one user in the user's file.
+    // Claude Code keeps servers of one user and one project in the user's file.
     for folder in folder.ancestors() {
         let project = folder
             .to_str()
@@ -177,8 +177,8 @@ fn server_lists<'a>(root: &'a Node, folder: &Path) -> Vec<ServerList<'a>> {
     lists
 }
 
-/// Whether `mcp` is VS Code's, which has `servers` in it, and not opencode's, which is a list
-/// and may have a server called `servers`.
+/// Returns `true` if `mcp` is that of VS Code, which has a member `servers`. In opencode `mcp` is
+/// the list itself, and may have a server called `servers`.
 fn is_vscode_settings(mcp: &Node) -> bool {
     let servers = mcp.get("servers");
     let Some(members) = servers.and_then(Node::members) else {

@@ -1,16 +1,16 @@
-//! JSON as people write it into settings: with `//` and `/* */` comments and commas after the
-//! last element. Every value knows where it stands, so that errors can say so.
+//! JSON with `//` and `/* */` comments and trailing commas, as in settings files. Every value has
+//! its position, for error messages.
 
 use std::fmt;
 
-/// A value, and the byte at which it begins.
+/// A value with its offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) at: usize,
     pub(crate) value: Value,
 }
 
-/// What a value is. A number stays as it was written.
+/// A JSON value. A number is kept as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -21,18 +21,18 @@ pub(crate) enum Value {
     Object(Vec<(String, Node)>),
 }
 
-/// Why a text is no JSON, and the byte at which that shows.
+/// A syntax error with its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParseError {
     pub(crate) at: usize,
     pub(crate) message: String,
 }
 
-/// The value that `text` is.
+/// Parses a text.
 ///
 /// # Errors
 ///
-/// What is wrong with the text, and where.
+/// If the text isn't valid JSON with comments.
 pub(crate) fn parse(text: &str) -> Result<Node, ParseError> {
     let mut parser = Parser { text, at: 0 };
     let node = parser.parse_value(0)?;
@@ -44,15 +44,15 @@ pub(crate) fn parse(text: &str) -> Result<Node, ParseError> {
 }
 
 impl Node {
-    /// The member of that name, if this is an object and has it. Of several the last counts,
-    /// as with every other reader.
+    /// Returns the member of that name, if this is an object. The last of several members counts,
+    /// as in other JSON readers.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         let members = self.members()?.iter();
         let mut named = members.filter(|(key, _)| key == name);
         named.next_back().map(|(_, node)| node)
     }
 
-    /// The members, if this is an object.
+    /// Returns the members, if this is an object.
     pub(crate) fn members(&self) -> Option<&[(String, Self)]> {
         match &self.value {
             Value::Object(members) => Some(members),
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// The text, if this is one.
+    /// Returns the text, if this is a string.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -69,7 +69,7 @@ impl Node {
     }
 }
 
-/// What kind of value it is, for errors.
+/// The kind of the value, for error messages.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,7 +83,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Goes over the text once.
+/// A recursive descent parser.
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(elements)
     }
 
-    /// What stands between an opening bracket, which is the next byte, and `end`.
+    /// Parses the elements between an opening bracket, which is the next byte, and `end`.
     fn parse_elements(
         &mut self,
         end: u8,
@@ -165,10 +165,10 @@ impl Parser<'_> {
         loop {
             match self.peek() {
                 Some(b'"') => break,
-                // The character after it is no end, whatever it is.
+                // An escaped character never ends the string.
                 Some(b'\\') => self.at += 2,
                 Some(b'\n' | b'\r') | None => {
-                    let message = "a string that doesn't end on its line";
+                    let message = "unterminated string";
                     return Err(self.error(start, message.to_owned()));
                 }
                 Some(_) => self.at += 1,
@@ -178,10 +178,7 @@ impl Parser<'_> {
         let token = &self.text[start..self.at];
         serde_json::from_str(token).map_err(|error| {
             let at = start + error.column().saturating_sub(1);
-            self.error(
-                at,
-                "a string with an escape or character that JSON doesn't have".into(),
-            )
+            self.error(at, "invalid escape or character in a string".into())
         })
     }
 
@@ -191,7 +188,7 @@ impl Parser<'_> {
             self.take_while(|byte| matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'0'..=b'9'));
         match serde_json::from_str::<serde_json::Number>(&token) {
             Ok(_) => Ok(token),
-            Err(_) => Err(self.error(start, "a number that JSON doesn't have".to_owned())),
+            Err(_) => Err(self.error(start, "invalid number".to_owned())),
         }
     }
 
@@ -216,7 +213,7 @@ impl Parser<'_> {
         rest[..length].to_owned()
     }
 
-    /// Goes over space and comments.
+    /// Skips whitespace and comments.
     fn skip_blank(&mut self) -> Result<(), ParseError> {
         loop {
             let rest = &self.text[self.at..];
@@ -225,7 +222,7 @@ impl Parser<'_> {
                 [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
                 [b'/', b'*', ..] => match rest[2..].find("*/") {
                     Some(length) => length + 4,
-                    None => return Err(self.error(self.at, "a comment without end".to_owned())),
+                    None => return Err(self.error(self.at, "unterminated comment".to_owned())),
                 },
                 _ => return Ok(()),
             };
@@ -250,7 +247,7 @@ impl Parser<'_> {
     }
 }
 
-/// No settings are nested as deep; the parser calls itself for each level.
+/// The maximum nesting: the parser recurses once per level, and no settings file is deeper.
 const MAX_DEPTH: usize = 64;
 
 #[cfg(test)]
@@ -307,15 +304,11 @@ mod tests {
             ("[1,,]", 3, "expected a value, found `,`"),
             ("[tru]", 1, "expected a value, found `t`"),
             ("[ü]", 1, "expected a value, found `ü`"),
-            ("[01]", 1, "a number that JSON doesn't have"),
-            ("[\"a\nb\"]", 1, "a string that doesn't end on its line"),
-            ("\"a\\", 0, "a string that doesn't end on its line"),
-            (
-                r#"["a\q"]"#,
-                4,
-                "a string with an escape or character that JSON doesn't have",
-            ),
-            ("{} /* x", 3, "a comment without end"),
+            ("[01]", 1, "invalid number"),
+            ("[\"a\nb\"]", 1, "unterminated string"),
+            ("\"a\\", 0, "unterminated string"),
+            (r#"["a\q"]"#, 4, "invalid escape or character in a string"),
+            ("{} /* x", 3, "unterminated comment"),
         ] {
             let error = ParseError {
                 at,
@@ -347,7 +340,7 @@ mod tests {
             let value = serde_json::json!(values);
             let text = serde_json::to_string_pretty(&value).unwrap();
             prop_assert_eq!(to_value(&parse(&text).unwrap()), value.clone());
-            // Outside of strings, where pretty-printing breaks lines, comments may stand.
+            // Comments may stand between tokens, where pretty-printing breaks lines.
             let commented = text.replace('\n', " // \"{\n/* ] */");
             prop_assert_eq!(to_value(&parse(&commented).unwrap()), value);
         }

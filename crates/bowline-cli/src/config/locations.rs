@@ -1,35 +1,36 @@
-//! Where configurations are looked for, and in which order.
+//! The locations of configuration files, in order of precedence.
 //!
-//! The first file that has a server of a name wins: what is nearer to the work in hand comes
-//! before what is further away, and the project before the user.
+//! The first file with a server of the name wins: near folders come before far ones, and the
+//! project before the user.
 
 use std::path::{Path, PathBuf};
 
 use crate::surroundings::Surroundings;
 
-/// A file that may have servers.
+/// The location of a configuration file, which need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// The file.
+    /// The path of the file.
     pub(crate) path: PathBuf,
-    /// Why it is looked at.
+    /// Why the file is searched.
     pub(crate) origin: Origin,
-    /// The folder of its project, or the current one when it has none. Servers refer to it.
+    /// The folder of its project, or the current folder if it has none. Relative paths of servers
+    /// start here.
     pub(crate) folder: PathBuf,
 }
 
-/// Why a file is looked at.
+/// Why a file is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was named on the command line.
+    /// The file is named on the command line.
     Named,
-    /// It belongs to the project that we are in.
+    /// The file belongs to the current project.
     Project,
-    /// It belongs to the user.
+    /// The file belongs to the user.
     User,
 }
 
-/// The files that were named, or without any those that are known.
+/// Returns the locations in `named`, or all known locations if there are none.
 pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<Location> {
     let user_files = user_files(surroundings);
     if !named.is_empty() {
@@ -48,7 +49,7 @@ pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<L
     let mut locations = Vec::new();
     for folder in project_folders(&surroundings.folder) {
         let paths = PROJECT_FILES.iter().map(|file| folder.join(file));
-        // In the home both lists have some files; there they are the user's.
+        // Some files of the home folder are in both lists. They belong to the user.
         let paths = paths.filter(|path| !user_files.contains(path));
         locations.extend(paths.map(|path| Location {
             path,
@@ -64,22 +65,22 @@ pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<L
     locations
 }
 
-/// The current folder and those above it, up to the root of the repository.
+/// Returns the current folder and those above it, up to the root of the repository.
 fn project_folders(current: &Path) -> impl Iterator<Item = &Path> {
     let mut is_done = false;
     current.ancestors().take_while(move |folder| {
-        // A work tree has a file in location of the folder.
+        // In a git worktree `.git` is a file.
         !std::mem::replace(&mut is_done, folder.join(".git").exists())
     })
 }
 
-/// The project of a file, if it is where projects have theirs.
+/// Returns the folder of the project of a file, if it is at a known location of a project.
 fn project_of(path: &Path) -> Option<&Path> {
     let file = PROJECT_FILES.iter().find(|file| path.ends_with(file))?;
     path.ancestors().nth(Path::new(file).components().count())
 }
 
-/// The user's files, in order.
+/// Returns the user's files, in order.
 fn user_files(surroundings: &Surroundings) -> Vec<PathBuf> {
     let settings = surroundings.settings_folder();
     let home = surroundings.home();
@@ -93,14 +94,14 @@ fn user_files(surroundings: &Surroundings) -> Vec<PathBuf> {
     files.collect()
 }
 
-/// What a path of [`USER_FILES`] begins at.
+/// The base of a path in [`USER_FILES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
     Home,
     Settings,
 }
 
-/// Where projects have their configurations, in order.
+/// The configuration files of projects, in order.
 const PROJECT_FILES: &[&str] = &[
     ".mcp.json",
     ".cursor/mcp.json",
@@ -111,7 +112,7 @@ const PROJECT_FILES: &[&str] = &[
     "mcp.json",
 ];
 
-/// Where users have theirs, in order.
+/// The configuration files of users, in order.
 #[cfg(not(target_os = "macos"))]
 const USER_FILES: &[(Base, &str)] = &[
     (Base::Settings, "bowline/servers.json"),
@@ -126,7 +127,7 @@ const USER_FILES: &[(Base, &str)] = &[
     (Base::Settings, "opencode/opencode.jsonc"),
 ];
 
-/// Where users have theirs, in order.
+/// The configuration files of users, in order.
 #[cfg(target_os = "macos")]
 const USER_FILES: &[(Base, &str)] = &[
     (Base::Settings, "bowline/servers.json"),
@@ -147,13 +148,13 @@ const USER_FILES: &[(Base, &str)] = &[
     (Base::Settings, "opencode/opencode.jsonc"),
 ];
 
-/// The order as the help tells it.
+/// The locations, as listed in the help.
 #[cfg(not(target_os = "macos"))]
 pub(crate) const HELP: &str =
     "  In the current folder and each one above it, up to the root of the repository:
     .mcp.json, .cursor/mcp.json, .vscode/mcp.json, .zed/settings.json,
     opencode.json, opencode.jsonc, mcp.json
-  Then the user's, with $XDG_CONFIG_HOME for ~/.config where it is set:
+  Then the user's files ($XDG_CONFIG_HOME replaces ~/.config if it is set):
     ~/.config/bowline/servers.json
     ~/.cursor/mcp.json
     ~/.claude.json
@@ -165,13 +166,13 @@ pub(crate) const HELP: &str =
     ~/.config/opencode/opencode.json
     ~/.config/opencode/opencode.jsonc";
 
-/// The order as the help tells it.
+/// The locations, as listed in the help.
 #[cfg(target_os = "macos")]
 pub(crate) const HELP: &str =
     "  In the current folder and each one above it, up to the root of the repository:
     .mcp.json, .cursor/mcp.json, .vscode/mcp.json, .zed/settings.json,
     opencode.json, opencode.jsonc, mcp.json
-  Then the user's, with $XDG_CONFIG_HOME for ~/.config where it is set:
+  Then the user's files ($XDG_CONFIG_HOME replaces ~/.config if it is set):
     ~/.config/bowline/servers.json
     ~/.cursor/mcp.json
     ~/.claude.json
@@ -202,7 +203,7 @@ mod tests {
         let scratch = Scratch::new();
         let inner = scratch.path().join("repository/inner");
         fs::create_dir_all(&inner).unwrap();
-        // A work tree's.
+        // `.git` is a file in a worktree.
         fs::write(scratch.path().join("repository/.git"), "gitdir: x").unwrap();
         let home = scratch.path().join("home");
         let found = locations(&[], &at(&inner, &home));

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: where, and what to do about it.
+//! A problem of a configuration, with its position and a hint.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use crate::failure::{hinted, usage};
 
-/// A file that was read, for saying where in it something stands.
+/// A configuration file with its text.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Where it is.
+    /// The path of the file.
     pub(crate) path: PathBuf,
-    /// The same for a reader.
+    /// The path for display.
     pub(crate) shown: String,
-    /// What it says.
+    /// The text of the file.
     pub(crate) text: String,
 }
 
 impl Source {
-    /// The line and column of a byte, both from 1, the column in characters.
+    /// Returns the line and column of an offset. Both count from 1, the column in characters.
     pub(crate) fn position(&self, at: usize) -> Position {
         let before = self.text.get(..at).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -30,34 +30,34 @@ impl Source {
     }
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-/// What is wrong, and where.
+/// A problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// The file, as a reader sees it.
+    /// The path of the file, for display.
     pub(crate) file: Box<str>,
-    /// Where in it.
+    /// The position in the file.
     pub(crate) position: Option<Position>,
-    /// Of which server.
+    /// The name of the server.
     pub(crate) server: Option<Box<str>>,
-    /// Of which field of the server, such as `env.TOKEN` or `args[2]`.
+    /// The field of the server, such as `env.TOKEN` or `args[2]`.
     pub(crate) field: Option<Box<str>>,
-    /// What is wrong there.
+    /// What is wrong.
     pub(crate) message: Box<str>,
     /// What to do about it.
     pub(crate) hint: Cow<'static, str>,
-    /// Whether there is no such file: then it is one of whoever named it.
+    /// `true` if a named file doesn't exist, which is an error in the usage of the command.
     pub(crate) is_usage_error: bool,
 }
 
 impl Problem {
-    /// One of a file as a whole.
+    /// Creates a problem of a whole file.
     pub(crate) fn of_file(
         file: &str,
         message: impl Into<Box<str>>,
@@ -74,7 +74,7 @@ impl Problem {
         }
     }
 
-    /// One that shows at a byte of a file.
+    /// Creates a problem at an offset of a file.
     pub(crate) fn in_file(
         source: &Source,
         at: usize,
@@ -87,7 +87,7 @@ impl Problem {
         }
     }
 
-    /// The same as an error that ends the command.
+    /// Converts the problem to the error that ends the command.
     pub(crate) fn into_error(self) -> anyhow::Error {
         let hint = self.hint.clone();
         if self.is_usage_error {

@@ -1,4 +1,4 @@
-//! From the fields of a server to what can be started: variables are resolved in here.
+//! Resolves a configured server into what can be started: its variables are replaced here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use crate::config::variables::{self, ResolvedText};
 use crate::launch::Launch;
 use crate::surroundings::Surroundings;
 
-/// A server with everything resolved in.
+/// A server with all variables resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ResolvedServer {
-    /// How to transport it.
+    /// How to connect to it.
     pub(crate) transport: ResolvedTransport,
-    /// How long a call may take, if that was said.
+    /// The timeout of calls, if it is configured.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// How to transport it.
+/// How to connect to a server, with all variables resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ResolvedTransport {
-    /// Start this.
+    /// Start this program.
     Command(Launch),
-    /// It runs at this address.
+    /// Connect to this address.
     Url {
         url: String,
         headers: Vec<(String, String)>,
@@ -36,11 +36,11 @@ pub(crate) enum ResolvedTransport {
 }
 
 impl Entry {
-    /// The server with everything resolved in.
+    /// Resolves the variables of the server.
     ///
     /// # Errors
     ///
-    /// A field makes no sense, or refers to something that isn't there.
+    /// If a field is invalid, or a reference can't be resolved.
     pub(crate) fn resolve(
         &self,
         location: &Location,
@@ -64,7 +64,7 @@ impl Entry {
     }
 }
 
-/// What is needed to fill in texts.
+/// The context in which texts are resolved.
 struct Resolver<'a> {
     entry: &'a Entry,
     location: &'a Location,
@@ -75,8 +75,12 @@ impl Resolver<'_> {
     fn resolve_command(&self, fields: &CommandFields) -> Result<Launch, Problem> {
         let program = self.resolve_text(&fields.program)?;
         if program.text.is_empty() {
-            let hint = "set the variable that it refers to, or name a program";
-            return Err(self.problem(&fields.program, "there is no program left", hint));
+            let hint = "set the variable, or configure a program";
+            return Err(self.problem(
+                &fields.program,
+                "the program is empty after its variables are resolved",
+                hint,
+            ));
         }
         let args = fields.args.iter().map(|arg| self.resolve_text(arg));
         let args = args.collect::<Result<Vec<_>, _>>()?;
@@ -91,11 +95,15 @@ impl Resolver<'_> {
             Some(file) => self.read_env_file(file)?,
             None => Vec::new(),
         };
-        // What is nearer wins over the file: the last of two with one name counts.
+        // The server's own variables override those of the file: the last one of a name counts.
         for (name, value) in &fields.env {
             if name.is_empty() || name.contains(['=', '\0']) {
-                let hint = "name the variable before the colon, its value after it";
-                return Err(self.problem(value, "no variable can have this name", hint));
+                let hint = "write {\"NAME\": \"value\"}";
+                return Err(self.problem(
+                    value,
+                    "not a valid name of an environment variable",
+                    hint,
+                ));
             }
             env.push((name.into(), self.resolve_text(value)?.text.into()));
         }
@@ -109,7 +117,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Where to start it: as it says, or where a client that knows the project would.
+    /// Returns the folder to start the server in: the configured one, or the folder of its
+    /// project.
     fn resolve_folder(
         &self,
         folder: Option<(&Text, ResolvedText)>,
@@ -122,8 +131,8 @@ impl Resolver<'_> {
         };
         let folder = self.resolve_path(&resolved.text);
         if !folder.is_dir() {
-            let message = format!("there is no folder {}", self.shown_path(&resolved));
-            let hint = "create it, or name another one";
+            let message = format!("no such folder: {}", self.shown_path(&resolved));
+            let hint = "create it, or configure another one";
             return Err(self.problem(text, message, hint));
         }
         Ok(Some(folder))
@@ -137,7 +146,7 @@ impl Resolver<'_> {
         let text = text
             .map_err(|error| self.problem(file, format!("{shown}: {error}"), "check the path"))?;
         let variables = env_file::parse(&text).map_err(|line| {
-            let message = format!("{shown}:{line}: this is no variable");
+            let message = format!("{shown}:{line}: not a variable");
             self.problem(file, message, "write NAME=value")
         })?;
         let variables = variables.into_iter();
@@ -157,7 +166,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// A path, from the folder of the project.
+    /// Returns the path, relative to the folder of the project or to the home folder.
     fn resolve_path(&self, path: &str) -> PathBuf {
         let in_home = path.strip_prefix("~/").zip(self.surroundings.home());
         match in_home {
@@ -166,7 +175,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A path for a reader.
+    /// Returns the path for display, without secrets.
     fn shown_path(&self, path: &ResolvedText) -> String {
         self.surroundings.shown(&self.resolve_path(&path.redacted))
     }
@@ -177,8 +186,8 @@ impl Resolver<'_> {
         let resolved =
             resolved.map_err(|missing| self.problem(text, missing.message, missing.hint))?;
         if resolved.text.contains('\0') {
-            // No program and no header can be given one.
-            let message = "it has a character that means the end of a text (U+0000)";
+            // Neither an argument nor a header can contain it.
+            let message = "contains a NUL character (U+0000)";
             return Err(self.problem(text, message, "remove it"));
         }
         Ok(resolved)

@@ -1,14 +1,14 @@
-//! `${VAR}` and its relatives in the texts of a configuration.
+//! References such as `${VAR}` in the texts of a configuration.
 
 use std::path::Path;
 
 use crate::redact;
 use crate::surroundings::Surroundings;
 
-/// Whose ways of referring to things a text has.
+/// The syntax of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and what VS Code has.
+    /// `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and the references of VS Code.
     Dollar,
     /// The same, and `{env:VAR}`.
     Opencode,
@@ -17,58 +17,57 @@ pub(crate) enum Dialect {
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// What stands for itself.
+    /// Literal text.
     Plain(&'a str),
-    /// What stands for something else, with its braces, and what is between them.
+    /// A reference with its braces, and the text between them.
     Reference { whole: &'a str, inner: &'a str },
 }
 
-/// What a reference stands for.
+/// The kind of a reference.
 #[derive(Debug, PartialEq, Eq)]
 enum ReferenceKind<'a> {
-    /// A variable, or the default when it isn't set.
+    /// An environment variable, with an optional default.
     Variable {
         name: &'a str,
         default: Option<&'a str>,
     },
     /// The folder of the project.
     ProjectFolder,
-    /// Its name.
+    /// The name of the project's folder.
     ProjectName,
-    /// The user's home.
+    /// The user's home folder.
     Home,
-    /// What separates folders in a path.
+    /// The path separator.
     Separator,
-    /// What VS Code asks its user for.
+    /// An input that VS Code requests from its user.
     Input(&'a str),
-    /// What nobody but the client knows for which it was written.
+    /// A reference that only its own client can resolve.
     Unknown,
 }
 
-/// A text with everything in it that stands for something else replaced.
+/// A text with all references resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResolvedText {
-    /// The text.
+    /// The resolved text.
     pub(crate) text: String,
-    /// The same for a reader: what is secret stays as it was referred to.
+    /// The text for display: references to secrets are not resolved.
     pub(crate) redacted: String,
-    /// What secret variables stood for.
+    /// The values of secret variables.
     pub(crate) secrets: Vec<String>,
 }
 
-/// Why a text can't be completed, and what to do about it.
+/// Why a reference can't be resolved, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolveError {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-/// `text` with everything in it that stands for something else replaced. `project` is the
-/// folder that the configuration is for.
+/// Resolves all references in `text`. `project` is the folder of the project.
 ///
 /// # Errors
 ///
-/// A variable is not set, or something else is not known.
+/// If a variable is not set, or a reference is unknown.
 pub(crate) fn resolve(
     text: &str,
     dialect: Dialect,
@@ -111,8 +110,7 @@ impl ResolvedText {
     }
 }
 
-/// The parts of a text, in order. A `${` without end is a part of what stands for itself, and
-/// of the last one.
+/// Returns the pieces of a text, in order. A reference without an end is part of the last literal.
 pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -132,7 +130,7 @@ pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the next reference begins, its length, and that of its opening.
+/// Returns the start of the next reference, its length, and the length of its opening.
 fn next_reference(text: &str, dialect: Dialect) -> Option<(usize, usize, usize)> {
     let (start, opening) = find_opening(text, dialect)?;
     let length = text[start..].find('}')? + 1;
@@ -140,11 +138,11 @@ fn next_reference(text: &str, dialect: Dialect) -> Option<(usize, usize, usize)>
     Some((start, length, brace))
 }
 
-/// Where something begins that ends with a brace, and what it begins with.
+/// Returns the position and text of the first opening of a reference.
 fn find_opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
     let openings = match dialect {
         Dialect::Dollar => &["${"][..],
-        // `${env:` has two of them; the one that begins first is meant.
+        // `${env:` contains `{env:` too; the opening that begins first counts.
         Dialect::Opencode => &["${", "{env:", "{file:"],
     };
     let found = openings.iter();
@@ -152,11 +150,11 @@ fn find_opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
     found.min()
 }
 
-/// What follows may be a part of a password, and is not told.
+/// The text after the opening may be part of a password, so it is not included.
 fn unclosed_reference(opening: &str) -> ResolveError {
     ResolveError {
-        message: format!("there is no }} after {opening}"),
-        hint: "add it; a text that shall have it as it is has to come from a variable".to_owned(),
+        message: format!("missing }} after {opening}"),
+        hint: "close the reference; put literal braces into an environment variable".to_owned(),
     }
 }
 
@@ -179,24 +177,23 @@ fn resolve_reference(
         },
         ReferenceKind::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
         ReferenceKind::Input(id) => Err(ResolveError {
-            message: format!("{whole} is asked for by VS Code, and bowline doesn't ask"),
+            message: format!(
+                "unsupported reference {whole}: VS Code requests its value from the user"
+            ),
             hint: format!(
-                "put the value into the environment and write ${{env:{}}} here",
+                "set an environment variable and write ${{env:{}}} here",
                 suggested_name(id)
             ),
         }),
         ReferenceKind::Unknown => Err(ResolveError {
-            message: format!(
-                "{} is nothing that bowline knows",
-                redact_reference(whole, inner)
-            ),
-            hint: "write the value itself, or ${VAR} for one from the environment".to_owned(),
+            message: format!("unknown reference {}", redact_reference(whole, inner)),
+            hint: "write the value itself, or ${VAR} for an environment variable".to_owned(),
         }),
     }
 }
 
-/// A reference that nobody knows, for a message. It may be a part of a password, or have one
-/// as its default.
+/// Returns an unknown reference for a message. It is redacted if it may be part of a password, or
+/// have one as its default.
 fn redact_reference<'a>(whole: &'a str, inner: &str) -> &'a str {
     let is_part =
         |character: char| character.is_ascii_alphanumeric() || "_.:/~".contains(character);
@@ -213,13 +210,13 @@ fn resolve_variable(
     surroundings: &Surroundings,
 ) -> Result<String, ResolveError> {
     match (surroundings.variable(name), default) {
-        // As in a shell, `:-` also counts for a variable that is empty.
+        // As in a shell, the default of `:-` also replaces an empty variable.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => match value.to_str() {
             Some(value) => Ok(value.to_owned()),
             None => Err(ResolveError {
-                message: format!("the variable {name} is not UTF-8"),
-                hint: format!("set {name} to a text"),
+                message: format!("environment variable {name} is not valid UTF-8"),
+                hint: format!("set {name} to UTF-8 text"),
             }),
         },
         (None, Some(default)) => Ok(default.to_owned()),
@@ -229,8 +226,8 @@ fn resolve_variable(
 
 fn unset_variable(name: &str) -> ResolveError {
     ResolveError {
-        message: format!("the variable {name} is not set"),
-        hint: format!("set it (export {name}=…), or give a default: ${{{name}:-…}}"),
+        message: format!("environment variable {name} is not set"),
+        hint: format!("set it (export {name}=…), or add a default: ${{{name}:-…}}"),
     }
 }
 
@@ -250,7 +247,7 @@ fn parse_reference(inner: &str) -> ReferenceKind<'_> {
         Some((name, default)) => (name, Some(default)),
         None => (inner, None),
     };
-    // A default that refers to something itself would be cut at the first brace.
+    // A default with a reference would end at the first brace, so it is not supported.
     if is_name(name) && !default.is_some_and(|default| default.contains("${")) {
         ReferenceKind::Variable { name, default }
     } else {
@@ -258,18 +255,17 @@ fn parse_reference(inner: &str) -> ReferenceKind<'_> {
     }
 }
 
-/// `text`, a value that may be secret, for a reader: what it refers to is shown, what it says
-/// itself is not.
+/// Returns a text that may be secret for display: references are shown, literals are hidden.
 pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
     let mut out = String::new();
     for piece in pieces(text, dialect) {
         match piece {
             Piece::Plain(_) => out.push_str(hidden),
-            // What nobody knows may be a part of a password.
+            // An unknown reference may be part of a password.
             Piece::Reference { inner, .. } if parse_reference(inner) == ReferenceKind::Unknown => {
                 out.push_str(hidden);
             }
-            // A default is a value too.
+            // A default is a literal too.
             Piece::Reference { whole, .. } => match whole.split_once(":-") {
                 Some((reference, _)) => out.extend([reference, ":-", hidden, "}"]),
                 None => out.push_str(whole),
@@ -279,8 +275,7 @@ pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
     out
 }
 
-/// `text`, which is no secret itself, for a reader: only what secret variables are by default is
-/// not shown.
+/// Returns a text that isn't secret for display: only the defaults of secret variables are hidden.
 pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> String {
     let shown = pieces(text, dialect).into_iter().map(|piece| match piece {
         Piece::Plain(plain) => plain.to_owned(),
@@ -302,7 +297,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(is_part)
 }
 
-/// A variable's name for an input of VS Code, as people would choose it.
+/// Suggests the name of an environment variable for an input of VS Code.
 fn suggested_name(id: &str) -> String {
     let upper = id.chars().map(|character| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),

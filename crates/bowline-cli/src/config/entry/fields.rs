@@ -1,6 +1,6 @@
-//! The fields of a server, in the words of all clients.
+//! The fields of a server, with the names that all clients use.
 //!
-//! Fields that are not named here belong to others and are passed over in silence.
+//! Unknown fields belong to other clients, and are ignored.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::config::entry::{
 };
 use crate::config::jsonc::{Node, Value};
 
-/// A field that makes no sense. `field` is empty for the server as a whole.
+/// An invalid field. `field` is empty for the server as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InvalidField {
     pub(super) at: usize,
@@ -18,7 +18,7 @@ pub(super) struct InvalidField {
     pub(super) hint: &'static str,
 }
 
-/// What the fields say.
+/// Reads the fields of a server.
 pub(super) fn read(node: &Node, format: ConfigFormat) -> Result<Server, InvalidField> {
     if node.members().is_none() {
         let hint = r#"write {"command": "…", "args": […]} or {"url": "…"}"#;
@@ -47,12 +47,12 @@ fn read_transport(node: &Node) -> Result<Transport, InvalidField> {
         }
         (Some(TransportKind::Command), None, _) => Err(invalid_server(
             node,
-            "it is to be started, but there is no command",
+            r#"missing "command", which "type" requires"#,
             r#"add "command", or change "type""#,
         )),
         (Some(TransportKind::Url(_)), _, None) => Err(invalid_server(
             node,
-            "it is to be reached by HTTP, but there is no url",
+            r#"missing "url", which "type" requires"#,
             r#"add "url", or change "type""#,
         )),
         (None, None, None) => Err(missing_transport(node)),
@@ -64,15 +64,15 @@ fn missing_transport(node: &Node) -> InvalidField {
     if from_extension || node.get("settings").is_some() {
         return invalid_server(
             node,
-            "it comes with an extension of the editor, which alone can start it",
-            "add a server with the command that the extension starts",
+            "the server is started by an editor extension, and not configured here",
+            "add a server with the command of the extension",
         );
     }
     let hint = r#"write {"command": "…", "args": […]} or {"url": "…"}"#;
-    invalid_server(node, "it has neither a command nor a url", hint)
+    invalid_server(node, r#"missing "command" or "url""#, hint)
 }
 
-/// What `type` or `transport` says.
+/// The transport that the field `type` or `transport` selects.
 #[derive(Clone, Copy)]
 enum TransportKind {
     Command,
@@ -95,13 +95,13 @@ fn transport_kind(node: &Node) -> Result<Option<TransportKind>, InvalidField> {
         _ => Err(InvalidField {
             at: kind.at,
             field: field.to_owned(),
-            message: format!("bowline has no transport `{name}`"),
+            message: format!("unsupported transport `{name}`"),
             hint: KINDS_HINT,
         }),
     }
 }
 
-/// `command` is a string, an array with the arguments, or Zed's object of both.
+/// Reads `command`: a string, an array with the arguments, or the object of Zed.
 fn command_fields(node: &Node, command: &Node) -> Result<CommandFields, InvalidField> {
     let (program, mut args, inner) = match &command.value {
         Value::Object(_) => {
@@ -120,20 +120,15 @@ fn command_fields(node: &Node, command: &Node) -> Result<CommandFields, InvalidF
         Value::List(_) => {
             let mut words = texts(Some(command), "command")?.into_iter();
             let Some(program) = words.next() else {
-                let hint = "name the program to start";
-                return Err(unexpected_value(
-                    command,
-                    "command",
-                    "at least one word",
-                    hint,
-                ));
+                let hint = "write the program to start";
+                return Err(unexpected_value(command, "command", "a program", hint));
             };
             (program, words.collect(), None)
         }
         _ => (text(command, "command")?, Vec::new(), None),
     };
     if program.raw.is_empty() {
-        let hint = "name the program to start";
+        let hint = "write the program to start";
         return Err(unexpected_value(command, &program.field, "a program", hint));
     }
     args.extend(texts(
@@ -189,9 +184,9 @@ fn is_disabled(node: &Node) -> Result<bool, InvalidField> {
     Ok(false)
 }
 
-/// `timeout` is in seconds for some clients (Cline, Roo, Zed) and in milliseconds for others
-/// (Claude Code, Gemini, opencode). Where the format doesn't tell, a number below 1000 is taken
-/// for seconds: nobody gives a server less than a second.
+/// Reads `timeout`, which is in seconds for some clients (Cline, Roo, Zed) and in milliseconds for
+/// others (Claude Code, Gemini, opencode). If the format doesn't decide, a number below 1000 is in
+/// seconds: a timeout below one second is implausible.
 fn timeout(node: &Node, format: ConfigFormat) -> Result<Option<Duration>, InvalidField> {
     let Some((field, node)) = first_present(node, &["timeout"]) else {
         return Ok(None);
@@ -221,7 +216,7 @@ fn timeout(node: &Node, format: ConfigFormat) -> Result<Option<Duration>, Invali
     Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
-/// The first of these fields that says something. `null` says nothing.
+/// Returns the first of these fields that is present. `null` counts as absent.
 fn first_present<'a>(node: &'a Node, names: &[&'static str]) -> Option<(&'static str, &'a Node)> {
     let fields = names
         .iter()
@@ -235,7 +230,7 @@ fn optional_text(node: &Node, names: &[&'static str]) -> Result<Option<Text>, In
     field.map(|(name, node)| text(node, name)).transpose()
 }
 
-/// A text. Numbers and truth values stand for themselves, as in `"PORT": 3000`.
+/// Reads a text. Numbers and booleans are converted, as in `"PORT": 3000`.
 fn text(node: &Node, field: &str) -> Result<Text, InvalidField> {
     let raw = match &node.value {
         Value::Text(text) | Value::Number(text) => text.clone(),
@@ -270,7 +265,7 @@ fn texts(node: Option<&Node>, field: &str) -> Result<Vec<Text>, InvalidField> {
         .collect()
 }
 
-/// Names with texts. VS Code has `null` for a variable that shall not be set.
+/// Reads an object of texts. In VS Code `null` stands for a variable that is not set.
 fn pairs(node: &Node, names: &[&'static str]) -> Result<Vec<(String, Text)>, InvalidField> {
     let Some((field, node)) = first_present(node, names) else {
         return Ok(Vec::new());
@@ -312,9 +307,9 @@ fn invalid_server(node: &Node, message: &str, hint: &'static str) -> InvalidFiel
     }
 }
 
-const KINDS_HINT: &str = "the types are stdio, http and sse";
+const KINDS_HINT: &str = "supported: stdio, http, sse";
 
-/// No timeout is longer than a day.
+/// The maximum timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]

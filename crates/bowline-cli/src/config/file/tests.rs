@@ -61,7 +61,7 @@ fn lists_are_found_in_every_shape() {
             r#"{"mcp": {"a": {"type": "local"}}}"#,
             &[("a", ConfigFormat::Opencode)],
         ),
-        // A server of opencode's that is called `servers`.
+        // A server of opencode with the name `servers`.
         (
             r#"{"mcp": {"servers": {"command": ["x"]}}}"#,
             &[("servers", ConfigFormat::Opencode)],
@@ -75,7 +75,7 @@ fn lists_are_found_in_every_shape() {
             &[("a", ConfigFormat::McpServers), ("b", ConfigFormat::VsCode)],
         ),
         (r#"{"theme": "dark"}"#, &[]),
-        // Claude Code's own.
+        // The projects of Claude Code.
         (
             r#"{"mcpServers": {"u": {}}, "projects": {"/srv": {"mcpServers": {"w": {}}},
                 "/srv/project": {"mcpServers": {"p": {}}}, "/other": {"mcpServers": {"o": {}}}}}"#,
@@ -149,7 +149,7 @@ fn a_file_without_servers_is_a_problem_only_if_named() {
     let problem = read("{}", Origin::Named).unwrap_err();
     assert_eq!(
         problem.to_string(),
-        "mcp.json: it has no mcpServers, servers, mcp or context_servers"
+        "mcp.json: no list of servers (mcpServers, servers, mcp or context_servers)"
     );
     assert!(read("{}", Origin::User).unwrap().is_empty());
 }

@@ -6,7 +6,7 @@ use crate::config::jsonc::parse;
 use crate::config::problem::Source;
 use crate::scratch::Scratch;
 
-/// The server that `text` describes, in a project at `folder`.
+/// Resolves the server in `text`, in a project at `folder`.
 fn resolve(text: &str, folder: &Path, origin: Origin) -> Result<ResolvedServer, Problem> {
     let source = Rc::new(Source {
         path: folder.join("mcp.json"),
@@ -73,7 +73,7 @@ fn values_of_secret_variables_are_collected_and_redacted() {
     assert_eq!(launch.secrets, ["hunter2"]);
     let nowhere = text.replace("CWD", "sub/${A_KEY:-hunter3}");
     let problem = resolve(&nowhere, scratch.path(), Origin::User).unwrap_err();
-    let message = "there is no folder sub/${A_KEY:-[redacted]}";
+    let message = "no such folder: sub/${A_KEY:-[redacted]}";
     assert_eq!(&*problem.message, message);
 }
 
@@ -109,43 +109,43 @@ fn errors_have_the_position_of_the_field() {
     for (text, message) in [
         (
             r#"{"command": "${NO}"}"#,
-            "mcp.json:1:13: server `x`: command: the variable NO is not set",
+            "mcp.json:1:13: server `x`: command: environment variable NO is not set",
         ),
         (
             r#"{"command": "x", "args": ["a", "${NO}"]}"#,
-            "mcp.json:1:32: server `x`: args[1]: the variable NO is not set",
+            "mcp.json:1:32: server `x`: args[1]: environment variable NO is not set",
         ),
         (
             r#"{"command": "x", "env": {"T": "${NO}"}}"#,
-            "mcp.json:1:31: server `x`: env.T: the variable NO is not set",
+            "mcp.json:1:31: server `x`: env.T: environment variable NO is not set",
         ),
         (
             r#"{"command": "x", "cwd": "${NO}"}"#,
-            "mcp.json:1:25: server `x`: cwd: the variable NO is not set",
+            "mcp.json:1:25: server `x`: cwd: environment variable NO is not set",
         ),
         (
             r#"{"url": "${NO}"}"#,
-            "mcp.json:1:9: server `x`: url: the variable NO is not set",
+            "mcp.json:1:9: server `x`: url: environment variable NO is not set",
         ),
         (
             r#"{"url": "x", "headers": {"H": "${NO}"}}"#,
-            "mcp.json:1:31: server `x`: headers.H: the variable NO is not set",
+            "mcp.json:1:31: server `x`: headers.H: environment variable NO is not set",
         ),
         (
             r#"{"command": "${EMPTY}"}"#,
-            "mcp.json:1:13: server `x`: command: there is no program left",
+            "mcp.json:1:13: server `x`: command: the program is empty after its variables are resolved",
         ),
         (
             r#"{"command": "x", "env": {"A=B": "1"}}"#,
-            "mcp.json:1:33: server `x`: env.A=B: no variable can have this name",
+            "mcp.json:1:33: server `x`: env.A=B: not a valid name of an environment variable",
         ),
         (
             r#"{"command": "x\u0000y"}"#,
-            "mcp.json:1:13: server `x`: command: it has a character that means the end of a text (U+0000)",
+            "mcp.json:1:13: server `x`: command: contains a NUL character (U+0000)",
         ),
         (
             r#"{"command": "x", "cwd": "nowhere"}"#,
-            "mcp.json:1:25: server `x`: cwd: there is no folder nowhere",
+            "mcp.json:1:25: server `x`: cwd: no such folder: nowhere",
         ),
         (
             r#"{"command": "x", "envFile": "no.env"}"#,
@@ -157,11 +157,11 @@ fn errors_have_the_position_of_the_field() {
         ),
         (
             r#"{"command": "x", "args": ["y", "${A"]}"#,
-            "mcp.json:1:32: server `x`: args[1]: there is no } after ${",
+            "mcp.json:1:32: server `x`: args[1]: missing } after ${",
         ),
         (
             r#"{"command": "x", "envFile": "bad.env"}"#,
-            "mcp.json:1:29: server `x`: envFile: bad.env:2: this is no variable",
+            "mcp.json:1:29: server `x`: envFile: bad.env:2: not a variable",
         ),
         (
             r#"{"command": "x", "envFile": "~/no.env"}"#,

@@ -55,7 +55,7 @@ fn references_are_replaced() {
         ("${EMPTY:-d}|${EMPTY}|", "d||"),
         ("${A:-d}", "1"),
         ("${NONE:-a:-b}", "a:-b"),
-        // What a variable says is not looked at again.
+        // The value of a variable is not resolved again.
         ("${_b2}", "${A}"),
         ("${workspaceFolder}/x", "/srv/project/x"),
         ("${workspaceFolderBasename}", "project"),
@@ -86,7 +86,7 @@ fn unclosed_references_are_reported_without_their_text() {
         ("${env:A", Dialect::Opencode, "${"),
     ] {
         let error = resolved(text, dialect).unwrap_err();
-        let message = format!("there is no }} after {opening}");
+        let message = format!("missing }} after {opening}");
         assert_eq!(error.message, message, "{text}");
         assert!(!error.hint.contains("secret"));
     }
@@ -97,33 +97,33 @@ fn unresolved_references_have_a_hint() {
     for (text, message, hint) in [
         (
             "${NONE}",
-            "the variable NONE is not set",
-            "set it (export NONE=…), or give a default: ${NONE:-…}",
+            "environment variable NONE is not set",
+            "set it (export NONE=…), or add a default: ${NONE:-…}",
         ),
         (
             "${env:NONE}",
-            "the variable NONE is not set",
-            "set it (export NONE=…), or give a default: ${NONE:-…}",
+            "environment variable NONE is not set",
+            "set it (export NONE=…), or add a default: ${NONE:-…}",
         ),
         (
             "${input:api-key}",
-            "${input:api-key} is asked for by VS Code, and bowline doesn't ask",
-            "put the value into the environment and write ${env:API_KEY} here",
+            "unsupported reference ${input:api-key}: VS Code requests its value from the user",
+            "set an environment variable and write ${env:API_KEY} here",
         ),
         (
             "${input:1}",
-            "${input:1} is asked for by VS Code, and bowline doesn't ask",
-            "put the value into the environment and write ${env:VALUE} here",
+            "unsupported reference ${input:1}: VS Code requests its value from the user",
+            "set an environment variable and write ${env:VALUE} here",
         ),
         (
             "${command:x}",
-            "${command:x} is nothing that bowline knows",
-            "write the value itself, or ${VAR} for one from the environment",
+            "unknown reference ${command:x}",
+            "write the value itself, or ${VAR} for an environment variable",
         ),
         (
             "${NONE:-${A}}",
-            "${…} is nothing that bowline knows",
-            "write the value itself, or ${VAR} for one from the environment",
+            "unknown reference ${…}",
+            "write the value itself, or ${VAR} for an environment variable",
         ),
     ] {
         let (message, hint) = (message.to_owned(), hint.to_owned());
@@ -133,14 +133,17 @@ fn unresolved_references_have_a_hint() {
         );
     }
     let file = resolved("{file:~/key}", Dialect::Opencode).unwrap_err();
-    assert_eq!(file.message, "{file:~/key} is nothing that bowline knows");
+    assert_eq!(file.message, "unknown reference {file:~/key}");
 }
 
 #[test]
 fn an_unknown_home_is_an_error() {
     let nowhere = Surroundings::default();
     let error = resolve("${userHome}", Dialect::Dollar, Path::new("/"), &nowhere);
-    assert_eq!(error.unwrap_err().message, "the variable HOME is not set");
+    assert_eq!(
+        error.unwrap_err().message,
+        "environment variable HOME is not set"
+    );
 }
 
 #[cfg(unix)]
@@ -151,7 +154,10 @@ fn a_variable_that_is_not_utf8_is_an_error() {
     let value = std::ffi::OsString::from_vec(vec![0xff]);
     surroundings.variables.insert("RAW".into(), value);
     let error = resolve("${RAW}", Dialect::Dollar, Path::new("/"), &surroundings);
-    assert_eq!(error.unwrap_err().message, "the variable RAW is not UTF-8");
+    assert_eq!(
+        error.unwrap_err().message,
+        "environment variable RAW is not valid UTF-8"
+    );
 }
 
 #[test]

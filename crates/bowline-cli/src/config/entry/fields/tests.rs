@@ -5,7 +5,7 @@ fn server(text: &str, format: ConfigFormat) -> Result<Server, InvalidField> {
     read(&parse(text).unwrap(), format)
 }
 
-/// What a command comes to in one line: `NAME=value… program args… (in folder)`.
+/// Formats a command in one line: `NAME=value… program args… (in folder)`.
 fn command(text: &str, format: ConfigFormat) -> String {
     let Transport::Command(command) = server(text, format).unwrap().transport else {
         panic!("no command");
@@ -49,7 +49,7 @@ fn commands_are_understood_in_every_shape() {
             ConfigFormat::Zed,
             "x a",
         ),
-        // A command is nearer than a URL when nothing else is said.
+        // Without a type, a command takes precedence over a URL.
         (
             r#"{"command": "x", "url": "http://y"}"#,
             ConfigFormat::McpServers,
@@ -172,11 +172,11 @@ fn texts_have_their_field_and_position() {
 fn invalid_fields_are_reported() {
     for (text, field, message) in [
         (r#""x""#, "", "expected an object, found a string"),
-        ("{}", "", "it has neither a command nor a url"),
+        ("{}", "", r#"missing "command" or "url""#),
         (
             r#"{"source": "extension"}"#,
             "",
-            "it comes with an extension of the editor, which alone can start it",
+            "the server is started by an editor extension, and not configured here",
         ),
         (
             r#"{"command": ""}"#,
@@ -186,7 +186,7 @@ fn invalid_fields_are_reported() {
         (
             r#"{"command": []}"#,
             "command",
-            "expected at least one word, found an empty array",
+            "expected a program, found an empty array",
         ),
         (
             r#"{"command": {}}"#,
@@ -246,7 +246,7 @@ fn invalid_fields_are_reported() {
         (
             r#"{"type": "ws", "url": "x"}"#,
             "type",
-            "bowline has no transport `ws`",
+            "unsupported transport `ws`",
         ),
         (
             r#"{"type": 1, "url": "x"}"#,
@@ -256,12 +256,12 @@ fn invalid_fields_are_reported() {
         (
             r#"{"type": "stdio", "url": "x"}"#,
             "",
-            "it is to be started, but there is no command",
+            r#"missing "command", which "type" requires"#,
         ),
         (
             r#"{"type": "http", "command": "x"}"#,
             "",
-            "it is to be reached by HTTP, but there is no url",
+            r#"missing "url", which "type" requires"#,
         ),
         (
             r#"{"url": {}}"#,
