@@ -4,7 +4,7 @@
 //! Frames come from a file, from stdin, or from the example that is built in. Each
 //! becomes an [`Account`], which is printed before the next frame is read.
 
-mod account;
+mod report;
 mod text;
 
 use std::fmt;
@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use bowline_types::inspect::Inspector;
 
-use crate::commands::explain::account::Account;
+use crate::commands::explain::report::Account;
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
 use crate::frames::{Content, Frames};

@@ -13,7 +13,7 @@
 use bowline_types::Revisions;
 use bowline_types::wire::{Finding, Severity};
 
-use crate::commands::explain::account::{Account, Kind, is_error};
+use crate::commands::explain::report::{Account, Kind, is_error};
 use crate::excerpt::excerpt;
 use crate::printer::{Printer, Tone};
 

@@ -4,19 +4,19 @@
 //! one [`App`], as the parts of a real application do.
 
 mod app;
-mod asking;
 mod basics;
 mod books;
+mod client_input;
 mod content;
 mod counter;
-mod failing;
+mod failures;
 mod icons;
 mod logging;
 mod notes;
-mod patience;
 mod plugins;
 mod progress;
 mod prompts;
+mod slow_tools;
 mod stress;
 mod tasks;
 mod wav;
@@ -46,9 +46,9 @@ pub(crate) fn server() -> Server {
         progress::add_to,
         tasks::add_to,
         logging::add_to,
-        asking::add_to,
-        failing::add_to,
-        patience::add_to,
+        client_input::add_to,
+        failures::add_to,
+        slow_tools::add_to,
         stress::add_to,
         counter::add_to,
         notes::add_to,
