@@ -2,7 +2,7 @@
 //! revisions.
 //!
 //! Frames come from a file, from stdin, or from the example that is built in. Each
-//! becomes an [`Account`], which is printed before the next frame is read.
+//! becomes an [`FrameReport`], which is printed before the next frame is read.
 
 mod report;
 mod text;
@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use bowline_types::inspect::Inspector;
 
-use crate::commands::explain::report::Account;
+use crate::commands::explain::report::FrameReport;
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
 use crate::frames::{Content, Frames};
@@ -44,12 +44,13 @@ pub(crate) fn explain(
         let is_valid = match frame.content {
             Content::Whole(bytes) => {
                 let inspection = inspector.inspect(bytes);
-                let account = Account::of_frame(frame.line, bytes, &inspection, settings.revisions);
-                print(&account, bytes, settings.format, printer)?
+                let report =
+                    FrameReport::of_frame(frame.line, bytes, &inspection, settings.revisions);
+                print(&report, bytes, settings.format, printer)?
             }
             Content::TooLarge { bytes } => {
-                let account = Account::of_too_large(frame.line, bytes, MAX_FRAME);
-                print(&account, &[], settings.format, printer)?
+                let report = FrameReport::of_too_large(frame.line, bytes, MAX_FRAME);
+                print(&report, &[], settings.format, printer)?
             }
         };
         tally.count(is_valid);
@@ -58,18 +59,18 @@ pub(crate) fn explain(
     Ok(conclude(settings, &tally, printer))
 }
 
-/// Prints an account of `frame`, and tells whether it is valid.
+/// Prints an report of `frame`, and tells whether it is valid.
 fn print(
-    account: &Account<'_>,
+    report: &FrameReport<'_>,
     frame: &[u8],
     format: Format,
     printer: &mut Printer,
 ) -> anyhow::Result<bool> {
     match format {
-        Format::Text => text::print(account, frame, printer)?,
-        Format::Json => printer.json(account)?,
+        Format::Text => text::print(report, frame, printer)?,
+        Format::Json => printer.json(report)?,
     }
-    Ok(account.valid)
+    Ok(report.valid)
 }
 
 /// Opens the source.

@@ -11,12 +11,12 @@ use serde::{Serialize, Serializer};
 
 /// What there is to say of a frame or a part of one.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Account<'a> {
+pub(super) struct FrameReport<'a> {
     /// The number of its line; a part has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) line: Option<u64>,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: MessageKind,
     /// Its method, or that of its request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) method: Option<&'a str>,
@@ -28,10 +28,10 @@ pub(super) struct Account<'a> {
     /// Whether some revision that was asked for thinks that it is valid.
     pub(super) valid: bool,
     /// Those that do.
-    #[serde(serialize_with = "names")]
+    #[serde(serialize_with = "serialize_names")]
     pub(super) valid_in: Revisions,
     /// What each revision that was asked for found; nothing when it is no message.
-    #[serde(rename = "revisions", serialize_with = "by_revision")]
+    #[serde(rename = "revisions", serialize_with = "serialize_by_revision")]
     pub(super) verdicts: Vec<Verdict<'a>>,
     /// The messages of a batch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub(super) struct Account<'a> {
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     /// Wants an answer.
     Request,
     /// Wants none.
@@ -77,22 +77,22 @@ pub(super) struct Verdict<'a> {
     pub(super) findings: &'a [Finding],
 }
 
-impl<'a> Account<'a> {
-    /// What `inspection` found in `frame`, in the eyes of `judges`.
+impl<'a> FrameReport<'a> {
+    /// What `inspection` found in `frame`, in the eyes of `revisions`.
     pub(super) fn of_frame(
         line: u64,
         frame: &[u8],
         inspection: &'a Inspection,
-        judges: Revisions,
+        revisions: Revisions,
     ) -> Self {
         let hint = match &inspection.kind {
-            FrameKind::Invalid { error } => hint(frame, error.fault()),
+            FrameKind::Invalid { error } => hint_for(frame, error.fault()),
             _ => None,
         };
         Self {
             line: Some(line),
             hint,
-            ..Self::of(inspection, judges)
+            ..Self::from_inspection(inspection, revisions)
         }
     }
 
@@ -102,53 +102,59 @@ impl<'a> Account<'a> {
         Self {
             line: Some(line),
             reason: Some(reason.clone()),
-            ..Self::new(Kind::Invalid, format!("too large: {reason}"))
+            ..Self::new(MessageKind::Invalid, format!("too large: {reason}"))
         }
     }
 
-    fn of(inspection: &'a Inspection, judges: Revisions) -> Self {
-        let valid_in = inspection.valid_in().intersection(judges);
+    fn from_inspection(inspection: &'a Inspection, revisions: Revisions) -> Self {
+        let valid_in = inspection.valid_in().intersection(revisions);
         let verdicts = inspection.verdicts.iter().map(|verdict| Verdict {
             revision: verdict.revision,
             findings: &verdict.findings,
         });
         let parts = inspection.parts.iter();
-        let account = Self {
+        let report = Self {
             valid: !valid_in.is_empty(),
             valid_in,
             verdicts: verdicts
-                .filter(|verdict| judges.contains(verdict.revision))
+                .filter(|verdict| revisions.contains(verdict.revision))
                 .collect(),
-            parts: parts.map(|part| Self::of(part, judges)).collect(),
-            ..Self::new(Kind::Invalid, inspection.summary())
+            parts: parts
+                .map(|part| Self::from_inspection(part, revisions))
+                .collect(),
+            ..Self::new(MessageKind::Invalid, inspection.summary())
         };
-        account.identified(&inspection.kind)
+        report.with_kind(&inspection.kind)
     }
 
     /// The same, with what is told by what it is.
-    fn identified(mut self, what: &'a FrameKind) -> Self {
+    fn with_kind(mut self, kind: &'a FrameKind) -> Self {
         let of = |method: &Option<Method>| method.map(Method::as_str);
-        (self.kind, self.method, self.id) = match what {
-            FrameKind::Request { method, id } => (Kind::Request, Some(&**method), Some(id)),
-            FrameKind::Notification { method } => (Kind::Notification, Some(&**method), None),
-            FrameKind::Result { of: method, id } => (Kind::Result, of(method), Some(id)),
-            FrameKind::Error { of: method, id, .. } => (Kind::Error, of(method), id.as_ref()),
+        (self.kind, self.method, self.id) = match kind {
+            FrameKind::Request { method, id } => (MessageKind::Request, Some(&**method), Some(id)),
+            FrameKind::Notification { method } => {
+                (MessageKind::Notification, Some(&**method), None)
+            }
+            FrameKind::Result { of: method, id } => (MessageKind::Result, of(method), Some(id)),
+            FrameKind::Error { of: method, id, .. } => {
+                (MessageKind::Error, of(method), id.as_ref())
+            }
             FrameKind::Batch { len } => {
                 self.parts_left_out = len.saturating_sub(self.parts.len());
-                (Kind::Batch, None, None)
+                (MessageKind::Batch, None, None)
             }
             FrameKind::Invalid { error } => {
                 self.reason = Some(error.fault().to_string());
                 self.offset = Some(error.offset());
-                (Kind::Invalid, None, error.id())
+                (MessageKind::Invalid, None, error.id())
             }
             // The library may learn of more before we do.
-            _ => (Kind::Invalid, None, None),
+            _ => (MessageKind::Invalid, None, None),
         };
         self
     }
 
-    fn new(kind: Kind, summary: String) -> Self {
+    fn new(kind: MessageKind, summary: String) -> Self {
         Self {
             line: None,
             kind,
@@ -208,7 +214,7 @@ pub(super) fn is_error(finding: &Finding) -> bool {
 }
 
 /// What to do about a frame that is no message.
-fn hint(frame: &[u8], fault: &Fault) -> Option<&'static str> {
+fn hint_for(frame: &[u8], fault: &Fault) -> Option<&'static str> {
     let begins_with = |prefix: &str| {
         let beginning = frame.trim_ascii_start().get(..prefix.len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix.as_bytes()))
@@ -227,11 +233,14 @@ fn hint(frame: &[u8], fault: &Fault) -> Option<&'static str> {
     None
 }
 
-fn names<S: Serializer>(revisions: &Revisions, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_names<S: Serializer>(revisions: &Revisions, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(revisions.iter().map(Revision::as_str))
 }
 
-fn by_revision<S: Serializer>(verdicts: &[Verdict<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_by_revision<S: Serializer>(
+    verdicts: &[Verdict<'_>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let entries = verdicts.iter();
     serializer.collect_map(entries.map(|verdict| (verdict.revision.as_str(), verdict)))
 }
