@@ -1,7 +1,16 @@
-//! A server that has everything the protocol has: to try clients with, and to copy from.
+//! The demo server, which has all features of the protocol: to try clients with, and to copy from.
 //!
-//! Each file is one idea, and ends up in the server through its `add_to`. All of them share
-//! one [`App`], as the parts of a real application do.
+//! Each file shows one feature, and adds it to the server with its `add_to`. All of them share one
+//! [`App`], as in a real application.
+//!
+//! - `basics`, `content`: tools that return text, structured content, images, audio, resources.
+//! - `progress`, `slow_tools`, `tasks`: progress, cancellation, blocking tools, tasks.
+//! - `client_input`: elicitation, sampling and roots. `logging`: log messages.
+//! - `counter`, `notes`, `plugins`, `books`: resources, templates, subscriptions, changing lists.
+//! - `prompts`, `failures`, `stress`: prompts, errors, and edge cases of transports.
+//! - `icons`, `wav`: binary data that is generated.
+//!
+//! Descriptions are read by users and models. Everything that a client can grow has a limit.
 
 mod app;
 mod basics;
@@ -29,15 +38,15 @@ use bowline::types::common::Implementation;
 
 use app::App;
 
-/// The server, ready to be served.
+/// Creates the demo server.
 pub(crate) fn server() -> Server {
     let info = Implementation::new("bowline-demo", env!("CARGO_PKG_VERSION"))
         .title("Bowline demo")
-        .description("Everything that the protocol has, to try clients with")
+        .description("A server with all features of MCP, to try clients with")
         .icons(icons::knot());
     let server = Server::with_info(info)
         .instructions(INSTRUCTIONS)
-        // A tool that hangs shall not keep the process when its client is gone.
+        // A tool that hangs must not keep the process alive after its client is gone.
         .shutdown_deadline(Duration::from_millis(500));
     let app = App::new(server.features());
     let parts = [
@@ -63,18 +72,18 @@ pub(crate) fn server() -> Server {
 }
 
 const INSTRUCTIONS: &str = "\
-This server is for trying clients. Start with `echo` and `add`. `countdown` reports progress and \
-can be cancelled; `brew` becomes a task; `ask_name`, `ask_model` and `list_roots` ask the client \
-something. `increment` changes the resource demo://counter, `note_add` the list of resources, \
-`plugin_add` the list of tools. `fail`, `protocol_error`, `panic`, `hang` and `large` misbehave, and \
-say how.";
+This server is for testing clients. Start with `echo` and `add`. `countdown` reports progress and \
+can be cancelled; `brew` becomes a task; `ask_name`, `ask_model` and `list_roots` request input \
+from the client. `increment` changes the resource demo://counter, `note_add` the list of resources, \
+`plugin_add` the list of tools. `fail`, `protocol_error`, `panic`, `hang` and `large` misbehave as \
+described.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn it_can_be_served() {
-        server().build().expect("it is set up well");
+    fn the_server_can_be_built() {
+        server().build().expect("a valid server");
     }
 }

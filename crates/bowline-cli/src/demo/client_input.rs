@@ -1,8 +1,9 @@
-//! Handlers that ask the client: a person, a model, its folders.
+//! Tools that request input from the client: elicitation, sampling, roots.
 //!
-//! They are written once for all revisions. Up to 2025-11-25 they wait for the answer; since
-//! 2026-07-28 the request ends with the question, and the handler runs again from the top
-//! when it comes back with the answer. A client that can't be asked is told so by `?`.
+//! The same handlers serve all revisions. Up to 2025-11-25 they wait for the response. Since
+//! 2026-07-28 the request ends with an input request, and the handler runs again from the top when
+//! the client retries with the response. If the client lacks the capability, `?` returns the
+//! error.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,27 +24,27 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("ask_name", ask_name)
                 .title("Ask for a name")
-                .description("Asks the user for a name, with a form, and greets"),
+                .description("Requests a name with a form, and returns a greeting"),
         )
         .add_tool(
             tool("ask_survey", ask_survey)
-                .title("Ask a survey")
-                .description("Asks the user two forms, with a field of every kind"),
+                .title("Ask survey questions")
+                .description("Requests two forms, with a field of each kind"),
         )
         .add_tool(
-            tool("ask_page", ask_page)
-                .title("Ask to open a page")
-                .description("Asks the user to open a page (since 2025-11-25)"),
+            tool("ask_url", ask_url)
+                .title("Ask to open a URL")
+                .description("Requests that the user opens a URL (since 2025-11-25)"),
         )
         .add_tool(
             tool("ask_model", ask_model)
                 .title("Ask the model")
-                .description("Asks the client's model, by sampling"),
+                .description("Requests a message from the client's model, by sampling"),
         )
         .add_tool(
             tool("list_roots", list_roots)
                 .title("List roots")
-                .description("Asks which folders the client works in"),
+                .description("Requests the roots of the client, and lists them"),
         )
 }
 
@@ -53,13 +54,13 @@ async fn ask_name(cx: Context) -> Result<String, ToolError> {
     let answer = cx.elicit("name", question).await?;
     Ok(match text_of(&answer, "name") {
         Some(name) => format!("Hello, {name}!"),
-        // A person who doesn't want to tell is no error.
+        // A user who declines is not an error.
         None => format!("No name: {}.", answer.action.as_str()),
     })
 }
 
 async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, ToolError> {
-    // The handler may run again from the top, but this happens once.
+    // The handler may run again from the top, but counts the survey once.
     if cx.once("begun") {
         app.surveys.fetch_add(1, Ordering::Relaxed);
     }
@@ -74,7 +75,7 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
     let Some(knot) = text_of(&first, "knot") else {
         return Ok("The survey has ended early.".to_owned());
     };
-    // Each question of a request has a key of its own.
+    // Each input request has a key of its own.
     let form = FormSchema::new([("why", PrimitiveSchema::string())]);
     let second = ElicitFormParams::new(format!("Why the {knot}?"), form);
     let second = cx.elicit("why", second).await?;
@@ -83,15 +84,16 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
     Ok(format!("Survey {surveys}: {knot}, because: {why}"))
 }
 
-async fn ask_page(cx: Context) -> Result<String, ToolError> {
-    let page = ElicitUrlParams::new("Please have a look", "https://modelcontextprotocol.io/");
-    let answer = cx.elicit("page", page).await?;
+async fn ask_url(cx: Context) -> Result<String, ToolError> {
+    let question =
+        ElicitUrlParams::new("Please open this page", "https://modelcontextprotocol.io/");
+    let answer = cx.elicit("url", question).await?;
     Ok(format!("The user's answer: {}", answer.action.as_str()))
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Question {
-    /// What to ask the model.
+    /// The question for the model.
     question: String,
 }
 
@@ -102,7 +104,7 @@ async fn ask_model(Question { question }: Question, cx: Context) -> Result<Strin
     let texts: Vec<_> = answer
         .content
         .iter()
-        .filter_map(|it| it.as_text())
+        .filter_map(|content| content.as_text())
         .collect();
     Ok(format!("{}: {}", answer.model, texts.join("\n")))
 }
@@ -116,7 +118,7 @@ async fn list_roots(cx: Context) -> Result<String, ToolError> {
     Ok(roots.collect::<Vec<_>>().join("\n"))
 }
 
-/// A text that the user has filled in.
+/// Returns the text of a field, if the user accepted the form.
 fn text_of<'a>(answer: &'a ElicitResult, field: &str) -> Option<&'a str> {
     match answer.content.as_ref()?.get(field)? {
         ElicitValue::String(text) if answer.is_accepted() => Some(text),

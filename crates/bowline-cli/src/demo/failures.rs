@@ -1,4 +1,4 @@
-//! What can go wrong, and what a client sees of it.
+//! Failures, and what a client sees of them.
 
 use bowline::server::{Server, ToolError, resource, tool};
 use bowline::types::{ErrorObject, JsonObject};
@@ -18,19 +18,19 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("fail_inside", fail_inside)
                 .title("Fail inside")
-                .description("Fails with an error of the server's own, which nobody is told")
+                .description("Fails with an internal error, whose text is hidden from clients")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("protocol_error", protocol_error)
                 .title("Protocol error")
-                .description("Is answered with an error of the protocol instead of a result")
+                .description("Returns a protocol error in place of a result")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("panic", panics)
                 .title("Panic")
-                .description("Panics; other calls go on")
+                .description("Panics, without affecting other calls")
                 .annotations(read_only()),
         )
         .add_resource(
@@ -42,7 +42,7 @@ pub(super) fn add_to(server: Server) -> Server {
 
 #[derive(Deserialize, JsonSchema)]
 struct Fail {
-    /// What to say.
+    /// The error message.
     #[serde(default = "no_luck")]
     message: String,
 }
@@ -55,7 +55,7 @@ async fn fail(Fail { message }: Fail) -> Result<(), ToolError> {
     Err(ToolError::new(message))
 }
 
-/// `?` hides what the error says: it may contain paths, names, secrets.
+/// `?` hides the text of the error, which may contain paths, names or secrets.
 async fn fail_inside() -> Result<String, ToolError> {
     Ok(std::fs::read_to_string("/nowhere/secret")?)
 }

@@ -1,4 +1,4 @@
-//! Tools that take long, in three ways.
+//! Tools that take long: asynchronous, hanging and blocking.
 
 use std::future::pending;
 use std::thread;
@@ -15,28 +15,28 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("slow", slow)
                 .title("Slow")
-                .description("Answers after some time, and holds up nobody")
+                .description("Returns after a while, without delaying other calls")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("hang", hang)
                 .title("Hang")
-                .description("Never answers; it can be cancelled")
+                .description("Never returns; it can be cancelled")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("blocking", blocking)
                 .title("Blocking")
-                .description("Blocks a thread of its own for some time, and holds up nobody")
+                .description("Blocks a thread of its own for a while, without delaying other calls")
                 .annotations(read_only())
-                // Without this, all other calls would wait for it.
+                // Without this, all other calls would wait for this one.
                 .blocking(),
         )
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Wait {
-    /// For how many milliseconds.
+    /// The time in milliseconds.
     #[serde(default = "second")]
     #[schemars(range(max = 600_000))]
     ms: u32,
@@ -57,14 +57,14 @@ async fn slow(wait: Wait) -> String {
     format!("waited for {:?}", wait.duration())
 }
 
-/// It is dropped when it is cancelled, or when its client leaves.
+/// The handler is dropped when the call is cancelled, or when its client disconnects.
 async fn hang() -> &'static str {
     pending().await
 }
 
 async fn blocking(wait: Wait, cx: Context) -> String {
     let end = Instant::now() + wait.duration();
-    // A thread can't be stopped from outside: it has to look for itself.
+    // A thread can't be stopped from outside, so the handler checks for cancellation.
     while Instant::now() < end && !cx.is_cancelled() {
         thread::sleep(Duration::from_millis(5).min(end - Instant::now()));
     }

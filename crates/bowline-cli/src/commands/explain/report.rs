@@ -1,6 +1,5 @@
-//! Accounts: what there is to say of a frame. Serialized they are the output of
-//! `--json`, which `bowline explain --help` documents; [`text`](super::text) words the
-//! same for a reader.
+//! The report on a frame. Serialized it is the output of `--json`, which `bowline explain --help`
+//! documents; [`text`](super::text) prints it for users.
 
 use bowline_types::envelope::Fault;
 use bowline_types::inspect::{FrameKind, Inspection};
@@ -9,40 +8,40 @@ use bowline_types::wire::{Finding, Severity};
 use bowline_types::{Method, RequestId, Revision, Revisions};
 use serde::{Serialize, Serializer};
 
-/// What there is to say of a frame or a part of one.
+/// The report on a frame, or on a part of one.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FrameReport<'a> {
-    /// The number of its line; a part has none.
+    /// The number of the line; absent for a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) line: Option<u64>,
-    /// What it is.
+    /// The kind of the message.
     pub(super) kind: MessageKind,
-    /// Its method, or that of its request.
+    /// The method of the message, or of its request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) method: Option<&'a str>,
-    /// Its id.
+    /// The id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a RequestId>,
-    /// All of this in a few words.
+    /// A short description.
     pub(super) summary: String,
-    /// Whether some revision that was asked for thinks that it is valid.
+    /// `true` if the frame is valid in one of the selected revisions.
     pub(super) valid: bool,
-    /// Those that do.
+    /// The selected revisions in which the frame is valid.
     #[serde(serialize_with = "serialize_names")]
     pub(super) valid_in: Revisions,
-    /// What each revision that was asked for found; nothing when it is no message.
+    /// The verdict of each selected revision; empty for an invalid frame.
     #[serde(rename = "revisions", serialize_with = "serialize_by_revision")]
     pub(super) verdicts: Vec<Verdict<'a>>,
     /// The messages of a batch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Self>,
-    /// How many more the batch has.
+    /// The number of parts of the batch that are not included.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) parts_left_out: usize,
-    /// Why it is no message.
+    /// Why the frame is not a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    /// Where the fault is.
+    /// The offset of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) offset: Option<usize>,
     /// What to do about it.
@@ -50,35 +49,35 @@ pub(super) struct FrameReport<'a> {
     pub(super) hint: Option<&'static str>,
 }
 
-/// What a frame is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum MessageKind {
-    /// Wants an answer.
+    /// A request.
     Request,
-    /// Wants none.
+    /// A notification.
     Notification,
-    /// A good answer.
+    /// A response with a result.
     Result,
-    /// A bad answer.
+    /// A response with an error.
     Error,
-    /// Several messages.
+    /// A batch of messages.
     Batch,
-    /// No message.
+    /// Not a message.
     Invalid,
 }
 
-/// What a revision found.
+/// The verdict of a revision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict<'a> {
     /// The revision.
     pub(super) revision: Revision,
-    /// What it found.
+    /// The findings.
     pub(super) findings: &'a [Finding],
 }
 
 impl<'a> FrameReport<'a> {
-    /// What `inspection` found in `frame`, in the eyes of `revisions`.
+    /// Creates the report of `frame` from its inspection, for the selected `revisions`.
     pub(super) fn of_frame(
         line: u64,
         frame: &[u8],
@@ -96,7 +95,7 @@ impl<'a> FrameReport<'a> {
         }
     }
 
-    /// A frame that was not looked at.
+    /// Creates the report of a frame that was not inspected.
     pub(super) fn of_too_large(line: u64, bytes: u64, limit: usize) -> Self {
         let reason = format!("{bytes} bytes, more than the limit of {limit}");
         Self {
@@ -127,7 +126,7 @@ impl<'a> FrameReport<'a> {
         report.with_kind(&inspection.kind)
     }
 
-    /// The same, with what is told by what it is.
+    /// Sets the fields that depend on the kind of the frame.
     fn with_kind(mut self, kind: &'a FrameKind) -> Self {
         let of = |method: &Option<Method>| method.map(Method::as_str);
         (self.kind, self.method, self.id) = match kind {
@@ -148,7 +147,7 @@ impl<'a> FrameReport<'a> {
                 self.offset = Some(error.offset());
                 (MessageKind::Invalid, None, error.id())
             }
-            // The library may learn of more before we do.
+            // The library may add kinds.
             _ => (MessageKind::Invalid, None, None),
         };
         self
@@ -203,32 +202,30 @@ fn severity(finding: &Finding) -> &'static str {
     match finding.severity {
         Severity::Error => "error",
         Severity::Ignored => "ignored",
-        // The library may learn of more before we do.
+        // The library may add severities.
         _ => "note",
     }
 }
 
-/// Whether the finding makes a frame invalid.
+/// Returns `true` if the finding makes a frame invalid.
 pub(super) fn is_error(finding: &Finding) -> bool {
     finding.severity == Severity::Error
 }
 
-/// What to do about a frame that is no message.
+/// Returns a hint for a frame that is not a message.
 fn hint_for(frame: &[u8], fault: &Fault) -> Option<&'static str> {
     let begins_with = |prefix: &str| {
         let beginning = frame.trim_ascii_start().get(..prefix.len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix.as_bytes()))
     };
     if begins_with("content-length:") {
-        return Some(
-            "MCP has no Content-Length headers: give one message per line, and nothing else",
-        );
+        return Some("MCP has no Content-Length headers: write one message per line");
     }
     if begins_with("data:") || begins_with("event:") {
-        return Some("this looks like an event stream: give the messages alone, without `data:`");
+        return Some("this looks like an event stream: remove everything but the messages");
     }
     if *fault == Fault::Syntax(SyntaxErrorKind::UnexpectedEnd) {
-        return Some("a message stands on one line; `jq -c .` joins the lines of a long one");
+        return Some("a message must be on one line; `jq -c .` joins lines");
     }
     None
 }

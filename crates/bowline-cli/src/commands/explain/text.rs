@@ -1,4 +1,4 @@
-//! Accounts in words, for a reader.
+//! Prints reports for users.
 //!
 //! ```text
 //! line 2: request tools/call, id 7
@@ -17,7 +17,7 @@ use crate::commands::explain::report::{FrameReport, MessageKind, is_error};
 use crate::excerpt::excerpt;
 use crate::printer::{Printer, Tone};
 
-/// Prints what there is to say of `frame`.
+/// Prints the report on `frame`.
 pub(super) fn print(
     report: &FrameReport<'_>,
     frame: &[u8],
@@ -36,7 +36,7 @@ pub(super) fn print(
     print_body(report, 1, printer)
 }
 
-/// The line that says what it is.
+/// Prints the line with the summary.
 fn print_head(
     report: &FrameReport<'_>,
     depth: usize,
@@ -54,7 +54,7 @@ fn print_head(
     printer.line(depth, tone, &format!("{label}: {}", report.summary))
 }
 
-/// What the revisions say of it, and its parts.
+/// Prints the findings of all revisions, and the parts.
 fn print_body(report: &FrameReport<'_>, depth: usize, printer: &mut Printer) -> anyhow::Result<()> {
     let selected = report.verdicts.iter().map(|verdict| verdict.revision);
     let selected: Revisions = selected.collect();
@@ -69,13 +69,13 @@ fn print_body(report: &FrameReport<'_>, depth: usize, printer: &mut Printer) -> 
         print_body(part, depth + 1, printer)?;
     }
     if report.parts_left_out > 0 {
-        let text = format!("and {} parts more", report.parts_left_out);
+        let text = format!("and {} more parts", report.parts_left_out);
         printer.line(depth, Tone::Plain, &text)?;
     }
     Ok(())
 }
 
-/// Why it is not valid where it isn't.
+/// Prints the errors, grouped by revisions.
 fn print_errors(
     report: &FrameReport<'_>,
     selected: Revisions,
@@ -83,7 +83,7 @@ fn print_errors(
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
     let groups = merge_by_revisions(group_findings(report, is_error));
-    // Hardly a message is valid in every revision; only one that is valid in none is bad.
+    // Few messages are valid in every revision. Only one that is valid in none is an error.
     let tone = if report.valid { Tone::Plain } else { Tone::Bad };
     let is_one_common = groups.iter().any(|(revisions, _)| *revisions == selected);
     if !report.valid && !is_one_common && !selected.is_empty() {
@@ -104,8 +104,8 @@ fn print_errors(
     Ok(())
 }
 
-/// What is good to know where it is valid. What a revision thinks of the details of a
-/// message that it refuses matters only when all refuse it: a note may tell why.
+/// Prints the notes of the revisions in which the frame is valid. If it is valid in none, prints
+/// those of all revisions, since a note may explain an error.
 fn print_notes(
     report: &FrameReport<'_>,
     selected: Revisions,
@@ -143,7 +143,7 @@ fn print_notes(
     Ok(())
 }
 
-/// The findings of the same revisions, together.
+/// Merges the findings of the same revisions.
 fn merge_by_revisions(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)> {
     let mut together: Vec<(Revisions, Vec<&Finding>)> = Vec::new();
     for Group { revisions, finding } in groups {
@@ -155,13 +155,13 @@ fn merge_by_revisions(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)>
     together
 }
 
-/// A finding, and the revisions that found it.
+/// A finding with its revisions.
 struct Group<'a> {
     finding: &'a Finding,
     revisions: Revisions,
 }
 
-/// The findings that are `wanted`, each once, in the order in which they first come.
+/// Groups the findings that are `wanted`, in the order of their first occurrence.
 fn group_findings<'a>(report: &FrameReport<'a>, wanted: fn(&Finding) -> bool) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for verdict in &report.verdicts {
@@ -178,12 +178,12 @@ fn group_findings<'a>(report: &FrameReport<'a>, wanted: fn(&Finding) -> bool) ->
     groups
 }
 
-/// `revisions`, after "valid in".
+/// Formats `revisions` after "valid in".
 fn every_revision(revisions: Revisions) -> String {
     list_or_all(revisions, "every revision")
 }
 
-/// `revisions`, after "not valid in".
+/// Formats `revisions` after "not valid in".
 fn any_revision(revisions: Revisions) -> String {
     list_or_all(revisions, "any revision")
 }
