@@ -282,7 +282,7 @@ async def asking(report: Report, session: Session) -> None:
             session.declines = False
 
     async def page() -> None:
-        equal(text_of(await call("ask_page")), "The user's answer: accept")
+        equal(text_of(await call("ask_url")), "The user's answer: accept")
 
     async def sampling() -> None:
         equal(text_of(await call("ask_model", {"question": "Why?"})), "model-1: Why? 42.")

@@ -268,7 +268,7 @@ async function asking(report, session) {
   }
   if (isAtLeast(session, '2025-11-25')) {
     await report.check('elicitation by a page', async () => {
-      assert.equal(textOf(await call('ask_page')), "The user's answer: accept");
+      assert.equal(textOf(await call('ask_url')), "The user's answer: accept");
     });
   }
   await report.check('sampling', async () => {

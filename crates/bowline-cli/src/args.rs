@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use crate::args::talk::TalkCommand;
 use crate::bounded::MAX_BYTES;
-use crate::config::places;
+use crate::config::locations;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -272,7 +272,7 @@ Exit codes:
   0  done
   1  a file that was named can't be used, or the server that was named can't
   2  the command line is wrong, or there is no file or server of that name"#,
-        places = places::HELP,
+        places = locations::HELP,
         mib = MAX_BYTES >> 20,
     )
 });

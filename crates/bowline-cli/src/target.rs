@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 
 use crate::config::Catalogue;
-use crate::config::complete::CompleteReach;
 use crate::config::entry::Entry;
+use crate::config::resolve::ResolvedTransport;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, usage};
 use crate::launch::Launch;
@@ -142,7 +142,7 @@ fn in_catalogue(
     let Some(found) = catalogue.find(name) else {
         return Err(unknown(name, &catalogue, printer));
     };
-    if let Some(own) = catalogue.rival(&found) {
+    if let Some(own) = catalogue.conflicting_user_entry(&found) {
         return Err(ambiguous(found.entry, own));
     }
     warn_of_broken(&catalogue, printer);
@@ -152,19 +152,19 @@ fn in_catalogue(
             "`{name}` is disabled in {file}; used, since it was named"
         ));
     }
-    // Before what it refers to: no variable makes it reachable.
+    // Before its references are resolved: no variable makes it reachable.
     if found.entry.has_url() {
         return Err(no_http().context(format!("cannot reach `{name}`")));
     }
-    let complete = found.entry.complete(found.place, surroundings);
-    let complete = complete.map_err(|problem| problem.into_error())?;
-    match complete.reach {
-        CompleteReach::Command(launch) => Ok(Target {
+    let resolved = found.entry.resolve(found.location, surroundings);
+    let resolved = resolved.map_err(|problem| problem.into_error())?;
+    match resolved.transport {
+        ResolvedTransport::Command(launch) => Ok(Target {
             name: name.to_owned(),
             launch,
-            timeout: complete.timeout,
+            timeout: resolved.timeout,
         }),
-        CompleteReach::Url { .. } => Err(no_http().context(format!("cannot reach `{name}`"))),
+        ResolvedTransport::Url { .. } => Err(no_http().context(format!("cannot reach `{name}`"))),
     }
 }
 
@@ -182,7 +182,7 @@ fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
 
 /// Tells of files that nobody named and that can't be used.
 pub(crate) fn warn_of_broken(catalogue: &Catalogue, printer: &mut Printer) {
-    for problem in catalogue.broken() {
+    for problem in catalogue.problems() {
         printer.warning(&problem.to_string(), Some(&problem.hint));
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn unknown(name: &str, catalogue: &Catalogue, printer: &mut Printer) 
         warn_of_broken(catalogue, printer);
         return usage(error, question);
     }
-    if let Some(problem) = catalogue.broken().next() {
+    if let Some(problem) = catalogue.problems().next() {
         let hint = problem.hint.clone();
         let error = anyhow!("{problem}");
         return hinted(error.context(format!("no server `{name}` was found")), hint);

@@ -1,4 +1,4 @@
-//! The envelope pass and typed decoding, beside `serde_json::Value`.
+//! The envelope pass and typed decoding, compared with `serde_json::Value`.
 //!
 //! `cargo bench -p bowline-types`; figures are kept in `docs/benchmarks.md`.
 
@@ -81,7 +81,7 @@ fn frames() -> Vec<Frame> {
     frames.collect()
 }
 
-/// The frame around as much payload as makes it `bytes` long, or a little longer.
+/// Returns the frame with as much payload as makes it `bytes` long, or a little longer.
 fn filled(bytes: usize, frame: fn(&str) -> String, payload: fn(usize) -> String) -> String {
     let around = frame(&payload(0)).len();
     frame(&payload(bytes.saturating_sub(around)))

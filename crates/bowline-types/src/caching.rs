@@ -1,7 +1,7 @@
-//! Caching: how long and for whom a result stays good. New in 2026-07-28.
+//! Caching: how long a result stays valid, and for which clients. New in 2026-07-28.
 //!
-//! Lists, `resources/read` and `server/discover` carry `ttlMs` and `cacheScope`. A
-//! server that sets neither says "stale at once, private", which is always true:
+//! Lists, `resources/read` and `server/discover` carry `ttlMs` and `cacheScope`. The defaults are
+//! "immediately stale" and "private", which are always safe:
 //!
 //! ```
 //! use bowline_types::caching::CacheScope;
@@ -13,7 +13,7 @@
 //! assert!(json.contains(r#""ttlMs":0,"cacheScope":"private""#));
 //!
 //! let shared = ListToolsResult::new([]).ttl_ms(60_000).cache_scope(CacheScope::Public);
-//! // Older revisions have no such hints.
+//! // Earlier revisions have no such hints.
 //! assert_eq!(shared.to_json(Revision::V2025_11_25)?.as_str(), r#"{"tools":[]}"#);
 //! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
@@ -21,16 +21,17 @@
 use crate::revision::Revision;
 
 wire_choice! {
-    /// Who may share a cached result. It is no access control.
+    /// Which clients may share a cached result. Not a means of access control.
     pub enum CacheScope {
-        /// Everybody, whatever their authorization.
+        /// All clients, whatever their authorization.
         Public = "public",
-        /// Only those with the same authorization.
+        /// Only clients with the same authorization.
         Private = "private",
     }
 }
 
-/// A time that is negative means stale at once, which is said with 0.
+/// Returns `true` for a valid duration. A negative one means "immediately stale", which is written
+/// as 0.
 pub(crate) fn is_duration(millis: &i64, _: Revision) -> bool {
     *millis >= 0
 }

@@ -1,8 +1,8 @@
-//! Capabilities: what each side can do.
+//! Capabilities: the optional features of a client or server.
 //!
-//! Up to 2025-11-25 they are exchanged in the handshake; since 2026-07-28 the client's
-//! travel with every request and the server's come from `server/discover`. Both are open
-//! sets: unknown ones are kept.
+//! Up to 2025-11-25 they are exchanged in the handshake; since 2026-07-28 each request carries
+//! those of the client, and `server/discover` returns those of the server. Both sets are open:
+//! unknown capabilities are kept.
 //!
 //! ```
 //! use bowline_types::capabilities::{ServerCapabilities, ToolsCapability};
@@ -21,38 +21,38 @@ use crate::revision::Revision;
 use crate::wire::Shape;
 
 wire_struct! {
-    /// What a client can do.
+    /// The capabilities of a client.
     pub struct ClientCapabilities {
-        /// Features outside the protocol, by name.
+        /// Experimental features, by name.
         opt experimental: JsonObject = "experimental", shaped &Shape::Map(&Shape::Object);
-        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of
-        /// older revisions use it, too (SEP-2133).
+        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of earlier
+        /// revisions use them too (SEP-2133).
         opt extensions: JsonObject = "extensions", shaped &Shape::Map(&Shape::Object);
-        /// Says where a server may work.
+        /// The client has roots.
         opt roots: RootsCapability = "roots";
-        /// Asks its model for a server.
+        /// The client supports sampling.
         opt sampling: SamplingCapability = "sampling";
-        /// Asks its user for a server.
+        /// The client supports elicitation.
         opt elicitation: ElicitationCapability = "elicitation", in since(V2025_06_18),
             when ElicitationCapability::is_known_in;
-        /// Runs requests of a server as tasks.
+        /// The client runs requests of the server as tasks.
         opt tasks: ClientTasksCapability = "tasks", in only(V2025_11_25);
         ..extras;
     }
 }
 
 impl ClientCapabilities {
-    /// Whether the client has an extension, whatever its settings are.
+    /// Returns `true` if the client declares the extension, with any settings.
     pub fn has_extension(&self, id: &str) -> bool {
         has_extension(&self.extensions, id)
     }
 
-    /// Adds an extension without settings.
+    /// Declares an extension without settings. Keeps the settings if it is already declared.
     pub fn add_extension(&mut self, id: &str) {
         add_extension(&mut self.extensions, id);
     }
 
-    /// Takes an extension out.
+    /// Removes an extension.
     pub fn remove_extension(&mut self, id: &str) {
         if let Some(extensions) = &mut self.extensions {
             extensions.remove(id);
@@ -74,48 +74,48 @@ fn add_extension(extensions: &mut Option<JsonObject>, id: &str) {
 }
 
 wire_struct! {
-    /// The client says where a server may work.
+    /// The roots capability of a client.
     pub struct RootsCapability {
-        /// It notifies when that changes.
+        /// The client sends notifications when its roots change.
         opt list_changed: bool = "listChanged", in until(V2025_11_25);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The client asks its model for a server.
+    /// The sampling capability of a client.
     pub struct SamplingCapability {
-        /// It can put context of servers in.
+        /// The client supports `includeContext`.
         opt context: JsonObject = "context", in since(V2025_11_25);
-        /// It lets the model use tools.
+        /// The client supports tool use.
         opt tools: JsonObject = "tools", in since(V2025_11_25);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The client asks its user for a server. Without either mode it means forms.
+    /// The elicitation capability of a client. Without either mode it means form mode.
     pub struct ElicitationCapability [since(V2025_06_18)] {
-        /// It shows forms.
+        /// The client supports form mode.
         opt form: JsonObject = "form", in since(V2025_11_25);
-        /// It opens pages.
+        /// The client supports URL mode.
         opt url: JsonObject = "url", in since(V2025_11_25);
         ..extras;
     }
 }
 
 impl ElicitationCapability {
-    /// Whether the client shows forms.
+    /// Returns `true` if the client supports form mode.
     pub fn has_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 
-    /// Whether the client opens pages.
+    /// Returns `true` if the client supports URL mode.
     pub fn has_url(&self) -> bool {
         self.url.is_some()
     }
 
-    /// In 2025-06-18 the capability means forms, so a client that has none must not
+    /// In 2025-06-18 the capability means form mode, so a client without form mode must not
     /// declare it.
     fn is_known_in(&self, revision: Revision) -> bool {
         revision >= Revision::V2025_11_25 || self.has_form()
@@ -123,31 +123,31 @@ impl ElicitationCapability {
 }
 
 wire_struct! {
-    /// Tasks that a client runs for a server. Only in 2025-11-25.
+    /// The tasks capability of a client. Only in 2025-11-25.
     pub struct ClientTasksCapability [only(V2025_11_25)] {
-        /// It lists them.
+        /// The client supports `tasks/list`.
         opt list: JsonObject = "list";
-        /// It cancels them.
+        /// The client supports `tasks/cancel`.
         opt cancel: JsonObject = "cancel";
-        /// The requests that can be tasks.
+        /// The requests that the client can run as tasks.
         opt requests: ClientTaskRequests = "requests";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The requests that can be tasks of a client. Only in 2025-11-25.
+    /// The requests that a client can run as tasks. Only in 2025-11-25.
     pub struct ClientTaskRequests [only(V2025_11_25)] {
-        /// Those of sampling.
+        /// The sampling requests.
         opt sampling: SamplingTaskRequests = "sampling";
-        /// Those of elicitation.
+        /// The elicitation requests.
         opt elicitation: ElicitationTaskRequests = "elicitation";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The requests of sampling that can be tasks. Only in 2025-11-25.
+    /// The sampling requests that a client can run as tasks. Only in 2025-11-25.
     pub struct SamplingTaskRequests [only(V2025_11_25)] {
         /// `sampling/createMessage`.
         opt create_message: JsonObject = "createMessage";
@@ -156,7 +156,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// The requests of elicitation that can be tasks. Only in 2025-11-25.
+    /// The elicitation requests that a client can run as tasks. Only in 2025-11-25.
     pub struct ElicitationTaskRequests [only(V2025_11_25)] {
         /// `elicitation/create`.
         opt create: JsonObject = "create";
@@ -165,94 +165,94 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What a server can do.
+    /// The capabilities of a server.
     pub struct ServerCapabilities {
-        /// Features outside the protocol, by name.
+        /// Experimental features, by name.
         opt experimental: JsonObject = "experimental", shaped &Shape::Map(&Shape::Object);
-        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of
-        /// older revisions use it, too (SEP-2133).
+        /// Extensions with their settings, by id. In the schema since 2026-07-28; peers of earlier
+        /// revisions use them too (SEP-2133).
         opt extensions: JsonObject = "extensions", shaped &Shape::Map(&Shape::Object);
-        /// Sends log messages.
+        /// The server sends log messages.
         opt logging: JsonObject = "logging";
-        /// Completes arguments. 2024-11-05 has completion without the capability.
+        /// The server completes arguments. Servers of 2024-11-05 may do so without the capability.
         opt completions: JsonObject = "completions", in since(V2025_03_26);
-        /// Has prompts.
+        /// The server has prompts.
         opt prompts: PromptsCapability = "prompts";
-        /// Has resources.
+        /// The server has resources.
         opt resources: ResourcesCapability = "resources";
-        /// Has tools.
+        /// The server has tools.
         opt tools: ToolsCapability = "tools";
-        /// Runs requests as tasks.
+        /// The server runs requests as tasks.
         opt tasks: ServerTasksCapability = "tasks", in only(V2025_11_25);
         ..extras;
     }
 }
 
 impl ServerCapabilities {
-    /// Whether the server has an extension, whatever its settings are.
+    /// Returns `true` if the server declares the extension, with any settings.
     pub fn has_extension(&self, id: &str) -> bool {
         has_extension(&self.extensions, id)
     }
 
-    /// Adds an extension without settings.
+    /// Declares an extension without settings. Keeps the settings if it is already declared.
     pub fn add_extension(&mut self, id: &str) {
         add_extension(&mut self.extensions, id);
     }
 }
 
 wire_struct! {
-    /// The server has prompts.
+    /// The prompts capability of a server.
     pub struct PromptsCapability {
-        /// It notifies when the list changes.
+        /// The server sends notifications when the list changes.
         opt list_changed: bool = "listChanged";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The server has resources.
+    /// The resources capability of a server.
     pub struct ResourcesCapability {
-        /// It notifies when a watched resource changes.
+        /// The server supports subscriptions to resources.
         opt subscribe: bool = "subscribe";
-        /// It notifies when the list changes.
+        /// The server sends notifications when the list changes.
         opt list_changed: bool = "listChanged";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The server has tools.
+    /// The tools capability of a server.
     pub struct ToolsCapability {
-        /// It notifies when the list changes.
+        /// The server sends notifications when the list changes.
         opt list_changed: bool = "listChanged";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// Tasks that a server runs. Only in 2025-11-25.
+    /// The tasks capability of a server. Only in 2025-11-25.
     pub struct ServerTasksCapability [only(V2025_11_25)] {
-        /// It lists them.
+        /// The server supports `tasks/list`.
         opt list: JsonObject = "list";
-        /// It cancels them.
+        /// The server supports `tasks/cancel`.
         opt cancel: JsonObject = "cancel";
-        /// The requests that can be tasks.
+        /// The requests that the server can run as tasks.
         opt requests: ServerTaskRequests = "requests";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The requests that can be tasks of a server. Only in 2025-11-25.
+    /// The requests that a server can run as tasks. Only in 2025-11-25.
     pub struct ServerTaskRequests [only(V2025_11_25)] {
-        /// Those of tools.
+        /// The tool requests.
         opt tools: ToolTaskRequests = "tools";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The requests of tools that can be tasks. Only in 2025-11-25.
+    /// The tool requests that a server can run as tasks. Only in 2025-11-25.
     pub struct ToolTaskRequests [only(V2025_11_25)] {
         /// `tools/call`.
         opt call: JsonObject = "call";
@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn extensions_come_and_go_by_their_ids() {
+    fn extensions_are_added_and_removed_by_id() {
         let mut client = ClientCapabilities::new();
         client.remove_extension("a/b");
         assert!(!client.has_extension("a/b"));
         client.add_extension("a/b");
         client.add_extension("a/b");
-        let said = client.to_json(Revision::LATEST).unwrap();
-        assert_eq!(said.as_str(), r#"{"extensions":{"a/b":{}}}"#);
+        let json = client.to_json(Revision::LATEST).unwrap();
+        assert_eq!(json.as_str(), r#"{"extensions":{"a/b":{}}}"#);
         client.remove_extension("a/c");
         assert!(client.has_extension("a/b"));
         client.remove_extension("a/b");
@@ -295,12 +295,12 @@ mod tests {
         let mut server = ServerCapabilities::from_json(text).unwrap();
         server.add_extension("a/b");
         assert!(server.has_extension("a/b") && !server.has_extension("x"));
-        // Settings that are there stay.
+        // Existing settings are kept.
         assert_eq!(server.to_json(Revision::LATEST).unwrap().as_str(), text);
     }
 
     #[test]
-    fn pages_alone_are_not_declared_as_forms() {
+    fn url_mode_alone_is_not_declared_as_form_mode() {
         let url_only = ElicitationCapability::new().url(JsonObject::new());
         assert!(url_only.has_url() && !url_only.has_form());
         assert!(ElicitationCapability::new().has_form());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_2026_dropped_is_not_declared_to_it() {
+    fn capabilities_that_2026_dropped_are_omitted() {
         let client = ClientCapabilities::new()
             .roots(RootsCapability::new().list_changed(true))
             .tasks(ClientTasksCapability::new());

@@ -1,13 +1,13 @@
-//! Small types that many features share: roles, annotations, icons, implementations.
+//! Small types that several features share: roles, annotations, icons, implementations.
 
 use crate::json::Number;
 use crate::revision::Revision;
 use crate::wire::Shape;
 
 wire_choice! {
-    /// Who speaks in a conversation.
+    /// The author of a message in a conversation.
     pub enum Role {
-        /// The person, or the application in their name.
+        /// The user, or the application on behalf of the user.
         User = "user",
         /// The model.
         Assistant = "assistant",
@@ -24,18 +24,18 @@ wire_struct! {
     /// assert_eq!(for_the_model.priority.unwrap(), 0.9);
     /// ```
     pub struct Annotations {
-        /// Who it is meant for.
+        /// The audience that the content is meant for.
         opt audience: Vec<Role> = "audience";
-        /// How important it is, from 0, entirely optional, to 1, required.
+        /// The importance, from 0 (optional) to 1 (required).
         hint priority: Number = "priority", when is_fraction, shaped &Shape::Fraction;
-        /// When it was last changed, in ISO 8601.
+        /// The time of the last change, in ISO 8601.
         hint last_modified: String = "lastModified", in since(V2025_06_18);
         ..extras;
     }
 }
 
 wire_choice! {
-    /// The background that an icon is made for.
+    /// The background that an icon is designed for.
     pub enum IconTheme {
         /// A light background.
         Light = "light",
@@ -47,38 +47,38 @@ wire_choice! {
 wire_struct! {
     /// An icon that a client may show. New in 2025-11-25.
     pub struct Icon [since(V2025_11_25)] {
-        /// Where it is: an `https:` or `data:` URI.
+        /// The location: an `https:` or `data:` URI.
         req src: String = "src";
-        /// Its media type, when the source doesn't tell or tells wrong.
+        /// The media type, if the source has none or a wrong one.
         opt mime_type: String = "mimeType";
-        /// Sizes as `48x48`, or `any`.
+        /// The sizes, such as `48x48` or `any`.
         opt sizes: Vec<String> = "sizes";
-        /// The background that it is made for; either when absent.
+        /// The background that the icon is designed for; any background if absent.
         opt theme: IconTheme = "theme";
     }
 }
 
 wire_struct! {
-    /// Name and version of a client or server.
+    /// The name and version of a client or server.
     ///
-    /// For people and logs. It must never decide what a peer does.
+    /// Meant for users and logs. Behaviour must never depend on it.
     pub struct Implementation {
-        /// The name for programs.
+        /// The programmatic name.
         req name: String = "name";
         /// The version.
         req version: String = "version";
-        /// The name for people.
+        /// The display name.
         opt title: String = "title", in since(V2025_06_18);
-        /// What it does.
+        /// A description.
         opt description: String = "description", in since(V2025_11_25);
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Its home page.
+        /// The home page.
         opt website_url: String = "websiteUrl", in since(V2025_11_25);
     }
 }
 
-/// What is not between 0 and 1 is no priority, and is left out.
+/// Returns `true` for a valid priority. Numbers outside 0 to 1 are omitted.
 pub(crate) fn is_fraction(number: &Number, _: Revision) -> bool {
     (0.0..=1.0).contains(&number.as_f64())
 }

@@ -1,4 +1,4 @@
-//! Completion: suggestions for the arguments of prompts and URI templates.
+//! Completion: suggestions for the arguments of prompts and resource templates.
 //!
 //! ```
 //! use bowline_types::completion::{CompleteParams, CompleteResult, Completion, PromptReference};
@@ -8,64 +8,65 @@
 //! assert_eq!(answer.completion.values, ["rust", "ruby"]);
 //! ```
 
-use crate::content::tag;
+use crate::content::type_tag;
 use crate::json::{Encoder, NotInRevision, Reason};
 use crate::meta::{RequestMeta, ResultMeta};
 use crate::wire::{Map, Shape};
 
-/// The most values that an answer may have.
+/// The maximum number of values in a result.
 pub const MAX_VALUES: usize = 100;
 
 wire_struct! {
     /// The parameters of `completion/complete`.
     pub struct CompleteParams {
-        /// What is completed.
+        /// The prompt or resource template whose argument is completed.
         req reference: Reference = "ref";
-        /// The argument that is being typed.
+        /// The argument to complete.
         req argument: CompletionArgument = "argument";
-        /// What is known already.
+        /// The arguments that are already known.
         opt context: CompletionContext = "context", in since(V2025_06_18);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
 wire_union! {
-    /// What is completed.
-    pub enum Reference decided by tag, "`type`" {
-        /// An argument of a prompt.
+    /// The prompt or resource template whose argument is completed.
+    pub enum Reference decided by type_tag, "`type`" {
+        /// A prompt.
         Prompt(PromptReference) = "ref/prompt";
-        /// A variable of a URI template.
+        /// A resource template.
         Resource(ResourceTemplateReference) = "ref/resource";
     }
 }
 
 wire_struct! {
-    /// A prompt, by its name.
+    /// A reference to a prompt, by name.
     pub struct PromptReference {
         @required "type" = "ref/prompt";
         /// The name of the prompt.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         opt title: String = "title", in since(V2025_06_18);
     }
 }
 
 wire_struct! {
-    /// A resource or URI template. Called `ResourceReference` before 2025-06-18.
+    /// A reference to a resource or resource template. Called `ResourceReference` before
+    /// 2025-06-18.
     pub struct ResourceTemplateReference {
         @required "type" = "ref/resource";
-        /// The URI or URI template.
+        /// The URI, or the URI template.
         req uri: String = "uri";
     }
 }
 
 wire_struct! {
-    /// An argument while it is being typed.
+    /// The argument to complete, with its current input.
     pub struct CompletionArgument {
         /// The name of the argument.
         req name: String = "name";
-        /// What has been typed.
+        /// The current input.
         req value: String = "value";
     }
 }
@@ -77,9 +78,9 @@ impl From<(&str, &str)> for CompletionArgument {
 }
 
 wire_struct! {
-    /// What is known when an argument is completed. New in 2025-06-18.
+    /// The context of a completion. New in 2025-06-18.
     pub struct CompletionContext [since(V2025_06_18)] {
-        /// The arguments that have their values already.
+        /// The arguments that already have values.
         opt arguments: Map<String> = "arguments";
     }
 }
@@ -90,26 +91,26 @@ wire_struct! {
         @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The suggestions.
         req completion: Completion = "completion";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
 
 wire_struct! {
-    /// Suggestions, the best first.
+    /// Suggestions, best first.
     pub struct Completion checked by Completion::check {
-        /// The suggestions, [`MAX_VALUES`] at most.
+        /// The suggestions, at most [`MAX_VALUES`].
         req values: Vec<String> = "values", shaped &Shape::UpTo(MAX_VALUES, &Shape::String);
-        /// How many there are, when that is known.
+        /// The total number of suggestions, if known.
         hint total: i64 = "total";
-        /// Whether there are more.
+        /// `true` if there are more suggestions.
         opt has_more: bool = "hasMore";
     }
 }
 
 impl Completion {
-    /// All suggestions that there are, the best first. Those beyond [`MAX_VALUES`] are
-    /// left out, and the answer says so.
+    /// Creates the completion from all suggestions, best first. Suggestions beyond [`MAX_VALUES`]
+    /// are omitted; `total` and `hasMore` show it.
     pub fn ranked<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
         let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
         let total = values.len();
@@ -147,7 +148,7 @@ mod tests {
             (ranked.values.len(), ranked.total, ranked.has_more),
             (100, Some(101), Some(true))
         );
-        // A peer's excess is read all the same.
+        // A list of a peer that is too long is still read.
         let text = format!("{{\"values\":[{}]}}", vec!["\"\""; 101].join(","));
         assert_eq!(Completion::from_json(&text).unwrap().values.len(), 101);
     }

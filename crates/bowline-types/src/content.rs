@@ -1,7 +1,7 @@
-//! Content: what tools return and prompts consist of.
+//! Content: the parts of tool results and prompt messages.
 //!
-//! A [`ContentBlock`] is text, an image, audio, a link to a resource, or a resource
-//! itself. Kinds that this crate doesn't know are kept as they came.
+//! A [`ContentBlock`] is text, an image, audio, a link to a resource, or an embedded resource.
+//! Blocks of an unknown kind are kept unchanged.
 //!
 //! ```
 //! use bowline_types::content::ContentBlock;
@@ -13,9 +13,9 @@
 //! # Ok::<(), bowline_types::NotInRevision>(())
 //! ```
 //!
-//! Audio is unknown to 2024-11-05 and links are unknown before 2025-06-18. A peer of
-//! such a revision gets a text in their place that says what is missing, so that a
-//! model can react to it.
+//! Audio doesn't exist in 2024-11-05, and resource links don't exist before 2025-06-18. For a peer
+//! of such a revision, a text that describes the block replaces it, so that the model learns of
+//! it.
 
 use std::borrow::Cow;
 
@@ -25,43 +25,43 @@ use crate::meta::Meta;
 use crate::resources::{Resource, ResourceContents};
 
 wire_union! {
-    /// A piece of content in a tool's result or a prompt's message.
-    pub enum ContentBlock decided by tag, "`type`", else in_words, keeps odd {
-        /// Text.
+    /// A block of content in a tool result or a prompt message.
+    pub enum ContentBlock decided by type_tag, "`type`", else text_fallback, keeps invalid {
+        /// Text content.
         Text(TextContent) = "text";
         /// An image.
         Image(ImageContent) = "image";
-        /// Sound.
+        /// Audio.
         Audio(AudioContent) = "audio", in since(V2025_03_26);
-        /// A resource that can be read when it is wanted.
+        /// A link to a resource.
         ResourceLink(ResourceLink) = "resource_link", in since(V2025_06_18);
-        /// A resource with its contents.
+        /// An embedded resource, with its contents.
         Resource(EmbeddedResource) = "resource";
     }
 }
 
 impl ContentBlock {
-    /// A text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// An image, as base64.
+    /// Creates an image block from base64 data.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         ImageContent::new(data, mime_type).into()
     }
 
-    /// Sound, as base64.
+    /// Creates an audio block from base64 data.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(data, mime_type).into()
     }
 
-    /// A resource with its contents.
+    /// Creates a block with an embedded resource.
     pub fn resource(contents: impl Into<ResourceContents>) -> Self {
         EmbeddedResource::new(contents).into()
     }
 
-    /// The text, when it is one.
+    /// Returns the text of a text block, or `None` for other kinds.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -126,14 +126,14 @@ impl From<String> for ContentBlock {
 }
 
 wire_struct! {
-    /// Text.
+    /// Text content.
     pub struct TextContent {
         @required "type" = "text";
         /// The text.
         req text: String = "text";
-        /// How it may be used.
+        /// Hints on how clients may use the content.
         hint annotations: Annotations = "annotations";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
@@ -143,55 +143,55 @@ wire_struct! {
     /// An image.
     pub struct ImageContent {
         @required "type" = "image";
-        /// The image as base64.
+        /// The image data as base64.
         req data: String = "data";
-        /// Its media type.
+        /// The media type.
         req mime_type: String = "mimeType";
-        /// How it may be used.
+        /// Hints on how clients may use the content.
         hint annotations: Annotations = "annotations";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// Sound. New in 2025-03-26.
+    /// Audio. New in 2025-03-26.
     pub struct AudioContent [since(V2025_03_26)] {
         @required "type" = "audio";
-        /// The sound as base64.
+        /// The audio data as base64.
         req data: String = "data";
-        /// Its media type.
+        /// The media type.
         req mime_type: String = "mimeType";
-        /// How it may be used.
+        /// Hints on how clients may use the content.
         hint annotations: Annotations = "annotations";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// A link to a resource, which need not be in the server's list. New in 2025-06-18.
+    /// A link to a resource, which need not be among the listed resources. New in 2025-06-18.
     pub struct ResourceLink [since(V2025_06_18)] {
         @required "type" = "resource_link";
-        /// Where it is.
+        /// The URI of the resource.
         req uri: String = "uri";
-        /// Its name for programs.
+        /// The programmatic name.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         opt title: String = "title";
-        /// What it is.
+        /// A description.
         opt description: String = "description";
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType";
-        /// Its size in bytes, before base64.
+        /// The size in bytes, before base64 encoding.
         hint size: i64 = "size";
-        /// How it may be used.
+        /// Hints on how clients may use the content.
         hint annotations: Annotations = "annotations";
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta";
         ..extras;
     }
@@ -224,32 +224,33 @@ impl From<Resource> for ResourceLink {
 }
 
 wire_struct! {
-    /// A resource with its contents.
+    /// An embedded resource, with its contents.
     pub struct EmbeddedResource {
         @required "type" = "resource";
         /// The contents.
         req resource: ResourceContents = "resource";
-        /// How it may be used.
+        /// Hints on how clients may use the content.
         hint annotations: Annotations = "annotations";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
-/// The `type` of a block; empty when there is none or it is no string, which makes it an
-/// unknown one.
-pub(crate) fn tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+/// Returns the `type` of a block. Empty if it is absent or not a string: the block is then of an
+/// unknown kind.
+pub(crate) fn type_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(reader.peek_tag("type").ok().flatten().unwrap_or_default())
 }
 
-/// What a peer gets whose revision lacks the kind of block: words, for the same audience.
-fn in_words(block: &ContentBlock) -> Option<TextContent> {
-    let (words, annotations) = match block {
+/// Returns the text that replaces a block whose kind the peer's revision lacks. It keeps the
+/// annotations.
+fn text_fallback(block: &ContentBlock) -> Option<TextContent> {
+    let (text, annotations) = match block {
         ContentBlock::Audio(audio) => {
             let kind = &audio.mime_type;
-            let words = format!("[audio of type {kind}, which this protocol revision can't carry]");
-            (words, &audio.annotations)
+            let text = format!("[audio of type {kind}: not supported in this protocol revision]");
+            (text, &audio.annotations)
         }
         ContentBlock::ResourceLink(link) => {
             let name = link.title.as_deref().unwrap_or(&link.name);
@@ -265,7 +266,7 @@ fn in_words(block: &ContentBlock) -> Option<TextContent> {
     };
     Some(TextContent {
         annotations: annotations.clone(),
-        ..TextContent::new(words)
+        ..TextContent::new(text)
     })
 }
 
@@ -299,19 +300,19 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn old_revisions_get_words_for_what_they_lack() {
-        let said = |block: ContentBlock, revision| block.to_json(revision).unwrap().to_string();
+    fn older_revisions_get_text_in_place_of_unsupported_content() {
+        let json = |block: ContentBlock, revision| block.to_json(revision).unwrap().to_string();
         let audio = || ContentBlock::audio("AAAA", "audio/wav");
         assert_eq!(
-            said(audio(), Revision::V2024_11_05),
-            r#"{"type":"text","text":"[audio of type audio/wav, which this protocol revision can't carry]"}"#
+            json(audio(), Revision::V2024_11_05),
+            r#"{"type":"text","text":"[audio of type audio/wav: not supported in this protocol revision]"}"#
         );
-        assert!(said(audio(), Revision::V2025_03_26).contains("AAAA"));
+        assert!(json(audio(), Revision::V2025_03_26).contains("AAAA"));
         let link = || ContentBlock::from(ResourceLink::new("file:///a", "a").title("A"));
         assert_eq!(
-            said(link(), Revision::V2025_03_26),
+            json(link(), Revision::V2025_03_26),
             r#"{"type":"text","text":"[resource A: file:///a]"}"#
         );
-        assert!(said(link(), Revision::V2025_06_18).contains("resource_link"));
+        assert!(json(link(), Revision::V2025_06_18).contains("resource_link"));
     }
 }

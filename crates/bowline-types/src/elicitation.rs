@@ -1,8 +1,8 @@
-//! Elicitation: a server asks the user. New in 2025-06-18.
+//! Elicitation: a server requests input from the user. New in 2025-06-18.
 //!
-//! In form mode the user fills in a flat form, described by a small subset of JSON
-//! Schema. In URL mode (since 2025-11-25) the user is sent to a page, for what must not
-//! pass through the client: passwords, payments, authorization.
+//! In form mode the user fills in a flat form, described by a small subset of JSON Schema. In URL
+//! mode (since 2025-11-25) the user opens a URL, for data that must not pass through the client:
+//! passwords, payments, authorization.
 //!
 //! ```
 //! use bowline_types::elicitation::{ElicitFormParams, ElicitResult, FormSchema, PrimitiveSchema};
@@ -19,7 +19,7 @@
 //! # let _ = ask;
 //! ```
 
-mod form;
+mod form_validation;
 mod schema;
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ use crate::meta::{ResultMeta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
 use crate::wire::Map;
 
-pub use form::FormError;
+pub use form_validation::FormError;
 pub use schema::{
     BooleanSchema, EnumItems, EnumOption, LegacyTitledEnumSchema, NumberSchema, NumberType,
     PrimitiveSchema, StringFormat, StringSchema, TitledEnumItems, TitledMultiSelectEnumSchema,
@@ -38,126 +38,126 @@ pub use schema::{
 
 wire_union! {
     /// The parameters of `elicitation/create`.
-    pub enum ElicitParams decided by mode, "`mode`, which is `form` when absent" {
-        /// Fill in a form.
+    pub enum ElicitParams decided by mode_tag, "`mode`, which is `form` when absent" {
+        /// Form mode: the user fills in a form.
         Form(ElicitFormParams) = "form", in since(V2025_06_18);
-        /// Visit a page.
+        /// URL mode: the user opens a URL.
         Url(ElicitUrlParams) = "url", in since(V2025_11_25);
     }
 }
 
 wire_choice! {
-    /// That the user is asked with a form, said explicitly.
+    /// The explicit mode of a form elicitation.
     pub enum FormMode {
-        /// With a form.
+        /// Form mode.
         Form = "form",
     }
 }
 
 wire_struct! {
-    /// A form for the user. Never for secrets.
+    /// The parameters of a form elicitation. Not for secrets.
     pub struct ElicitFormParams [since(V2025_06_18)] {
-        /// What its absence means, too.
+        /// The mode. Absence means form mode, too.
         opt mode: FormMode = "mode", in since(V2025_11_25);
-        /// What to tell the user.
+        /// The message for the user.
         req message: String = "message";
-        /// The form.
+        /// The schema of the form.
         req requested_schema: FormSchema = "requestedSchema";
-        /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
-        /// Additional data.
+        /// Requests a task in place of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
+        /// Additional metadata.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
 
 wire_struct! {
-    /// A form: a flat object of primitive fields.
+    /// The schema of a form: a flat object of primitive fields.
     pub struct FormSchema [since(V2025_06_18)] {
         @required "type" = "object";
-        /// The dialect of JSON Schema.
+        /// The JSON Schema dialect.
         opt schema: String = "$schema", in since(V2025_11_25);
-        /// The fields, in the order in which they are shown.
+        /// The fields, in display order.
         req properties: Map<PrimitiveSchema> = "properties";
-        /// The fields that must be filled in.
+        /// The names of the required fields.
         opt required: Vec<String> = "required";
     }
 }
 
 wire_struct! {
-    /// A page for the user. New in 2025-11-25.
+    /// The parameters of a URL elicitation. New in 2025-11-25.
     pub struct ElicitUrlParams [since(V2025_11_25)] {
         @required "mode" = "url";
-        /// What to tell the user.
+        /// The message for the user.
         req message: String = "message";
-        /// The page.
+        /// The URL to open.
         req url: String = "url";
-        /// An id for `notifications/elicitation/complete`. Only in 2025-11-25, which
-        /// demands it.
+        /// The id for `notifications/elicitation/complete`. Required in 2025-11-25, and only
+        /// there.
         opt elicitation_id: String = "elicitationId", in only(V2025_11_25), must only(V2025_11_25);
-        /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
-        /// Additional data.
+        /// Requests a task in place of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
+        /// Additional metadata.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
 
 wire_struct! {
-    /// What the user did.
+    /// The result of `elicitation/create`.
     pub struct ElicitResult [since(V2025_06_18)] {
-        /// Whether they agreed.
+        /// The action of the user.
         req action: ElicitAction = "action";
-        /// The form as they filled it in; none for a page.
+        /// The content of the form; absent in URL mode.
         opt content: Map<ElicitValue> = "content";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta", in until(V2025_11_25);
     }
 }
 
 impl ElicitResult {
-    /// The user filled in the form.
+    /// Creates an accepting result with the content of the form.
     pub fn accept(content: impl Into<Map<ElicitValue>>) -> Self {
         Self::new(ElicitAction::Accept).content(content)
     }
 
-    /// The user said no.
+    /// Creates a declining result.
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The user closed the question.
+    /// Creates a cancelling result.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
 
-    /// Returns `true` if the user has submitted the form, or agreed to open the page. What they
-    /// answered is in `content`: a form that asks for "yes" or "no" can be submitted with "no".
+    /// Returns `true` if the user has submitted the form, or agreed to open the URL. What the user
+    /// entered is in `content`: a form that asks for "yes" or "no" can be submitted with "no".
     pub fn is_accepted(&self) -> bool {
         self.action == ElicitAction::Accept
     }
 }
 
 wire_choice! {
-    /// What the user did with the question.
+    /// The action of the user on an elicitation.
     pub enum ElicitAction {
-        /// They agreed. For a page: to open it, which says nothing of what happened there.
+        /// The user accepted. In URL mode this means consent to open the URL, not completion.
         Accept = "accept",
-        /// They said no.
+        /// The user declined.
         Decline = "decline",
-        /// They closed it without a decision.
+        /// The user dismissed the request without a decision.
         Cancel = "cancel",
     }
 }
 
 wire_union! {
-    /// The value of a field.
-    pub enum ElicitValue decided by kind_of_value, "its JSON type", keeps odd {
-        /// A text or a choice.
+    /// The value of a form field.
+    pub enum ElicitValue decided by value_kind, "its JSON type", keeps invalid {
+        /// A string, or a single choice.
         String(String) = "string";
         /// A number.
         Number(Number) = "number";
-        /// Yes or no.
+        /// A boolean.
         Boolean(bool) = "boolean";
-        /// Several choices.
+        /// Multiple choices.
         Strings(Vec<String>) = "strings", in since(V2025_11_25);
     }
 }
@@ -189,17 +189,17 @@ impl From<f64> for ElicitValue {
 wire_struct! {
     /// The parameters of `notifications/elicitation/complete`. Only in 2025-11-25.
     pub struct ElicitationCompleteParams [only(V2025_11_25)] {
-        /// The id of the question that is finished.
+        /// The id of the completed elicitation.
         req elicitation_id: String = "elicitationId";
     }
 }
 
-fn mode<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    // Spec, client/elicitation, 2025-11-25: a missing mode is form mode.
+fn mode_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    // Spec, client/elicitation, 2025-11-25: without a mode it is form mode.
     Ok(reader.peek_tag("mode")?.unwrap_or("form".into()))
 }
 
-fn kind_of_value(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
+fn value_kind(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
     Ok(match reader.kind()? {
         Kind::String => "string",
         Kind::Number => "number",
@@ -216,7 +216,7 @@ mod tests {
     use crate::{Revision, Wire};
 
     #[test]
-    fn a_form_needs_no_mode_and_a_page_does() {
+    fn form_mode_is_the_default_and_url_mode_is_explicit() {
         let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
         let params = ElicitParams::from_json(form).unwrap();
         assert!(matches!(&params, ElicitParams::Form(form) if form.mode.is_none()));
@@ -227,7 +227,7 @@ mod tests {
             params.to_json(Revision::V2026_07_28).unwrap().as_str(),
             page
         );
-        // 2025-11-25 demands an id, 2025-06-18 has no pages at all.
+        // 2025-11-25 requires an id, 2025-06-18 has no URL elicitation.
         assert!(params.to_json(Revision::V2025_11_25).is_err());
         assert!(params.to_json(Revision::V2025_06_18).is_err());
         let other = ElicitParams::from_json(r#"{"mode":"voice"}"#).unwrap();

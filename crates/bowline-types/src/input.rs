@@ -1,9 +1,9 @@
-//! Input rounds: how a stateless server asks its client something. New in 2026-07-28.
+//! Input rounds: a server of the stateless era requests input from its client. New in 2026-07-28.
 //!
-//! A server that needs input to finish `tools/call`, `prompts/get` or `resources/read`
-//! ends the request with an [`InputRequiredResult`]: questions under keys of its choice,
-//! and a state for itself. The client answers by sending the request again, with a new
-//! id, the answers under the same keys and the state exactly as it came.
+//! A server that needs input to complete `tools/call`, `prompts/get` or `resources/read` ends the
+//! request with an [`InputRequiredResult`]: input requests under keys of its choice, and a request
+//! state. The client sends the request again, with a new id, an input response under each key, and
+//! the request state unchanged.
 //!
 //! ```
 //! use bowline_types::Map;
@@ -13,14 +13,14 @@
 //! use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
 //! use bowline_types::tools::CallToolParams;
 //!
-//! // The server asks,
+//! // The server requests input,
 //! let form = FormSchema::new([("ok", PrimitiveSchema::boolean())]).required(["ok".into()]);
 //! let question = InputRequest::from(ElicitFormParams::new("Proceed?", form));
 //! let ask = InputRequiredResult::new()
 //!     .input_requests([("confirm", question)])
 //!     .request_state("opaque");
 //!
-//! // and the client answers.
+//! // and the client responds.
 //! let answer = ElicitResult::accept([("ok", true)]);
 //! let retry = CallToolParams::new("delete")
 //!     .input_responses([("confirm", InputResponse::try_from(answer)?)])
@@ -43,21 +43,21 @@ use crate::sampling::{CreateMessageParams, CreateMessageResult};
 use crate::wire::{Condition, Decode, Encode, Map, Shape, Union, Variant, Wire};
 
 wire_struct! {
-    /// A result that asks for input. It has questions, or a state, or both; with a
-    /// state alone the client may send the request again at once.
-    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check, demanding ONE_OF_TWO {
+    /// A result that requests input. It has input requests, a request state, or both. With a
+    /// request state alone the client may retry at once.
+    pub struct InputRequiredResult [since(V2026_07_28)] checked by InputRequiredResult::check, requiring REQUESTS_OR_STATE {
         @required "resultType" = "input_required";
-        /// The questions, by keys of the server's choice.
+        /// The input requests, by keys of the server's choice.
         opt input_requests: Map<InputRequest> = "inputRequests";
-        /// What the server wants to have back.
+        /// State that the client returns with the retry.
         opt request_state: String = "requestState";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
 
-/// Spec, basic/patterns/mrtr, 2026-07-28: a round has questions, or a state, or both.
-const ONE_OF_TWO: [Condition; 1] = [Condition {
+/// Spec, basic/patterns/mrtr, 2026-07-28: a round has input requests, a request state, or both.
+const REQUESTS_OR_STATE: [Condition; 1] = [Condition {
     member: "resultType",
     is: "input_required",
     requires: &["inputRequests", "requestState"],
@@ -75,40 +75,40 @@ impl InputRequiredResult {
 }
 
 wire_union! {
-    /// A question to the client.
-    pub enum InputRequest decided by method, "`method`" {
-        /// Ask the user.
+    /// An input request to the client.
+    pub enum InputRequest decided by method_tag, "`method`" {
+        /// Requests input from the user.
         Elicit(ElicitInput) = "elicitation/create";
-        /// Ask the model.
+        /// Requests a message from the model.
         CreateMessage(CreateMessageInput) = "sampling/createMessage";
-        /// Ask for the roots.
+        /// Requests the roots.
         ListRoots(ListRootsInput) = "roots/list";
     }
 }
 
 wire_struct! {
-    /// A question to the user.
+    /// A request for input from the user.
     pub struct ElicitInput {
         @required "method" = "elicitation/create";
-        /// The question.
+        /// The parameters of the elicitation.
         req params: ElicitParams = "params";
     }
 }
 
 wire_struct! {
-    /// A question to the model.
+    /// A request for a message from the model.
     pub struct CreateMessageInput {
         @required "method" = "sampling/createMessage";
-        /// The question.
+        /// The parameters of the sampling request.
         req params: CreateMessageParams = "params";
     }
 }
 
 wire_struct! {
-    /// A question for the roots.
+    /// A request for the roots.
     pub struct ListRootsInput {
         @required "method" = "roots/list";
-        /// Nothing but `_meta`.
+        /// Only `_meta`.
         opt params: ListRootsParams = "params";
     }
 }
@@ -130,9 +130,9 @@ input_request_from! {
     CreateMessageParams => CreateMessageInput
 }
 
-/// An answer of the client: a bare result, of the type that the question had.
+/// The client's response to an input request: a bare result, without a tag.
 ///
-/// Nothing in it tells the type, so it is read as what was asked.
+/// It is decoded as the result type of the input request that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputResponse(JsonObject);
 
@@ -143,27 +143,27 @@ impl From<ListRootsParams> for InputRequest {
 }
 
 impl InputResponse {
-    /// The user's answer.
+    /// Decodes the response to an elicitation.
     pub fn elicitation(&self) -> Result<ElicitResult, DecodeError> {
         Wire::from_json(self.0.as_str())
     }
 
-    /// The model's answer.
+    /// Decodes the response to a sampling request.
     pub fn sampling(&self) -> Result<CreateMessageResult, DecodeError> {
         Wire::from_json(self.0.as_str())
     }
 
-    /// The roots.
+    /// Decodes the response to a request for the roots.
     pub fn roots(&self) -> Result<ListRootsResult, DecodeError> {
         Wire::from_json(self.0.as_str())
     }
 
-    /// The answer as it came.
+    /// Returns the response as a JSON object.
     pub fn as_object(&self) -> &JsonObject {
         &self.0
     }
 
-    /// Answers exist in the stateless era only, so they are said in its words.
+    /// Input responses exist in the stateless era only, so its encoding applies.
     fn new(result: &impl Wire) -> Result<Self, NotInRevision> {
         let json = result.to_json(Revision::V2026_07_28)?;
         Ok(Self(json.try_into().unwrap_or_default()))
@@ -179,7 +179,8 @@ impl From<JsonObject> for InputResponse {
 macro_rules! input_response_from {
     ($($result:ident),+) => {
         $(
-            /// Fails for what 2026-07-28 can't say, such as a number that is not finite.
+            /// Fails for values that 2026-07-28 can't represent, such as a number that is not
+            /// finite.
             impl TryFrom<$result> for InputResponse {
                 type Error = NotInRevision;
 
@@ -237,7 +238,7 @@ impl Wire for InputResponse {
 
 crate::wire::serde_through_json!(InputResponse);
 
-fn method<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+fn method_tag<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
     Ok(reader.peek_tag("method")?.unwrap_or_default())
 }
 
@@ -246,11 +247,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_asks_something_or_has_a_state() {
+    fn an_input_required_result_has_requests_or_a_state() {
         let empty = InputRequiredResult::new();
         let error = empty.to_json(Revision::V2026_07_28).unwrap_err();
         assert!(error.to_string().contains("inputRequests or requestState"));
-        // What a peer sent can be shown all the same.
+        // What a peer sent can still be shown.
         assert!(empty.to_lossless_json().is_ok());
         assert!(
             empty

@@ -1,4 +1,4 @@
-//! Inspecting frames: what each is, and in which revisions it is valid.
+//! Inspection of frames: the kind of each message, and the revisions in which it is valid.
 //!
 //! ```
 //! use bowline_types::Revision;
@@ -9,12 +9,12 @@
 //! assert_eq!(ping.summary(), "request ping, id 1");
 //! assert!(ping.is_valid_in(Revision::V2025_11_25));
 //! assert!(!ping.is_valid_in(Revision::V2026_07_28));
-//! // An answer is checked as what its request asked for.
+//! // A response is checked as a response to its request.
 //! let pong = inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 //! assert_eq!(pong.summary(), "result of ping, id 1");
 //! ```
 
-mod report;
+mod inspection;
 
 use std::collections::VecDeque;
 
@@ -29,76 +29,76 @@ use crate::result::AnyResult;
 use crate::revision::Revision;
 use crate::wire::{Finding, MAX_FINDINGS, Severity, Wire, check};
 
-pub use report::{Inspection, Verdict, What};
+pub use inspection::{FrameKind, Inspection, Verdict};
 
-/// Requests that wait for their answers. Beyond it the oldest is forgotten, and its
-/// answer is checked as one of an unknown request.
+/// The maximum number of requests that wait for their response. Beyond it the oldest is dropped,
+/// and its response is checked as one to an unknown request.
 pub const MAX_PENDING: usize = 4096;
 
-/// Bytes of an id that is remembered. The answer to a request with a longer one is
-/// checked as one of an unknown request, so that ids can't fill the memory.
+/// The maximum length of a tracked id, in bytes. The response to a request with a longer id is
+/// checked as one to an unknown request, so that ids can't exhaust the memory.
 pub const MAX_PENDING_ID: usize = 1024;
 
-/// Parts of a batch that are kept. All of them are checked.
+/// The maximum number of parts of a batch that are kept. All of them are checked.
 pub const MAX_PARTS: usize = 1024;
 
-/// Looks at frames one after another, so that answers find their requests.
+/// Inspects the frames of a stream in order, and matches responses to their requests.
 #[derive(Debug, Default)]
 pub struct Inspector {
     pending: VecDeque<(RequestId, Option<Method>)>,
 }
 
 impl Inspector {
-    /// An inspector that has seen nothing.
+    /// Creates an inspector without pending requests.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what `frame` is and in which revisions it is valid.
+    /// Returns what kind of message `frame` is, and in which revisions it is valid.
     pub fn inspect(&mut self, frame: &[u8]) -> Inspection {
-        self.envelope(Envelope::parse(frame))
+        self.inspect_envelope(Envelope::parse(frame))
     }
 
-    fn envelope(&mut self, envelope: Result<Envelope<'_>, EnvelopeError>) -> Inspection {
+    fn inspect_envelope(&mut self, envelope: Result<Envelope<'_>, EnvelopeError>) -> Inspection {
         match envelope {
             Ok(Envelope::Request(request)) => {
                 let method = request.method.parse().ok();
-                self.remember(request.id.clone(), method);
-                let what = What::Request {
+                self.track_request(request.id.clone(), method);
+                let kind = FrameKind::Request {
                     method: shortened(&request.method),
                     id: request.id,
                 };
-                Inspection::message(what, |revision| {
+                Inspection::of_message(kind, |revision| {
                     method_findings(&request.method, true, request.params, revision)
                 })
             }
             Ok(Envelope::Notification(notification)) => {
-                let what = What::Notification {
+                let kind = FrameKind::Notification {
                     method: shortened(&notification.method),
                 };
-                Inspection::message(what, |revision| {
+                Inspection::of_message(kind, |revision| {
                     method_findings(&notification.method, false, notification.params, revision)
                 })
             }
-            Ok(Envelope::Success(success)) => self.success(success),
-            Ok(Envelope::Failure(failure)) => self.failure(failure),
-            // No part of a batch is a batch, so this goes one level deep.
-            Ok(Envelope::Batch(batch)) => self.batch(&batch),
-            Err(error) => Inspection::invalid(error),
+            Ok(Envelope::Success(success)) => self.inspect_result(success),
+            Ok(Envelope::Failure(failure)) => self.inspect_error(failure),
+            // A batch inside a batch is invalid, so the recursion is one level deep.
+            Ok(Envelope::Batch(batch)) => self.inspect_batch(&batch),
+            Err(error) => Inspection::of_invalid_frame(error),
         }
     }
 
-    fn batch(&mut self, batch: &Batch<'_>) -> Inspection {
-        let what = What::Batch { len: batch.len() };
-        let mut inspection = Inspection::message(what, |revision| {
+    fn inspect_batch(&mut self, batch: &Batch<'_>) -> Inspection {
+        let kind = FrameKind::Batch { len: batch.len() };
+        let mut inspection = Inspection::of_message(kind, |revision| {
             if revision.has_batches() {
                 Vec::new()
             } else {
-                vec![error("batches exist in 2025-03-26 only")]
+                vec![error_finding("batches exist in 2025-03-26 only")]
             }
         });
         for (part, number) in batch.parts().zip(1..) {
-            let part = self.envelope(part);
+            let part = self.inspect_envelope(part);
             for verdict in &mut inspection.verdicts {
                 if verdict.revision.has_batches() && verdict.findings.len() < MAX_FINDINGS {
                     verdict
@@ -113,53 +113,57 @@ impl Inspector {
         inspection
     }
 
-    fn success(&mut self, success: JsonRpcResultResponse<'_>) -> Inspection {
+    fn inspect_result(&mut self, success: JsonRpcResultResponse<'_>) -> Inspection {
         let result = success.result;
-        let method = self.recall(&success.id, |method| {
+        let method = self.match_request(&success.id, |method| {
             let mut verdicts = Revision::ALL.into_iter();
             verdicts.any(|revision| is_valid(&result_findings(method, result, revision)))
         });
-        let what = What::Result {
+        let kind = FrameKind::Result {
             of: method,
             id: success.id,
         };
-        Inspection::message(what, |revision| match method {
+        Inspection::of_message(kind, |revision| match method {
             Some(method) => result_findings(method, result, revision),
             None => {
                 let mut findings = check(result, AnyResult::SHAPE, revision);
                 findings.insert(
                     0,
-                    note("its request is not in the input: checked as any result"),
+                    note_finding("request not seen: checked as the result of any method"),
                 );
-                under("result", findings)
+                prefix_paths("result", findings)
             }
         })
     }
 
-    fn failure(&mut self, failure: JsonRpcErrorResponse<'_>) -> Inspection {
-        let method = failure.id.as_ref().and_then(|id| self.recall(id, |_| true));
+    fn inspect_error(&mut self, failure: JsonRpcErrorResponse<'_>) -> Inspection {
+        let method = failure
+            .id
+            .as_ref()
+            .and_then(|id| self.match_request(id, |_| true));
         let error = ErrorObject::from_json(failure.error.as_str()).ok();
         let has_id = failure.id.is_some();
-        let what = What::Error {
+        let kind = FrameKind::Error {
             of: method,
             id: failure.id,
             code: error.as_ref().map(|error| error.code),
         };
-        Inspection::message(what, |revision| {
-            let mut findings = under("error", check(failure.error, ErrorObject::SHAPE, revision));
+        Inspection::of_message(kind, |revision| {
+            let mut findings =
+                prefix_paths("error", check(failure.error, ErrorObject::SHAPE, revision));
             if let Some(error) = &error {
                 findings.extend(code_findings(error, revision));
             }
             if !has_id && revision < Revision::V2025_11_25 {
-                findings.push(note(
-                    "its `id` is missing, which the schema demands before 2025-11-25",
+                findings.push(note_finding(
+                    "`id` is missing: the schema requires it before 2025-11-25",
                 ));
             }
             findings
         })
     }
 
-    fn remember(&mut self, id: RequestId, method: Option<Method>) {
+    fn track_request(&mut self, id: RequestId, method: Option<Method>) {
         if id.as_i64().is_none() && id.to_string().len() > MAX_PENDING_ID {
             return;
         }
@@ -169,39 +173,47 @@ impl Inspector {
         self.pending.push_back((id, method));
     }
 
-    /// The method of the request that an answer belongs to, and forgets it.
+    /// Removes the request that a response belongs to, and returns its method.
     ///
-    /// Both sides number their requests as they like and the input doesn't tell who
-    /// speaks. Of several requests with one id it is the oldest that the answer `fits`, or
-    /// the oldest of all.
-    fn recall(&mut self, id: &RequestId, fits: impl Fn(Method) -> bool) -> Option<Method> {
+    /// Each side chooses its own ids, and the input doesn't show which side sent a frame. Among
+    /// several requests with the same id, the oldest for which the response `is_valid_for` the
+    /// method is selected, or else the oldest of all.
+    fn match_request(
+        &mut self,
+        id: &RequestId,
+        is_valid_for: impl Fn(Method) -> bool,
+    ) -> Option<Method> {
         let mut same_id = (0..)
             .zip(&self.pending)
             .filter(|(_, (other, _))| other == id);
         let (oldest, _) = same_id.clone().next()?;
-        // Each method is tried once: a peer decides how often it uses an id.
+        // Each method is tried once: the peer decides how often it uses an id.
         let mut tried = Vec::new();
-        let fitting = same_id.find(|(_, (_, method))| {
+        let best = same_id.find(|(_, (_, method))| {
             method.is_some_and(|method| {
                 let is_new = !tried.contains(&method);
                 tried.push(method);
-                is_new && fits(method)
+                is_new && is_valid_for(method)
             })
         });
-        let at = fitting.map_or(oldest, |(at, _)| at);
+        let at = best.map_or(oldest, |(at, _)| at);
         self.pending.remove(at)?.1
     }
 }
 
-/// What keeps a batch with this part from being valid.
+/// Returns the finding that makes a batch with this part invalid.
 fn part_finding(part: &Inspection, number: usize, revision: Revision) -> Option<Finding> {
-    match &part.what {
-        What::Invalid { error: reason } => Some(error(&format!("part {number}: {reason}"))),
-        // Spec, basic/lifecycle, 2025-03-26: initialize is never in a batch.
-        What::Request { method, .. } if &**method == "initialize" => {
-            Some(error("`initialize` must not be in a batch"))
+    match &part.kind {
+        FrameKind::Invalid { error: reason } => {
+            Some(error_finding(&format!("part {number}: {reason}")))
         }
-        _ if !part.is_valid_in(revision) => Some(error(&format!("part {number} is not valid"))),
+        // Spec, basic/lifecycle, 2025-03-26: `initialize` must not be part of a batch.
+        FrameKind::Request { method, .. } if &**method == "initialize" => {
+            Some(error_finding("`initialize` must not be in a batch"))
+        }
+        _ if !part.is_valid_in(revision) => {
+            Some(error_finding(&format!("part {number} is not valid")))
+        }
         _ => None,
     }
 }
@@ -214,72 +226,77 @@ fn method_findings(
 ) -> Vec<Finding> {
     let method: Method = match name.parse() {
         Ok(method) => method,
-        Err(unknown) => return vec![error(&format!("{unknown}"))],
+        Err(unknown) => return vec![error_finding(&format!("{unknown}"))],
     };
-    let mut findings = match presence(method, revision) {
+    let mut findings = match check_method_revision(method, revision) {
         Ok(notes) => notes,
         Err(absent) => return vec![absent],
     };
     match (method.is_request(), is_request) {
-        (true, false) => findings.push(error("a request without an `id`")),
-        (false, true) => findings.push(error("a notification with an `id`")),
+        (true, false) => findings.push(error_finding("a request without an `id`")),
+        (false, true) => findings.push(error_finding("a notification with an `id`")),
         (true, true) | (false, false) => {}
     }
     match params {
-        Some(params) => findings.extend(under("params", check(params, method.params(), revision))),
+        Some(params) => findings.extend(prefix_paths(
+            "params",
+            check(params, method.params(), revision),
+        )),
         None if method.params_required().contains(revision) => {
-            findings.push(error("required member `params` is missing"));
+            findings.push(error_finding("required member `params` is missing"));
         }
         None => {}
     }
     findings
 }
 
-/// Notes on a method that `revision` has; why it can't be checked where it hasn't.
-fn presence(method: Method, revision: Revision) -> Result<Vec<Finding>, Finding> {
+/// Returns notes on a method that `revision` has, or an error if it lacks the method.
+fn check_method_revision(method: Method, revision: Revision) -> Result<Vec<Finding>, Finding> {
     let known_in = method.revisions();
     if !known_in.contains(revision) {
-        return Err(error(&format!("{method} exists in {known_in} only")));
+        return Err(error_finding(&format!(
+            "{method} exists in {known_in} only"
+        )));
     }
     let extension = method.extension(revision);
-    let note = extension.map(|id| note(&format!("belongs to the extension {id}")));
+    let note = extension.map(|id| note_finding(&format!("belongs to the extension {id}")));
     Ok(note.into_iter().collect())
 }
 
-/// What the result of `method` is worth.
+/// Checks the result of `method`.
 fn result_findings(method: Method, result: RawJsonRef<'_>, revision: Revision) -> Vec<Finding> {
-    let mut findings = match presence(method, revision) {
+    let mut findings = match check_method_revision(method, revision) {
         Ok(notes) => notes,
         Err(absent) => return vec![absent],
     };
     if let Some(shape) = method.result() {
-        findings.extend(under("result", check(result, shape, revision)));
+        findings.extend(prefix_paths("result", check(result, shape, revision)));
     }
     findings
 }
 
-/// What the code means, and whether the data are what it demands.
+/// Explains the code, and checks that the data has the type that the code requires.
 fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding> {
     let code = error_object.code;
     let mut findings = Vec::new();
     let kind = ErrorCode::from_code(code, revision);
     if let Some(kind) = kind {
-        findings.push(note(&format!("code {code} means {kind}")));
+        findings.push(note_finding(&format!("code {code} means {kind}")));
     }
     if !may_send(code, revision) {
-        findings.push(note(&format!("code {code} must not be sent")));
+        findings.push(note_finding(&format!("code {code} must not be sent")));
     }
     let demanded = kind.and_then(|kind| kind.data(revision));
     match (demanded, &error_object.data) {
         (Some(shape), Some(data)) => {
-            let data = under("data", check(data.as_ref(), shape, revision));
-            findings.extend(under("error", data));
+            let data = prefix_paths("data", check(data.as_ref(), shape, revision));
+            findings.extend(prefix_paths("error", data));
         }
         (Some(_), None) => {
-            let missing = error(&format!(
-                "required member `data` is missing: code {code} demands it"
+            let missing = error_finding(&format!(
+                "required member `data` is missing: code {code} requires it"
             ));
-            findings.extend(under("error", vec![missing]));
+            findings.extend(prefix_paths("error", vec![missing]));
         }
         (None, _) => {}
     }
@@ -292,7 +309,7 @@ fn is_valid(findings: &[Finding]) -> bool {
         .any(|finding| finding.severity == Severity::Error)
 }
 
-fn under(key: &str, findings: Vec<Finding>) -> Vec<Finding> {
+fn prefix_paths(key: &str, findings: Vec<Finding>) -> Vec<Finding> {
     let prefix = |finding: Finding| Finding {
         path: crate::json::key_path(key, &finding.path),
         ..finding
@@ -300,11 +317,11 @@ fn under(key: &str, findings: Vec<Finding>) -> Vec<Finding> {
     findings.into_iter().map(prefix).collect()
 }
 
-fn error(message: &str) -> Finding {
+fn error_finding(message: &str) -> Finding {
     finding(Severity::Error, message)
 }
 
-fn note(message: &str) -> Finding {
+fn note_finding(message: &str) -> Finding {
     finding(Severity::Note, message)
 }
 
@@ -334,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_come_with_each_revision() {
+    fn each_revision_reports_its_own_errors() {
         let call =
             inspect(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":[]}}"#);
         assert_eq!(call.valid_in(), Revisions::NONE);
@@ -358,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_find_their_requests_once() {
+    fn a_response_is_matched_to_its_request_once() {
         let mut inspector = Inspector::new();
         inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
         let wrong = br#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[]}}"#;
@@ -369,10 +386,7 @@ mod tests {
             ["result: required member `tools` is missing"]
         );
         let second = inspector.inspect(wrong);
-        assert_eq!(
-            second.summary(),
-            "result of a request that was not seen, id 1"
-        );
+        assert_eq!(second.summary(), "result of an unknown request, id 1");
         assert!(second.is_valid_in(Revision::V2024_11_05));
     }
 
@@ -383,17 +397,17 @@ mod tests {
             inspector
                 .inspect(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
         }
-        let mut answer = |id: usize| {
+        let mut summary = |id: usize| {
             let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
             inspector.inspect(frame.as_bytes()).summary()
         };
-        assert_eq!(answer(0), "result of a request that was not seen, id 0");
-        assert_eq!(answer(1), "result of ping, id 1");
+        assert_eq!(summary(0), "result of an unknown request, id 0");
+        assert_eq!(summary(1), "result of ping, id 1");
     }
 
     // proves: F-JR-12
     #[test]
-    fn batches_are_for_2025_03_26() {
+    fn batches_are_valid_in_2025_03_26_only() {
         let batch = inspect(
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
         );
@@ -414,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_any_size_is_described_by_a_bounded_part_of_it() {
+    fn a_batch_keeps_a_bounded_number_of_parts() {
         let part = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let batch = |parts: usize, last: &str| {
             let text = [vec![part; parts - 1], vec![last]].concat().join(",");
@@ -423,10 +437,10 @@ mod tests {
         for parts in [MAX_PARTS, MAX_PARTS + 1] {
             let good = batch(parts, part);
             assert!(good.is_valid_in(Revision::V2025_03_26));
-            assert_eq!(good.what, What::Batch { len: parts });
+            assert_eq!(good.kind, FrameKind::Batch { len: parts });
             assert_eq!(good.parts.len(), MAX_PARTS);
         }
-        // What is not kept is checked all the same.
+        // Parts that are not kept are checked too.
         let bad = batch(MAX_PARTS + 1, "1");
         assert_eq!(
             errors(&bad, Revision::V2025_03_26),
@@ -437,10 +451,10 @@ mod tests {
     }
 
     #[test]
-    fn long_ids_are_not_remembered_and_shown_in_part() {
+    fn long_ids_are_not_tracked_and_are_shortened() {
         for (length, expected) in [
             (MAX_PENDING_ID, "result of ping"),
-            (MAX_PENDING_ID + 1, "result of a request that was not seen"),
+            (MAX_PENDING_ID + 1, "result of an unknown request"),
         ] {
             for id in [
                 "9".repeat(length),
@@ -463,14 +477,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_no_message_tells_where_and_whose() {
+    fn an_invalid_frame_reports_its_offset_and_id() {
         let frame = r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#;
         let inspection = inspect(frame);
         assert_eq!(
             inspection.summary(),
             "not a message: both `result` and `error` (byte 47), id 7"
         );
-        let What::Invalid { error } = inspection.what else {
+        let FrameKind::Invalid { error } = inspection.kind else {
             panic!("it is no message");
         };
         assert_eq!(
@@ -480,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_what_their_codes_mean() {
+    fn error_codes_are_explained() {
         let failure = inspect(r#"{"jsonrpc":"2.0","error":{"code":-32002,"message":"gone"}}"#);
         assert_eq!(failure.summary(), "error -32002 without an id");
         assert_eq!(failure.valid_in(), Revisions::ALL);
@@ -511,13 +525,13 @@ mod tests {
     }
 
     #[test]
-    fn codes_demand_their_data() {
+    fn error_codes_require_their_data() {
         let without = inspect(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m"}}"#);
         assert_eq!(
             errors(&without, Revision::V2026_07_28),
-            ["error: required member `data` is missing: code -32022 demands it"]
+            ["error: required member `data` is missing: code -32022 requires it"]
         );
-        // The code has no meaning before.
+        // The code has no meaning in earlier revisions.
         assert!(without.is_valid_in(Revision::V2025_11_25));
         let wrong = inspect(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m","data":{"supported":1}}}"#,
@@ -533,7 +547,7 @@ mod tests {
 
     #[test]
     fn many_requests_of_one_id_cost_no_more_than_one() {
-        // Without a bound this takes minutes.
+        // Takes minutes without the bound.
         let mut inspector = Inspector::new();
         for _ in 0..MAX_PENDING {
             inspector.inspect(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
@@ -555,7 +569,9 @@ mod tests {
         };
         assert_eq!(
             findings("tools/call", r#"{"resultType":"input_required"}"#),
-            ["result: `inputRequests` or `requestState` is missing: resultType is input_required"]
+            [
+                "result: `inputRequests` or `requestState` is required if resultType is input_required"
+            ]
         );
         let list = r#"{"resultType":"complete","tools":[],"ttlMs":-5,"cacheScope":"public"}"#;
         assert_eq!(

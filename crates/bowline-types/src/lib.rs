@@ -1,31 +1,31 @@
-//! Every message of the Model Context Protocol, in all of its revisions.
+//! The messages of the Model Context Protocol (MCP), in all revisions.
 //!
-//! MCP connects AI applications (clients) with servers that offer tools, resources and
-//! prompts. This crate holds what is said; how it is said, and the connections, are
-//! in the crates above it. It has no I/O.
+//! MCP connects AI applications (clients) with servers that offer tools, resources and prompts.
+//! This crate has the types of the messages and their encoding. It has no I/O; connections are in
+//! `bowline-proto` and `bowline`.
 //!
 //! # Where to begin
 //!
-//! | to learn about | read |
+//! | topic | module |
 //! |---|---|
 //! | revisions and eras | [`Revision`], [`Era`] |
-//! | the envelope of every message | [`envelope`] |
+//! | the JSON-RPC envelope of each message | [`envelope`] |
 //! | the beginning of a connection | [`lifecycle`], [`capabilities`] |
-//! | what a server offers | [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] |
-//! | what a server asks its client | [`sampling`], [`roots`], [`elicitation`], [`input`] |
-//! | what both have in common | [`content`], [`common`], [`meta`], [`progress`], [`pagination`], [`caching`] |
+//! | features of a server | [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] |
+//! | requests of a server to its client | [`sampling`], [`roots`], [`elicitation`], [`input`] |
+//! | shared types | [`content`], [`common`], [`meta`], [`progress`], [`pagination`], [`caching`] |
 //! | long-running work, and changes | [`tasks`], [`subscriptions`] |
 //! | extensions | [`tasks`], [`skills`] |
 //! | errors | [`error`] |
-//! | which methods there are | [`method`] |
-//! | how types reach the wire | [`wire`], [`json`] |
-//! | what a frame is, and whether it is valid | [`inspect`] |
+//! | the table of methods | [`method`] |
+//! | encoding and decoding | [`wire`], [`json`] |
+//! | validation of frames | [`inspect`] |
 //!
 //! # Reading and writing
 //!
-//! A frame is read in two steps. The [envelope pass](envelope::Envelope::parse) finds out
-//! what it is and where its parts are, without copying them; then whoever wants the
-//! parameters or the result decodes them into a type:
+//! A frame is read in two steps. The [envelope pass](envelope::Envelope::parse) determines the
+//! kind of the message and the position of its parts, without copying them. The parameters or the
+//! result are then decoded into a type where they are needed:
 //!
 //! ```
 //! use bowline_types::envelope::Envelope;

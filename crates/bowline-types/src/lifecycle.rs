@@ -1,8 +1,8 @@
 //! The beginning of a connection: handshake and discovery.
 //!
-//! Up to 2025-11-25 a client begins with `initialize`, and both sides learn the revision
-//! and the capabilities for the whole session. Since 2026-07-28 each request carries
-//! them, and `server/discover` tells what a server can do.
+//! Up to 2025-11-25 a client opens with `initialize`, and both sides learn the revision and the
+//! capabilities of the session. Since 2026-07-28 each request carries them, and `server/discover`
+//! returns the capabilities of the server.
 //!
 //! ```
 //! use bowline_types::capabilities::ClientCapabilities;
@@ -26,13 +26,13 @@ use crate::meta::{RequestMeta, ResultMeta};
 wire_struct! {
     /// The parameters of `initialize`. Up to 2025-11-25.
     pub struct InitializeParams [until(V2025_11_25)] {
-        /// The revision that the client would like.
+        /// The revision that the client requests.
         req protocol_version: String = "protocolVersion";
-        /// What the client can do.
+        /// The capabilities of the client.
         req capabilities: ClientCapabilities = "capabilities";
-        /// Who the client is.
+        /// The name and version of the client.
         req client_info: Implementation = "clientInfo";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta";
     }
 }
@@ -40,15 +40,15 @@ wire_struct! {
 wire_struct! {
     /// The result of `initialize`. Up to 2025-11-25.
     pub struct InitializeResult [until(V2025_11_25)] {
-        /// The revision that the session speaks.
+        /// The revision of the session.
         req protocol_version: String = "protocolVersion";
-        /// What the server can do.
+        /// The capabilities of the server.
         req capabilities: ServerCapabilities = "capabilities";
-        /// Who the server is.
+        /// The name and version of the server.
         req server_info: Implementation = "serverInfo";
-        /// How to use the server, for the model.
+        /// Instructions for the model on how to use the server.
         opt instructions: String = "instructions";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
@@ -56,22 +56,22 @@ wire_struct! {
 wire_struct! {
     /// The result of `server/discover`. New in 2026-07-28.
     ///
-    /// Who the server is stands in `_meta`
+    /// The name and version of the server are in `_meta`
     /// ([`keys::SERVER_INFO`](crate::meta::keys::SERVER_INFO)).
     pub struct DiscoverResult [since(V2026_07_28)] {
         @lenient "resultType" = "complete";
-        /// The revisions that the server speaks, of either era.
+        /// The revisions that the server supports, of both eras.
         req supported_versions: Vec<String> = "supportedVersions";
-        /// What the server can do.
+        /// The capabilities of the server.
         req capabilities: ServerCapabilities = "capabilities";
-        /// How to use the server, for the model.
+        /// Instructions for the model on how to use the server.
         opt instructions: String = "instructions";
-        /// How long it may be cached, in milliseconds.
+        /// How long the result may be cached, in milliseconds.
         hint ttl_ms: i64 = "ttlMs", must since(V2026_07_28),
             when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
-        /// Who may share a cached copy.
+        /// Which clients may share a cached copy.
         hint cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }

@@ -1,8 +1,9 @@
-//! Logging: a server's messages for the people who run it. Deprecated in 2026-07-28.
+//! Logging: log messages of a server. Deprecated in 2026-07-28.
 //!
-//! Up to 2025-11-25 a client sets the level of a session with `logging/setLevel`; since
-//! 2026-07-28 each request asks for a level in its `_meta`
-//! ([`keys::LOG_LEVEL`](crate::meta::keys::LOG_LEVEL)) or gets no messages.
+//! Up to 2025-11-25 a client sets the minimum level of a session with `logging/setLevel`. Since
+//! 2026-07-28 each request states a level in its `_meta`
+//! ([`keys::LOG_LEVEL`](crate::meta::keys::LOG_LEVEL)); without it the server sends no log
+//! messages.
 //!
 //! ```
 //! use bowline_types::RawJson;
@@ -20,30 +21,30 @@ use crate::json::RawJson;
 use crate::meta::{NotificationMeta, RequestMeta};
 
 wire_choice! {
-    /// How serious a message is, as in syslog (RFC 5424).
+    /// The severity of a log message, as in syslog (RFC 5424).
     pub enum LoggingLevel {
-        /// Details for developers.
+        /// Debugging details.
         Debug = "debug",
-        /// What is going on.
+        /// Informational messages.
         Info = "info",
-        /// Normal but worth a look.
+        /// Normal but significant events.
         Notice = "notice",
-        /// Something may go wrong.
+        /// Warning conditions.
         Warning = "warning",
-        /// Something went wrong.
+        /// Error conditions.
         Error = "error",
-        /// A part has failed.
+        /// Critical conditions, such as the failure of a component.
         Critical = "critical",
-        /// Somebody must act at once.
+        /// Immediate action is required.
         Alert = "alert",
-        /// Nothing works.
+        /// The system is unusable.
         Emergency = "emergency",
     }
 }
 
 impl LoggingLevel {
-    /// Whether it is as serious as `other` or more. A level that isn't known is at least
-    /// as serious as any, so that it is never filtered away.
+    /// Returns `true` if the level is at least as severe as `other`. An unknown level is treated
+    /// as the most severe, so that its messages are never filtered out.
     pub fn is_at_least(&self, other: &Self) -> bool {
         self.severity() >= other.severity()
     }
@@ -66,9 +67,9 @@ impl LoggingLevel {
 wire_struct! {
     /// The parameters of `logging/setLevel`. Up to 2025-11-25.
     pub struct SetLevelParams [until(V2025_11_25)] {
-        /// Send messages of this level and above.
+        /// The minimum level of messages to send.
         req level: LoggingLevel = "level";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta";
     }
 }
@@ -76,13 +77,13 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `notifications/message`.
     pub struct LoggingMessageParams {
-        /// How serious it is.
+        /// The severity.
         req level: LoggingLevel = "level";
-        /// The message: a text or any other value.
+        /// The message: a string or any other JSON value.
         req data: RawJson = "data";
-        /// The part of the server that speaks.
+        /// The name of the logger.
         opt logger: String = "logger";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: NotificationMeta = "_meta";
     }
 }

@@ -1,9 +1,9 @@
-//! `_meta`: the open map that messages and items carry beside their own members.
+//! `_meta`: the open map of metadata on messages and items.
 //!
-//! Several types hold it, by where it stands: [`RequestMeta`], [`ServerRequestMeta`],
-//! [`ResultMeta`], [`SubscriptionResultMeta`], [`NotificationMeta`], and [`Meta`] on items
-//! such as tools and content. All keep every key as it came. Typed access goes through [`MetaKey`] constants, for the keys
-//! that the protocol reserves ([`keys`]) and for your own:
+//! Each place has a type of its own: [`RequestMeta`], [`ServerRequestMeta`], [`ResultMeta`],
+//! [`SubscriptionResultMeta`], [`NotificationMeta`], and [`Meta`] for items such as tools and
+//! content. All keep every entry unchanged. [`MetaKey`] constants give typed access, to the keys
+//! that the protocol reserves ([`keys`]) and to your own:
 //!
 //! ```
 //! use bowline_types::meta::{MetaKey, RequestMeta, keys};
@@ -20,8 +20,8 @@
 //! # Ok::<(), bowline_types::DecodeError>(())
 //! ```
 
-mod names;
-mod trace;
+mod key_grammar;
+mod trace_parent;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -38,17 +38,17 @@ use crate::revision::{Revision, Revisions};
 use crate::tasks::RelatedTask;
 use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
 
-pub use names::{is_reserved_key, is_valid_key};
-pub use trace::{TraceParent, TraceParentError};
+pub use key_grammar::{is_reserved_key, is_valid_key};
+pub use trace_parent::{TraceParent, TraceParentError};
 
-/// The name of a `_meta` entry and the type of its value.
+/// The key of a `_meta` entry, with the type of its value.
 pub struct MetaKey<T> {
     name: &'static str,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> MetaKey<T> {
-    /// A key of your own. Give it a prefix that is yours, such as `com.example/`.
+    /// Creates a key of your own. Use a prefix that you own, such as `com.example/`.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -56,7 +56,7 @@ impl<T> MetaKey<T> {
         }
     }
 
-    /// The name.
+    /// Returns the name of the key.
     pub const fn name(self) -> &'static str {
         self.name
     }
@@ -80,23 +80,23 @@ impl<T> fmt::Debug for MetaKey<T> {
 pub mod keys {
     use super::*;
 
-    /// In a request: report progress under this token.
+    /// In a request: the token for progress notifications.
     pub const PROGRESS_TOKEN: MetaKey<ProgressToken> = MetaKey::new("progressToken");
-    /// In a request since 2026-07-28, required: the revision that is spoken.
+    /// In a request since 2026-07-28, required: the revision of the request.
     pub const PROTOCOL_VERSION: MetaKey<String> =
         MetaKey::new("io.modelcontextprotocol/protocolVersion");
-    /// In a request since 2026-07-28, required: what the client can do.
+    /// In a request since 2026-07-28, required: the capabilities of the client.
     pub const CLIENT_CAPABILITIES: MetaKey<ClientCapabilities> =
         MetaKey::new("io.modelcontextprotocol/clientCapabilities");
-    /// In a request since 2026-07-28: who the client is.
+    /// In a request since 2026-07-28: the name and version of the client.
     pub const CLIENT_INFO: MetaKey<Implementation> =
         MetaKey::new("io.modelcontextprotocol/clientInfo");
-    /// In a request since 2026-07-28: send log messages of this level and above.
+    /// In a request since 2026-07-28: the minimum level of log messages.
     pub const LOG_LEVEL: MetaKey<LoggingLevel> = MetaKey::new("io.modelcontextprotocol/logLevel");
-    /// In a result since 2026-07-28: who the server is.
+    /// In a result since 2026-07-28: the name and version of the server.
     pub const SERVER_INFO: MetaKey<Implementation> =
         MetaKey::new("io.modelcontextprotocol/serverInfo");
-    /// On a subscription since 2026-07-28: the id of its `subscriptions/listen`.
+    /// In messages of a subscription since 2026-07-28: the id of its `subscriptions/listen`.
     pub const SUBSCRIPTION_ID: MetaKey<RequestId> =
         MetaKey::new("io.modelcontextprotocol/subscriptionId");
     /// In 2025-11-25: the task that the message belongs to.
@@ -107,13 +107,13 @@ pub mod keys {
         MetaKey::new("io.modelcontextprotocol/model-immediate-response");
     /// W3C Trace Context: the calling span. See also [`TraceParent`].
     pub const TRACEPARENT: MetaKey<String> = MetaKey::new("traceparent");
-    /// W3C Trace Context: vendors' additions.
+    /// W3C Trace Context: vendor-specific data.
     pub const TRACESTATE: MetaKey<String> = MetaKey::new("tracestate");
     /// W3C Baggage.
     pub const BAGGAGE: MetaKey<String> = MetaKey::new("baggage");
 }
 
-/// Declares one of the types. None can be written without what the revision demands.
+/// Declares a `_meta` type. Writing fails if a key is missing that the revision requires.
 macro_rules! meta_type {
     (
         $(#[$attribute:meta])*
@@ -126,13 +126,13 @@ macro_rules! meta_type {
         pub struct $name(JsonObject);
 
         impl $name {
-            /// An empty map.
+            /// Creates an empty map.
             pub const fn new() -> Self {
                 Self(JsonObject::new())
             }
 
-            /// The value of a key, `None` when it is absent. A value of another type is
-            /// an error.
+            /// Returns the value of a key, or `None` if it is absent. Fails if the value has
+            /// another type.
             pub fn read<T: Decode>(&self, key: MetaKey<T>) -> Result<Option<T>, DecodeError> {
                 let value = self.0.get(key.name).filter(|value| value.kind() != Kind::Null);
                 let Some(value) = value else {
@@ -142,16 +142,16 @@ macro_rules! meta_type {
                 value.map(Some).map_err(|error| error.under_key(key.name))
             }
 
-            /// Sets a key. When the map is written, a key that the protocol reserves is written
-            /// in the words of the revision, and left out where the revision lacks it.
+            /// Sets a key. When the map is written, a key that the protocol reserves is encoded
+            /// for the revision, and omitted if the revision lacks it.
             pub fn set<T: Wire>(&mut self, key: MetaKey<T>, value: impl Into<T>) {
-                // Every value that a key can have is sayable when nothing is left out,
-                // but for a number that is not finite: that reads back as nothing.
+                // Without a revision only a number that is not finite fails to encode. It becomes
+                // `null`, which reads back as absent.
                 let value = value.into().to_lossless_json().unwrap_or_else(|_| RawJson::null());
                 self.0.insert(key.name, value);
             }
 
-            /// The same map with a key set.
+            /// Returns the map with a key set.
             #[must_use]
             pub fn with<T: Wire>(mut self, key: MetaKey<T>, value: impl Into<T>) -> Self {
                 self.set(key, value);
@@ -163,7 +163,7 @@ macro_rules! meta_type {
                 self.0.remove(key)
             }
 
-            /// The value of any key as JSON.
+            /// Returns the value of any key as JSON.
             pub fn get(&self, key: &str) -> Option<RawJsonRef<'_>> {
                 self.0.get(key)
             }
@@ -173,22 +173,22 @@ macro_rules! meta_type {
                 self.0.insert(key, value);
             }
 
-            /// The entries in their order.
+            /// Returns an iterator over the entries, in order.
             pub fn iter(&self) -> Entries<'_> {
                 self.0.iter()
             }
 
-            /// Whether there is no entry.
+            /// Returns `true` if the map has no entries.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
 
-            /// The map as a JSON object.
+            /// Returns the map as a JSON object.
             pub fn as_object(&self) -> &JsonObject {
                 &self.0
             }
 
-            /// The calling span, when it is there and well formed.
+            /// Returns the calling span, if it is present and well formed.
             pub fn trace_parent(&self) -> Option<TraceParent> {
                 self.read(keys::TRACEPARENT).ok()??.parse().ok()
             }
@@ -221,13 +221,13 @@ macro_rules! meta_type {
                 for (key, value) in self.0.iter() {
                     $(if key.is($key.name()) {
                         let revisions = revisions!($($revisions)?);
-                        reserved::<$type>(encoder, $key.name(), revisions, value)?;
+                        encode_reserved::<$type>(encoder, $key.name(), revisions, value)?;
                         continue;
                     })*
                     if key.is(keys::RELATED_TASK.name()) {
                         let revisions = Revisions::only(Revision::V2025_11_25);
                         let name = keys::RELATED_TASK.name();
-                        reserved::<RelatedTask>(encoder, name, revisions, value)?;
+                        encode_reserved::<RelatedTask>(encoder, name, revisions, value)?;
                         continue;
                     }
                     encoder.raw_member(key, value);
@@ -268,8 +268,8 @@ macro_rules! meta_type {
     (@required $must:expr) => { revisions!($must) };
 }
 
-/// Writes the value of a key that the protocol reserves, in the words of the revision.
-fn reserved<T: Wire>(
+/// Writes the value of a key that the protocol reserves, encoded for the revision.
+fn encode_reserved<T: Wire>(
     encoder: &mut Encoder<'_>,
     name: &'static str,
     revisions: Revisions,
@@ -295,8 +295,8 @@ meta_type! {
 meta_type! {
     /// `_meta` of a request's parameters.
     ///
-    /// Since 2026-07-28 every request carries the revision and the client's capabilities
-    /// here; it can't be written without them.
+    /// Since 2026-07-28 each request carries the revision and the capabilities of the client here.
+    /// Writing it without them fails.
     RequestMeta {
         keys::PROGRESS_TOKEN: ProgressToken;
         keys::PROTOCOL_VERSION: String, in since(V2026_07_28), must since(V2026_07_28);
@@ -328,7 +328,7 @@ meta_type! {
 }
 
 meta_type! {
-    /// `_meta` of the result that ends a subscription, which names it.
+    /// `_meta` of the result that ends a subscription, with the id of the subscription.
     SubscriptionResultMeta {
         keys::SERVER_INFO: Implementation, in since(V2026_07_28);
         keys::SUBSCRIPTION_ID: RequestId, in since(V2026_07_28), must since(V2026_07_28);
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_keys_are_kept_as_they_came() {
+    fn unknown_keys_are_kept_unchanged() {
         let text = r#"{"x/y":{"deep":[1.0]},"progressToken":"t"}"#;
         let mut meta = RequestMeta::from_json(text).unwrap();
         assert_eq!(meta.to_json(Revision::V2024_11_05).unwrap().as_str(), text);
@@ -402,18 +402,21 @@ mod tests {
             .with(keys::PROGRESS_TOKEN, 1);
         let new = meta.to_json(Revision::V2026_07_28).unwrap();
         let new: RequestMeta = Wire::from_json(new.as_str()).unwrap();
-        let said = capabilities.to_json(Revision::V2026_07_28).unwrap();
+        let written = capabilities.to_json(Revision::V2026_07_28).unwrap();
         let name = keys::CLIENT_CAPABILITIES.name();
-        assert_eq!(new.get(name).map(RawJsonRef::as_str), Some(said.as_str()));
+        assert_eq!(
+            new.get(name).map(RawJsonRef::as_str),
+            Some(written.as_str())
+        );
         assert_eq!(new.get(keys::RELATED_TASK.name()), None);
         let old = meta.to_json(Revision::V2025_11_25).unwrap();
         assert_eq!(
             old.as_str(),
             r#"{"io.modelcontextprotocol/related-task":{"taskId":"t"},"progressToken":1}"#
         );
-        let odd = r#"{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}"#;
-        let odd = RequestMeta::from_json(odd).unwrap();
-        let error = odd.to_json(Revision::V2026_07_28).unwrap_err();
+        let invalid = r#"{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let invalid = RequestMeta::from_json(invalid).unwrap();
+        let error = invalid.to_json(Revision::V2026_07_28).unwrap_err();
         assert_eq!(
             error.reason(),
             &Reason::Invalid(keys::PROTOCOL_VERSION.name())
@@ -421,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_as_good_as_absent() {
+    fn null_counts_as_absent() {
         let meta = RequestMeta::from_json(r#"{"progressToken":null}"#).unwrap();
         assert_eq!(meta.read(keys::PROGRESS_TOKEN), Ok(None));
     }

@@ -1,9 +1,8 @@
-//! Methods: the one table of what can be requested and notified, by whom, in which
-//! revisions, with which parameters and results.
+//! The methods of the protocol: which side may send each, in which revisions, with which
+//! parameters and results.
 //!
-//! [`Method`] is the table. For each method there is also an empty type in
-//! [`requests`] or [`notifications`] that ties it to its Rust types, so that generic
-//! code needs no table of its own:
+//! [`Method`] is the table. For each method there is also an empty type in [`requests`] or
+//! [`notifications`] that names its Rust types, for generic code:
 //!
 //! ```
 //! use bowline_types::method::{RequestMethod, requests};
@@ -26,25 +25,25 @@ use std::str::FromStr;
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Shape, Wire};
 
-/// A request: its method, and the types of its parameters and its result.
+/// A request method, with the types of its parameters and its result.
 pub trait RequestMethod {
     /// The method.
     const METHOD: Method;
-    /// What is sent with it.
+    /// The type of the parameters.
     type Params: Wire;
-    /// What comes back.
+    /// The type of the result.
     type Result: Wire;
 }
 
-/// A notification: its method and the type of its parameters.
+/// A notification method, with the type of its parameters.
 pub trait NotificationMethod {
     /// The method.
     const METHOD: Method;
-    /// What is sent with it.
+    /// The type of the parameters.
     type Params: Wire;
 }
 
-/// What the table says of a method.
+/// A row of the table of methods.
 #[derive(Debug)]
 struct Entry {
     name: &'static str,
@@ -80,7 +79,7 @@ macro_rules! methods {
             )+
         }
     ) => {
-        /// A method that some revision has.
+        /// A method of at least one revision.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Method {
@@ -89,7 +88,7 @@ macro_rules! methods {
         }
 
         impl Method {
-            /// Every method.
+            /// All methods.
             pub const ALL: &'static [Self] = &[
                 $(Self::$request,)+
                 $(Self::$notification,)+
@@ -131,7 +130,7 @@ macro_rules! methods {
             }
         }
 
-        /// A type for each request. See [`RequestMethod`].
+        /// One type for each request. See [`RequestMethod`].
         pub mod requests {
             use super::{Method, RequestMethod};
             $(
@@ -148,7 +147,7 @@ macro_rules! methods {
             )+
         }
 
-        /// A type for each notification. See [`NotificationMethod`].
+        /// One type for each notification. See [`NotificationMethod`].
         pub mod notifications {
             use super::{Method, NotificationMethod};
             $(
@@ -179,13 +178,13 @@ methods! {
             params crate::lifecycle::InitializeParams, required ALL,
             result crate::lifecycle::InitializeResult
         }
-        /// Asks whether the other side is there.
+        /// Checks that the peer still responds.
         Ping = "ping" {
             client until(V2025_11_25), server until(V2025_11_25),
             params crate::result::RequestParams, required NONE,
             result crate::result::EmptyResult
         }
-        /// Asks what a server of the stateless era can do.
+        /// Discovers the capabilities of a server of the stateless era.
         Discover = "server/discover" {
             client since(V2026_07_28), server NONE,
             params crate::result::RequestParams, required ALL,
@@ -209,7 +208,7 @@ methods! {
             params crate::pagination::PaginatedParams, required since(V2026_07_28),
             result crate::resources::ListResourcesResult
         }
-        /// Lists the templates of resources.
+        /// Lists the resource templates.
         ListResourceTemplates = "resources/templates/list" {
             client ALL, server NONE,
             params crate::pagination::PaginatedParams, required since(V2026_07_28),
@@ -221,13 +220,13 @@ methods! {
             params crate::resources::ReadResourceParams, required ALL,
             result crate::resources::ReadResourceResponse
         }
-        /// Begins to watch a resource.
+        /// Subscribes to changes of a resource.
         Subscribe = "resources/subscribe" {
             client until(V2025_11_25), server NONE,
             params crate::resources::SubscribeParams, required ALL,
             result crate::result::EmptyResult
         }
-        /// Ends watching a resource.
+        /// Ends the subscription to a resource.
         Unsubscribe = "resources/unsubscribe" {
             client until(V2025_11_25), server NONE,
             params crate::resources::SubscribeParams, required ALL,
@@ -239,38 +238,38 @@ methods! {
             params crate::pagination::PaginatedParams, required since(V2026_07_28),
             result crate::prompts::ListPromptsResult
         }
-        /// Fills in a prompt.
+        /// Fetches the messages of a prompt, with its arguments filled in.
         GetPrompt = "prompts/get" {
             client ALL, server NONE,
             params crate::prompts::GetPromptParams, required ALL,
             result crate::prompts::GetPromptResponse
         }
-        /// Completes an argument.
+        /// Completes an argument of a prompt or a resource template.
         Complete = "completion/complete" {
             client ALL, server NONE,
             params crate::completion::CompleteParams, required ALL,
             result crate::completion::CompleteResult
         }
-        /// Sets the level of a session's log messages.
+        /// Sets the minimum level of the log messages of a session.
         SetLevel = "logging/setLevel" {
             client until(V2025_11_25), server NONE,
             params crate::logging::SetLevelParams, required ALL,
             result crate::result::EmptyResult
         }
-        /// Listens to changes.
+        /// Opens a subscription to changes.
         Listen = "subscriptions/listen" {
             client since(V2026_07_28), server NONE,
             params crate::subscriptions::ListenParams, required ALL,
             result crate::subscriptions::ListenResult
         }
-        /// Looks at a task.
+        /// Fetches the state of a task.
         GetTask = "tasks/get" {
             client since(V2025_11_25), server only(V2025_11_25),
             params crate::tasks::TaskParams, required ALL,
             result crate::tasks::GetTaskResult,
             extension crate::tasks::EXTENSION
         }
-        /// Waits for a task and fetches its result.
+        /// Waits for a task to end and fetches its result.
         GetTaskPayload = "tasks/result" {
             client only(V2025_11_25), server only(V2025_11_25),
             params crate::tasks::TaskParams, required ALL,
@@ -289,26 +288,26 @@ methods! {
             result crate::tasks::CancelTaskResult,
             extension crate::tasks::EXTENSION
         }
-        /// Answers questions of a task.
+        /// Sends responses to the input requests of a task.
         UpdateTask = "tasks/update" {
             client since(V2026_07_28), server NONE,
             params crate::tasks::UpdateTaskParams, required ALL,
             result crate::result::EmptyResult,
             extension crate::tasks::EXTENSION
         }
-        /// Asks the client's model. An input request since 2026-07-28.
+        /// Requests a message from the client's model. An input request since 2026-07-28.
         CreateMessage = "sampling/createMessage" {
             client NONE, server until(V2025_11_25),
             params crate::sampling::CreateMessageParams, required ALL,
             result crate::sampling::CreateMessageResult
         }
-        /// Asks for the roots. An input request since 2026-07-28.
+        /// Requests the roots. An input request since 2026-07-28.
         ListRoots = "roots/list" {
             client NONE, server until(V2025_11_25),
             params crate::roots::ListRootsParams, required NONE,
             result crate::roots::ListRootsResult
         }
-        /// Asks the user. An input request since 2026-07-28.
+        /// Requests input from the user. An input request since 2026-07-28.
         Elicit = "elicitation/create" {
             client NONE, server between(V2025_06_18, V2025_11_25),
             params crate::elicitation::ElicitParams, required ALL,
@@ -321,14 +320,14 @@ methods! {
             result crate::skills::ListSkillsResult,
             extension crate::skills::EXTENSION
         }
-        /// Looks up a skill.
+        /// Fetches a skill.
         GetSkill = "skills/get" {
             client since(V2026_07_28), server NONE,
             params crate::skills::GetSkillParams, required ALL,
             result crate::skills::GetSkillResult,
             extension crate::skills::EXTENSION
         }
-        /// Lists a directory of resources.
+        /// Lists the resources of a directory.
         ReadDirectory = "resources/directory/read" {
             client since(V2026_07_28), server NONE,
             params crate::skills::ReadDirectoryParams, required ALL,
@@ -342,13 +341,12 @@ methods! {
             client until(V2025_11_25), server NONE,
             params crate::result::NotificationParams, required NONE
         }
-        /// A request is no longer wanted. From a server of 2026-07-28 only to end a
-        /// subscription.
+        /// The request is cancelled. A server of 2026-07-28 sends it only to end a subscription.
         Cancelled = "notifications/cancelled" {
             client ALL, server ALL,
             params crate::progress::CancelledParams, required ALL
         }
-        /// How far a request is.
+        /// The progress of a request.
         Progress = "notifications/progress" {
             client until(V2025_11_25), server ALL,
             params crate::progress::ProgressParams, required ALL
@@ -373,7 +371,7 @@ methods! {
             client NONE, server ALL,
             params crate::result::NotificationParams, required NONE
         }
-        /// A watched resource has changed.
+        /// A subscribed resource has changed.
         ResourceUpdated = "notifications/resources/updated" {
             client NONE, server ALL,
             params crate::resources::ResourceUpdatedParams, required ALL
@@ -383,7 +381,7 @@ methods! {
             client until(V2025_11_25), server NONE,
             params crate::result::NotificationParams, required NONE
         }
-        /// The user is done with a page.
+        /// The user has completed a URL elicitation.
         ElicitationComplete = "notifications/elicitation/complete" {
             client NONE, server only(V2025_11_25),
             params crate::elicitation::ElicitationCompleteParams, required ALL
@@ -399,7 +397,7 @@ methods! {
             params crate::tasks::TaskStatusParams, required ALL,
             extension crate::tasks::EXTENSION
         }
-        /// What a subscription honours; its first message.
+        /// The changes that a subscription covers. Its first message.
         Acknowledged = "notifications/subscriptions/acknowledged" {
             client NONE, server since(V2026_07_28),
             params crate::subscriptions::AcknowledgedParams, required ALL
@@ -408,50 +406,50 @@ methods! {
 }
 
 impl Method {
-    /// The wire name.
+    /// Returns the wire name.
     pub fn as_str(self) -> &'static str {
         self.entry().name
     }
 
-    /// Whether it is a request. A notification otherwise.
+    /// Returns `true` for a request, `false` for a notification.
     pub fn is_request(self) -> bool {
         self.entry().result.is_some()
     }
 
-    /// The revisions in which a client may send it.
+    /// Returns the revisions in which a client may send it.
     pub fn from_client(self) -> Revisions {
         self.entry().from_client
     }
 
-    /// The revisions in which a server may send it as a message of its own.
+    /// Returns the revisions in which a server may send it as a message of its own.
     pub fn from_server(self) -> Revisions {
         self.entry().from_server
     }
 
-    /// The revisions in which somebody may send it.
+    /// Returns the revisions in which either side may send it.
     pub fn revisions(self) -> Revisions {
         self.from_client().union(self.from_server())
     }
 
-    /// The extension that it belongs to in `revision`.
+    /// Returns the id of the extension that defines it in `revision`.
     pub fn extension(self, revision: Revision) -> Option<&'static str> {
-        // In 2025-11-25 tasks are a part of the protocol itself.
+        // In 2025-11-25 tasks are part of the protocol itself.
         self.entry()
             .extension
             .filter(|_| revision >= Revision::V2026_07_28)
     }
 
-    /// The shape of its parameters.
+    /// Returns the shape of its parameters.
     pub fn params(self) -> &'static Shape {
         self.entry().params
     }
 
-    /// The revisions in which it must have parameters.
+    /// Returns the revisions in which its parameters are required.
     pub fn params_required(self) -> Revisions {
         self.entry().params_required
     }
 
-    /// The shape of its result. `None` for a notification.
+    /// Returns the shape of its result, or `None` for a notification.
     pub fn result(self) -> Option<&'static Shape> {
         self.entry().result
     }
@@ -463,7 +461,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// A method that no revision has.
+/// The name of a method that no revision has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMethod(Box<str>);
 
@@ -480,7 +478,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_round_trip_and_tell_the_kind() {
+    fn names_round_trip_and_show_the_kind() {
         for &method in Method::ALL {
             assert_eq!(method.as_str().parse(), Ok(method));
             let is_notification = method.as_str().starts_with("notifications/");

@@ -1,8 +1,9 @@
-//! Pagination: long lists come in pages.
+//! Pagination: long lists are split into pages.
 //!
-//! A result with `next_cursor` has a next page, which is asked for with that cursor.
-//! A cursor is opaque, and since 2026-07-28 the empty string is one: only its absence ends the
-//! list. Servers before that may mean the end with it, which whoever follows cursors has to know.
+//! A result with `next_cursor` has a next page, which is requested with that cursor. A cursor is
+//! opaque. Since 2026-07-28 the empty string is a valid cursor: only the absence of `next_cursor`
+//! ends the list. Servers of earlier revisions may end it with an empty string, so a client that
+//! follows cursors has to handle both.
 //!
 //! ```
 //! use bowline_types::pagination::PaginatedParams;
@@ -19,7 +20,7 @@
 use crate::json::{DecodeError, RawJsonRef, shortened};
 use crate::meta::RequestMeta;
 
-/// Declares the result of a `list` method: a page of something that may be cached.
+/// Declares the result of a `list` method: a page of items, cacheable since 2026-07-28.
 macro_rules! list_result {
     (
         $(#[$attribute:meta])*
@@ -33,16 +34,16 @@ macro_rules! list_result {
             pub struct $name $([$revisions])? {
                 @lenient "resultType" = "complete", in since(V2026_07_28);
                 $(#[$list_attribute])*
-                req $list: $type = $wire, skipping odd;
-                /// Where the next page begins; the last page has none.
+                req $list: $type = $wire, skipping invalid;
+                /// The cursor of the next page; absent on the last page.
                 opt next_cursor: String = "nextCursor";
-                /// How long it may be cached, in milliseconds.
+                /// How long the result may be cached, in milliseconds.
                 hint ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
             when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
-                /// Who may share a cached copy.
+                /// Which clients may share a cached copy.
                 hint cache_scope: crate::caching::CacheScope = "cacheScope",
                     in since(V2026_07_28), must since(V2026_07_28), default "\"private\"";
-                /// Additional data.
+                /// Additional metadata.
                 meta meta: crate::meta::ResultMeta = "_meta";
                 !skipped_items;
             }
@@ -53,15 +54,15 @@ macro_rules! list_result {
 wire_struct! {
     /// The parameters of every `list` method.
     pub struct PaginatedParams {
-        /// Where the page begins; the first page when absent.
+        /// The cursor of the page; the first page if absent.
         opt cursor: String = "cursor";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
-/// Items of a page that make no sense, and are not among the others: one odd item must not hide
-/// them.
+/// The items of a page that could not be decoded. They are reported here, so that one invalid item
+/// doesn't hide the others.
 ///
 /// ```
 /// use bowline_types::Wire;
@@ -76,38 +77,38 @@ wire_struct! {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SkippedItems {
-    /// How many there are.
+    /// The number of skipped items.
     pub count: usize,
-    /// The first of them, ten at most: a page may be nothing else.
+    /// The first of them, at most ten: a page may consist of invalid items alone.
     pub first: Vec<InvalidItem>,
 }
 
-/// An item of a list that makes no sense.
+/// A list item that could not be decoded.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InvalidItem {
-    /// Its name, shortened, if it has one.
+    /// The name of the item, shortened, if it has one.
     pub name: Option<String>,
-    /// What is wrong with it, and where in the page.
+    /// The error, with the path to the item in the page.
     pub error: DecodeError,
 }
 
 impl SkippedItems {
-    /// Whether nothing was left out.
+    /// Returns `true` if no item was skipped.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Adds what another page left out.
+    /// Adds the skipped items of another page.
     pub fn append(&mut self, other: Self) {
         self.count += other.count;
-        let room = KEPT.saturating_sub(self.first.len());
+        let room = MAX_RECORDED.saturating_sub(self.first.len());
         self.first.extend(other.first.into_iter().take(room));
     }
 
-    pub(crate) fn note(&mut self, item: RawJsonRef<'_>, error: impl FnOnce() -> DecodeError) {
+    pub(crate) fn record(&mut self, item: RawJsonRef<'_>, error: impl FnOnce() -> DecodeError) {
         self.count += 1;
-        if self.first.len() < KEPT {
+        if self.first.len() < MAX_RECORDED {
             let name = item.reader().peek_tag("name").ok().flatten();
             self.first.push(InvalidItem {
                 name: name.map(|name| shortened(&name).into()),
@@ -117,5 +118,5 @@ impl SkippedItems {
     }
 }
 
-/// Odd items that are told apart.
-const KEPT: usize = 10;
+/// The number of skipped items that are recorded individually.
+const MAX_RECORDED: usize = 10;

@@ -1,8 +1,7 @@
-//! Progress and cancellation: what is said about a request while it runs.
+//! Progress and cancellation of requests that run.
 //!
-//! A request that carries a `progressToken` in its `_meta` may be answered with progress
-//! notifications under that token. A request that is no longer wanted is cancelled by
-//! its id.
+//! A request that carries a `progressToken` in its `_meta` may receive progress notifications
+//! under that token. A request is cancelled by its id.
 //!
 //! ```
 //! use bowline_types::progress::{CancelledParams, ProgressParams};
@@ -20,15 +19,15 @@ use crate::meta::NotificationMeta;
 wire_struct! {
     /// The parameters of `notifications/progress`.
     pub struct ProgressParams {
-        /// The token of the request.
+        /// The progress token of the request.
         req progress_token: ProgressToken = "progressToken";
-        /// How far it is. It only rises.
+        /// The progress so far. It increases with each notification.
         req progress: Number = "progress";
-        /// How far it goes, when that is known.
+        /// The progress at completion, if known.
         opt total: Number = "total";
-        /// What is being done, for people.
+        /// A description of the current step, for users.
         opt message: String = "message", in since(V2025_03_26);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: NotificationMeta = "_meta";
     }
 }
@@ -36,13 +35,12 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `notifications/cancelled`.
     pub struct CancelledParams {
-        /// The request that is no longer wanted. Only the schema of 2025-11-25 lets it
-        /// be left out.
+        /// The id of the cancelled request. Optional only in the schema of 2025-11-25.
         opt request_id: RequestId = "requestId",
             must since(V2024_11_05).without(only(V2025_11_25));
-        /// Why, for logs and people.
+        /// The reason, for logs and users.
         opt reason: String = "reason";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: NotificationMeta = "_meta";
     }
 }

@@ -1,4 +1,4 @@
-//! Prompts: templates of messages that a user picks, such as slash commands.
+//! Prompts: message templates that a user selects, such as slash commands.
 //!
 //! ```
 //! use bowline_types::Map;
@@ -15,37 +15,37 @@ use crate::common::{Icon, Role};
 use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::result::select;
+use crate::result::select_variant;
 use crate::wire::Map;
 
 wire_struct! {
     /// A prompt as a server lists it.
     pub struct Prompt {
-        /// Its name for programs.
+        /// The programmatic name.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         hint title: String = "title", in since(V2025_06_18);
-        /// What it does.
+        /// A description.
         hint description: String = "description";
-        /// The arguments that it takes.
+        /// The arguments.
         opt arguments: Vec<PromptArgument> = "arguments";
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
 }
 
 wire_struct! {
-    /// An argument of a prompt. Its value is a string.
+    /// An argument of a prompt. The value is a string.
     pub struct PromptArgument {
-        /// Its name for programs.
+        /// The programmatic name.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         opt title: String = "title", in since(V2025_06_18);
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// Whether it must be given. Default false.
+        /// `true` if the argument is required. Default `false`.
         opt required: bool = "required";
     }
 }
@@ -53,7 +53,7 @@ wire_struct! {
 list_result! {
     /// The result of `prompts/list`.
     pub struct ListPromptsResult {
-        /// The prompts of this page.
+        /// The prompts of the page.
         prompts: Vec<Prompt> = "prompts";
     }
 }
@@ -61,15 +61,15 @@ list_result! {
 wire_struct! {
     /// The parameters of `prompts/get`.
     pub struct GetPromptParams {
-        /// The prompt.
+        /// The name of the prompt.
         req name: String = "name";
-        /// Its arguments.
+        /// The arguments of the prompt.
         opt arguments: Map<String> = "arguments";
-        /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
-        /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
-        /// Additional data.
+        /// Responses to the input requests of the previous round.
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
+        /// The request state of the previous round, unchanged.
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
@@ -80,9 +80,9 @@ wire_struct! {
         @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The messages.
         req messages: Vec<PromptMessage> = "messages";
-        /// What the prompt does.
+        /// A description of the prompt.
         opt description: String = "description";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
@@ -90,19 +90,19 @@ wire_struct! {
 wire_struct! {
     /// A message of a prompt.
     pub struct PromptMessage {
-        /// Who speaks.
+        /// The author of the message.
         req role: Role = "role";
-        /// What they say.
+        /// The content of the message.
         req content: ContentBlock = "content";
     }
 }
 
 wire_union! {
-    /// The answers that `prompts/get` can have.
-    pub enum GetPromptResponse decided by select, "`resultType`" {
-        /// The messages.
+    /// A result of `prompts/get`.
+    pub enum GetPromptResponse decided by select_variant, "`resultType`" {
+        /// The server returned the messages.
         Complete(GetPromptResult) = "complete";
-        /// The server needs input first. Since 2026-07-28.
+        /// The server needs input before it can complete. Since 2026-07-28.
         InputRequired(InputRequiredResult) = "input_required", in since(V2026_07_28);
     }
 }

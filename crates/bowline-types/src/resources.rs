@@ -1,7 +1,7 @@
-//! Resources: data that a server offers for reading, named by URIs.
+//! Resources: data that a server offers for reading, identified by URIs.
 //!
-//! A server lists resources and URI templates, and reads them on request. Clients can
-//! watch them: with `resources/subscribe` up to 2025-11-25, with
+//! A server lists resources and resource templates, and reads them on request. Clients can
+//! subscribe to changes: with `resources/subscribe` up to 2025-11-25, with
 //! [`subscriptions/listen`](crate::subscriptions) since.
 //!
 //! ```
@@ -20,77 +20,77 @@ use crate::content::decoded_size;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, Kind, Reader};
 use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
-use crate::result::select;
+use crate::result::select_variant;
 use crate::wire::Map;
 
 wire_struct! {
     /// A resource as a server lists it.
     pub struct Resource {
-        /// Where it is.
+        /// The URI.
         req uri: String = "uri";
-        /// Its name for programs.
+        /// The programmatic name.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         hint title: String = "title", in since(V2025_06_18);
-        /// What it is.
+        /// A description.
         hint description: String = "description";
-        /// Its media type.
+        /// The media type.
         hint mime_type: String = "mimeType";
-        /// Its size in bytes, before base64.
+        /// The size in bytes, before base64 encoding.
         hint size: i64 = "size";
-        /// How it may be used.
+        /// Hints on how clients may use the resource.
         hint annotations: Annotations = "annotations";
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
 }
 
 wire_struct! {
-    /// A family of resources, by a URI template (RFC 6570).
+    /// A set of resources described by a URI template (RFC 6570).
     pub struct ResourceTemplate {
-        /// The template.
+        /// The URI template.
         req uri_template: String = "uriTemplate";
-        /// Its name for programs.
+        /// The programmatic name.
         req name: String = "name";
-        /// Its name for people.
+        /// The display name.
         hint title: String = "title", in since(V2025_06_18);
-        /// What the resources are.
+        /// A description of the resources.
         hint description: String = "description";
-        /// Their media type, when all have the same.
+        /// The media type, if all the resources have the same.
         hint mime_type: String = "mimeType";
-        /// How they may be used.
+        /// Hints on how clients may use the resource.
         hint annotations: Annotations = "annotations";
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
 }
 
 wire_union! {
-    /// What a resource contains.
-    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`", keeps odd {
-        /// Text.
+    /// The contents of a resource, or of a part of it.
+    pub enum ResourceContents decided by text_or_blob, "the presence of `text` or `blob`", keeps invalid {
+        /// Text contents.
         Text(TextResourceContents) = "text";
-        /// Bytes.
+        /// Binary contents.
         Blob(BlobResourceContents) = "blob";
     }
 }
 
 impl ResourceContents {
-    /// Text.
+    /// Creates text contents.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         TextResourceContents::new(uri, text).into()
     }
 
-    /// Bytes, as base64.
+    /// Creates binary contents, from base64.
     pub fn blob(uri: impl Into<String>, base64: impl Into<String>) -> Self {
         BlobResourceContents::new(uri, base64).into()
     }
 
-    /// Where it is. `None` for contents that this crate doesn't know.
+    /// Returns the URI, or `None` for contents of an unknown kind.
     pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Text(contents) => Some(&contents.uri),
@@ -120,28 +120,28 @@ impl ResourceContents {
 wire_struct! {
     /// The contents of a resource that is text.
     pub struct TextResourceContents {
-        /// Where it is.
+        /// The URI.
         req uri: String = "uri";
         /// The text.
         req text: String = "text";
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// The contents of a resource that is not text.
+    /// The contents of a resource that is binary data.
     pub struct BlobResourceContents {
-        /// Where it is.
+        /// The URI.
         req uri: String = "uri";
         /// The bytes as base64.
         req blob: String = "blob";
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
@@ -150,7 +150,7 @@ wire_struct! {
 list_result! {
     /// The result of `resources/list`.
     pub struct ListResourcesResult {
-        /// The resources of this page.
+        /// The resources of the page.
         resources: Vec<Resource> = "resources";
     }
 }
@@ -158,7 +158,7 @@ list_result! {
 list_result! {
     /// The result of `resources/templates/list`.
     pub struct ListResourceTemplatesResult {
-        /// The templates of this page.
+        /// The resource templates of the page.
         resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
     }
 }
@@ -166,36 +166,36 @@ list_result! {
 wire_struct! {
     /// The parameters of `resources/read`.
     pub struct ReadResourceParams {
-        /// The resource.
+        /// The URI of the resource.
         req uri: String = "uri";
-        /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
-        /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
-        /// Additional data.
+        /// Responses to the input requests of the previous round.
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
+        /// The request state of the previous round, unchanged.
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
 wire_struct! {
-    /// What a resource contains: one part, or several for a directory.
+    /// The contents of a resource: one part, or several for a directory.
     pub struct ReadResourceResult {
         @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The parts.
         req contents: Vec<ResourceContents> = "contents";
-        /// How long it may be cached, in milliseconds.
+        /// How long the result may be cached, in milliseconds.
         hint ttl_ms: i64 = "ttlMs", in since(V2026_07_28), must since(V2026_07_28),
             when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
-        /// Who may share a cached copy.
+        /// Which clients may share a cached copy.
         hint cache_scope: CacheScope = "cacheScope", in since(V2026_07_28),
             must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
 
 impl ReadResourceResult {
-    /// All texts, each on lines of its own. Parts that are bytes are left out.
+    /// Returns the text parts, joined by line breaks. Binary parts are omitted.
     ///
     /// ```
     /// use bowline_types::resources::{ReadResourceResult, ResourceContents};
@@ -217,11 +217,11 @@ impl ReadResourceResult {
 }
 
 wire_union! {
-    /// The answers that `resources/read` can have.
-    pub enum ReadResourceResponse decided by select, "`resultType`" {
-        /// The contents.
+    /// A result of `resources/read`.
+    pub enum ReadResourceResponse decided by select_variant, "`resultType`" {
+        /// The server returned the contents.
         Complete(ReadResourceResult) = "complete";
-        /// The server needs input first. Since 2026-07-28.
+        /// The server needs input before it can complete. Since 2026-07-28.
         InputRequired(InputRequiredResult) = "input_required", in since(V2026_07_28);
     }
 }
@@ -230,9 +230,9 @@ wire_struct! {
     /// The parameters of `resources/subscribe` and `resources/unsubscribe`. Up to
     /// 2025-11-25.
     pub struct SubscribeParams [until(V2025_11_25)] {
-        /// The resource.
+        /// The URI of the resource.
         req uri: String = "uri";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta";
     }
 }
@@ -240,9 +240,9 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `notifications/resources/updated`.
     pub struct ResourceUpdatedParams {
-        /// What changed: the resource that is watched, or a part of it.
+        /// The URI of the changed resource: the subscribed resource, or a part of it.
         req uri: String = "uri";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: NotificationMeta = "_meta";
     }
 }

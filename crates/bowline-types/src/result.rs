@@ -1,8 +1,8 @@
-//! What all results have in common: `resultType` and `_meta`.
+//! The common members of results: `resultType` and `_meta`.
 //!
-//! Since 2026-07-28 every result of a server says of what type it is: `complete`, or
-//! `input_required`, or a type of an extension. A result without it is complete, one
-//! with an unknown type is invalid.
+//! Since 2026-07-28 each result of a server states its type: `complete`, `input_required`, or a
+//! type of an extension. A result without `resultType` is complete; a result with an unknown type
+//! is invalid.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::json::{DecodeError, Problem, Reader, shortened};
 use crate::meta::{NotificationMeta, RequestMeta, ResultMeta};
 
 wire_struct! {
-    /// A result that says no more than that it worked.
+    /// A result without members of its own.
     pub struct EmptyResult {
         @lenient "resultType" = "complete", in since(V2026_07_28);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
         ..extras;
     }
@@ -22,28 +22,28 @@ wire_struct! {
 wire_struct! {
     /// A result of any method.
     pub struct AnyResult {
-        /// Its type; complete when absent.
+        /// The type of the result; complete if absent.
         opt result_type: String = "resultType", in since(V2026_07_28),
             must since(V2026_07_28), default "\"complete\"";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// Parameters of a request that takes none of its own.
+    /// The parameters of a request without parameters of its own.
     pub struct RequestParams {
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
         ..extras;
     }
 }
 
 wire_struct! {
-    /// Parameters of a notification that has none of its own.
+    /// The parameters of a notification without parameters of its own.
     pub struct NotificationParams {
-        /// Additional data.
+        /// Additional metadata.
         meta meta: NotificationMeta = "_meta";
         ..extras;
     }
@@ -52,18 +52,18 @@ wire_struct! {
 /// The `resultType` of a task handle.
 pub(crate) const TASK: &str = "task";
 
-/// Whether the result begins with what only a complete one has, as those of handshake
-/// servers do: that saves looking for a `resultType` behind a large payload. One that
-/// comes all the same is checked when the result is read.
-pub(crate) fn is_plainly_complete(reader: &Reader<'_>) -> bool {
+/// Returns `true` if the first member is one that only complete results have, as in results of
+/// handshake servers. This saves a search for `resultType` behind a large payload. A `resultType`
+/// that follows is checked when the result is decoded.
+pub(crate) fn begins_as_complete_result(reader: &Reader<'_>) -> bool {
     ["content", "contents", "messages"]
         .iter()
         .any(|name| reader.begins_with(name))
 }
 
-/// The `resultType` of the result that comes next, `None` when it has none.
+/// Returns the `resultType` of the next result, or `None` if it has none.
 ///
-/// `extensions` are the types that the method knows beyond the core ones.
+/// `extensions` are the types that the method allows besides the core ones.
 pub(crate) fn result_type<'a>(
     reader: &Reader<'a>,
     extensions: &[&str],
@@ -81,9 +81,9 @@ pub(crate) fn result_type<'a>(
     Err(reader.problem(problem).under_key("resultType"))
 }
 
-/// The name of the variant of a method that is complete or needs input.
-pub(crate) fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    if is_plainly_complete(reader) {
+/// Selects the response variant of a method whose result is complete or requires input.
+pub(crate) fn select_variant<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if begins_as_complete_result(reader) {
         return Ok("complete".into());
     }
     Ok(result_type(reader, &[])?.unwrap_or("complete".into()))

@@ -1,15 +1,15 @@
 //! Protocol revisions, the two eras they belong to, and sets of revisions.
 //!
-//! MCP names its revisions by date. Everything in this crate that depends on the
-//! revision (a field, a method, an error code) says so with a [`Revisions`] set at
-//! the one place where it is declared.
+//! MCP names its revisions by date. Each declaration in this crate that depends on the revision (a
+//! member, a method, an error code) states its revisions as a [`Revisions`] set, in one place.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A revision of the protocol.
 ///
-/// Revisions order by date, parse from and print as their wire name.
+/// Revisions order by date. The wire name is both what [`Display`](fmt::Display) prints and what
+/// [`FromStr`] parses.
 ///
 /// ```
 /// use bowline_types::{Era, Revision};
@@ -23,15 +23,15 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Revision {
-    /// The first release: tools, resources, prompts, sampling, roots, logging.
+    /// First release: tools, resources, prompts, sampling, roots, logging.
     V2024_11_05,
-    /// Streamable HTTP, batches, audio, tool annotations, completions capability.
+    /// Adds Streamable HTTP, batches, audio, tool annotations, the completions capability.
     V2025_03_26,
-    /// Elicitation, structured tool output, resource links, titles; no batches.
+    /// Adds elicitation, structured tool output, resource links, titles; removes batches.
     V2025_06_18,
-    /// Icons, tasks (experimental), URL elicitation, tools in sampling.
+    /// Adds icons, tasks (experimental), URL elicitation, tools in sampling.
     V2025_11_25,
-    /// Stateless: no handshake, per-request `_meta`, discovery, input rounds.
+    /// Stateless: no handshake, `_meta` on each request, discovery, input rounds.
     V2026_07_28,
 }
 
@@ -39,7 +39,7 @@ impl Revision {
     /// The newest revision that this crate knows.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The newest revision that opens with an `initialize` handshake.
+    /// The newest revision of the handshake era, which opens with `initialize`.
     pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
 
     /// Every known revision, oldest first.
@@ -51,7 +51,7 @@ impl Revision {
         Self::V2026_07_28,
     ];
 
-    /// The wire name, a date.
+    /// Returns the wire name, a date.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -62,7 +62,7 @@ impl Revision {
         }
     }
 
-    /// The era that the revision belongs to.
+    /// Returns the era of the revision.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
@@ -72,7 +72,7 @@ impl Revision {
         }
     }
 
-    /// Whether a frame may be an array of messages. Only 2025-03-26 has batches.
+    /// Returns `true` if a frame may be an array of messages. Only 2025-03-26 has batches.
     pub const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
@@ -110,7 +110,7 @@ impl From<Revision> for String {
 pub struct UnknownRevision(Box<str>);
 
 impl UnknownRevision {
-    /// The name as it was given.
+    /// Returns the name as received.
     pub fn name(&self) -> &str {
         &self.0
     }
@@ -118,29 +118,29 @@ impl UnknownRevision {
 
 impl fmt::Display for UnknownRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown protocol revision {:?}, known are ", self.0)?;
-        Revisions::ALL.fmt(f)
+        write!(f, "unsupported protocol version {:?} (supported: ", self.0)?;
+        write!(f, "{})", Revisions::ALL)
     }
 }
 
 impl std::error::Error for UnknownRevision {}
 
-/// How a connection of a revision begins and where its state lives.
+/// How a connection of a revision begins, and where its state is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "a third era would be another protocol"
 )]
 pub enum Era {
-    /// `initialize` first; revision and capabilities hold for the session.
-    /// All revisions up to 2025-11-25.
+    /// The connection opens with `initialize`; revision and capabilities hold for the session. All
+    /// revisions up to 2025-11-25.
     Handshake,
-    /// Every request carries its revision and capabilities. From 2026-07-28 on.
+    /// Each request carries its revision and capabilities. Since 2026-07-28.
     Stateless,
 }
 
 impl Era {
-    /// The revisions of the era.
+    /// Returns the revisions of the era.
     pub const fn revisions(self) -> Revisions {
         match self {
             Self::Handshake => Revisions::until(Revision::LATEST_HANDSHAKE),
@@ -171,80 +171,80 @@ impl fmt::Display for Era {
 pub struct Revisions(u8);
 
 impl Revisions {
-    /// No revision.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
     /// Every known revision.
     pub const ALL: Self = Self::since(Revision::V2024_11_05);
 
-    /// `revision` and everything newer.
+    /// Returns the set of `revision` and all newer revisions.
     pub const fn since(revision: Revision) -> Self {
         let known = (1 << Revision::ALL.len()) - 1;
         Self(known & !(revision.bit() - 1))
     }
 
-    /// `revision` and everything older.
+    /// Returns the set of `revision` and all older revisions.
     pub const fn until(revision: Revision) -> Self {
         Self((revision.bit() - 1) | revision.bit())
     }
 
-    /// `revision` alone.
+    /// Returns the set of `revision` alone.
     pub const fn only(revision: Revision) -> Self {
         Self(revision.bit())
     }
 
-    /// `first`, `last` and everything between them.
+    /// Returns the set of `first`, `last` and all revisions between them.
     pub const fn between(first: Revision, last: Revision) -> Self {
         Self::since(first).intersection(Self::until(last))
     }
 
-    /// What is in both sets.
+    /// Returns the revisions that are in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What is in either set.
+    /// Returns the revisions that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in this set and not in `other`.
+    /// Returns the revisions that are in this set and not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The same set with `revision` in it.
+    /// Returns the set with `revision` added.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Self {
         self.union(Self::only(revision))
     }
 
-    /// Whether `revision` is in the set.
+    /// Returns `true` if `revision` is in the set.
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & revision.bit() != 0
     }
 
-    /// Whether the set is empty.
+    /// Returns `true` if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The members, oldest first.
+    /// Returns an iterator over the members, oldest first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Revision> {
         Revision::ALL
             .into_iter()
             .filter(move |revision| self.contains(*revision))
     }
 
-    /// The newest member.
+    /// Returns the newest member.
     pub fn newest(self) -> Option<Revision> {
         self.iter().next_back()
     }
 
-    /// The oldest member.
+    /// Returns the oldest member.
     pub fn oldest(self) -> Option<Revision> {
         self.iter().next()
     }
@@ -268,7 +268,7 @@ impl fmt::Debug for Revisions {
     }
 }
 
-/// Prints the names with commas between them, `none` when the set is empty.
+/// Prints the names separated by commas, or `none` for the empty set.
 impl fmt::Display for Revisions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
@@ -283,7 +283,7 @@ impl fmt::Display for Revisions {
     }
 }
 
-/// The words in which declarations name sets of revisions.
+/// The names that declarations use for sets of revisions.
 pub(crate) mod terms {
     pub(crate) use super::Revision::*;
     use super::{Revision, Revisions};
@@ -321,18 +321,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_the_known_ones() {
+    fn an_unknown_name_is_rejected_with_the_supported_ones() {
         let error = "2025-99-99".parse::<Revision>().unwrap_err();
         assert_eq!(error.name(), "2025-99-99");
         assert_eq!(
             error.to_string(),
-            "unknown protocol revision \"2025-99-99\", known are 2024-11-05, 2025-03-26, \
-             2025-06-18, 2025-11-25, 2026-07-28"
+            "unsupported protocol version \"2025-99-99\" (supported: 2024-11-05, 2025-03-26, \
+             2025-06-18, 2025-11-25, 2026-07-28)"
         );
     }
 
     #[test]
-    fn sets_are_what_their_constructors_say() {
+    fn set_constructors_contain_the_expected_revisions() {
         use Revision::*;
         let check = |set: Revisions, expected: &[Revision]| {
             assert_eq!(set.iter().collect::<Vec<_>>(), expected);

@@ -1,7 +1,7 @@
-//! Roots: the directories that a client lets a server work in. Deprecated in 2026-07-28.
+//! Roots: the directories that a server may work in. Deprecated in 2026-07-28.
 //!
-//! Up to 2025-11-25 the server asks with `roots/list`, since 2026-07-28 with an
-//! [input request](crate::input). Roots are advice, not a fence.
+//! Up to 2025-11-25 the server requests them with `roots/list`, since 2026-07-28 with an [input
+//! request](crate::input). Roots are advisory: they don't restrict access.
 //!
 //! ```
 //! use bowline_types::roots::{ListRootsResult, Root};
@@ -15,11 +15,11 @@ use crate::meta::{Meta, ResultMeta, ServerRequestMeta};
 wire_struct! {
     /// A directory or file.
     pub struct Root {
-        /// Where it is: a `file://` URI.
+        /// The location: a `file://` URI.
         req uri: String = "uri";
-        /// Its name for people.
+        /// The display name.
         opt name: String = "name";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
     }
 }
@@ -27,7 +27,7 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `roots/list`.
     pub struct ListRootsParams {
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ServerRequestMeta = "_meta";
         ..extras;
     }
@@ -38,7 +38,7 @@ wire_struct! {
     pub struct ListRootsResult {
         /// The roots.
         req roots: Vec<Root> = "roots";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta", in until(V2025_11_25);
     }
 }

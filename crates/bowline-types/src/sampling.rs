@@ -1,9 +1,8 @@
-//! Sampling: a server asks the client's model. Deprecated in 2026-07-28.
+//! Sampling: a server requests a message from the client's model. Deprecated in 2026-07-28.
 //!
-//! Up to 2025-11-25 it is a request of the server, since 2026-07-28 an
-//! [input request](crate::input). With tools (since 2025-11-25) the server runs a loop:
-//! the model's `tool_use` blocks come back, the server answers each with a
-//! `tool_result` block in the next request.
+//! Up to 2025-11-25 it is a request of the server, since 2026-07-28 an [input
+//! request](crate::input). With tools (since 2025-11-25) the server runs a loop: the result has
+//! `tool_use` blocks of the model, and the next request has a `tool_result` block for each.
 //!
 //! ```
 //! use bowline_types::common::Role;
@@ -16,10 +15,10 @@
 //! ```
 
 mod one_or_many;
-mod turns;
+mod tool_results;
 
 use crate::common::{Role, is_fraction};
-use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, tag};
+use crate::content::{AudioContent, ContentBlock, ImageContent, TextContent, type_tag};
 use crate::json::{JsonObject, Number, RawJson};
 use crate::meta::{Meta, ServerRequestMeta};
 use crate::tasks::TaskMetadata;
@@ -31,29 +30,29 @@ pub use one_or_many::OneOrMany;
 wire_struct! {
     /// The parameters of `sampling/createMessage`.
     pub struct CreateMessageParams {
-        /// The conversation.
+        /// The messages of the conversation.
         req messages: Vec<SamplingMessage> = "messages";
-        /// The most tokens that the answer may have.
+        /// The maximum number of tokens in the result.
         req max_tokens: i64 = "maxTokens";
-        /// Which model the server would like.
+        /// The preferred models.
         hint model_preferences: ModelPreferences = "modelPreferences";
-        /// A system prompt; the client may change it.
+        /// The system prompt. The client may change it.
         opt system_prompt: String = "systemPrompt";
-        /// Context of servers to put in.
+        /// The servers whose context the client adds.
         opt include_context: IncludeContext = "includeContext";
-        /// How adventurous the model should be.
+        /// The sampling temperature.
         opt temperature: Number = "temperature";
-        /// Texts that end the answer.
+        /// Sequences that end the generation.
         opt stop_sequences: Vec<String> = "stopSequences";
-        /// What the model's provider should get.
+        /// Metadata for the model provider.
         opt metadata: JsonObject = "metadata";
-        /// Tools that the model may use, for this request alone.
-        opt tools: Vec<Tool> = "tools", in since(V2025_11_25), or refuse;
-        /// Whether it may or must use them.
-        opt tool_choice: ToolChoice = "toolChoice", in since(V2025_11_25), or refuse;
-        /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
-        /// Additional data.
+        /// The tools that the model may use, for this request alone.
+        opt tools: Vec<Tool> = "tools", in since(V2025_11_25), or error;
+        /// Whether the model may or must use tools.
+        opt tool_choice: ToolChoice = "toolChoice", in since(V2025_11_25), or error;
+        /// Requests a task in place of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
+        /// Additional metadata.
         meta meta: ServerRequestMeta = "_meta", in until(V2025_11_25);
     }
 }
@@ -61,38 +60,38 @@ wire_struct! {
 wire_struct! {
     /// A message of the conversation.
     pub struct SamplingMessage {
-        /// Who speaks.
+        /// The author of the message.
         req role: Role = "role";
-        /// What they say: one block, or several since 2025-11-25.
+        /// The content: one block, or several since 2025-11-25.
         req content: OneOrMany<SamplingContent> = "content";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_11_25);
     }
 }
 
 wire_union! {
-    /// A piece of a conversation with a model.
-    pub enum SamplingContent decided by tag, "`type`", keeps odd {
-        /// Text.
+    /// A block of content in a conversation with a model.
+    pub enum SamplingContent decided by type_tag, "`type`", keeps invalid {
+        /// Text content.
         Text(TextContent) = "text";
         /// An image.
         Image(ImageContent) = "image";
-        /// Sound.
+        /// Audio.
         Audio(AudioContent) = "audio", in since(V2025_03_26);
-        /// The model wants a tool to be run.
+        /// A tool call by the model.
         ToolUse(ToolUseContent) = "tool_use", in since(V2025_11_25);
-        /// What the tool returned.
+        /// The result of a tool call.
         ToolResult(ToolResultContent) = "tool_result", in since(V2025_11_25);
     }
 }
 
 impl SamplingContent {
-    /// A text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// The text, when it is one.
+    /// Returns the text of a text block, or `None` for other kinds.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -106,59 +105,59 @@ impl SamplingContent {
 }
 
 wire_struct! {
-    /// The model wants a tool to be run. New in 2025-11-25.
+    /// A tool call by the model. New in 2025-11-25.
     pub struct ToolUseContent [since(V2025_11_25)] {
         @required "type" = "tool_use";
         /// The id that the result refers to.
         req id: String = "id";
-        /// The tool.
+        /// The name of the tool.
         req name: String = "name";
-        /// Its arguments.
+        /// The arguments of the tool.
         req input: JsonObject = "input";
-        /// Additional data, which must come back in later rounds.
+        /// Additional metadata, which must be included in later requests.
         meta meta: Meta = "_meta";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// What a tool returned to the model. New in 2025-11-25.
+    /// The result of a tool call, for the model. New in 2025-11-25.
     pub struct ToolResultContent [since(V2025_11_25)] {
         @required "type" = "tool_result";
-        /// The `id` of the [`ToolUseContent`] that it answers.
+        /// The `id` of the [`ToolUseContent`] that the result belongs to.
         req tool_use_id: String = "toolUseId";
         /// The result for the model.
         def content: Vec<ContentBlock> = "content";
         /// The result for programs. An object before 2026-07-28.
         any structured_content: RawJson = "structuredContent", when is_known_structure,
             shaped &STRUCTURED;
-        /// Whether the tool failed. Default false.
+        /// `true` if the tool failed. Default `false`.
         opt is_error: bool = "isError";
-        /// Additional data, which must come back in later rounds.
+        /// Additional metadata, which must be included in later requests.
         meta meta: Meta = "_meta";
         ..extras;
     }
 }
 
 wire_struct! {
-    /// Which model a server would like. Hints come before priorities.
+    /// The models that a server prefers. Hints come before priorities.
     pub struct ModelPreferences {
-        /// Names of models, in the order of preference.
+        /// Parts of model names, most preferred first.
         opt hints: Vec<ModelHint> = "hints";
-        /// How much cost matters, from 0 to 1.
+        /// The priority of low cost, from 0 to 1.
         hint cost_priority: Number = "costPriority", when is_fraction,
             shaped &Shape::Fraction;
-        /// How much speed matters, from 0 to 1.
+        /// The priority of low latency, from 0 to 1.
         hint speed_priority: Number = "speedPriority", when is_fraction,
             shaped &Shape::Fraction;
-        /// How much intelligence matters, from 0 to 1.
+        /// The priority of capability, from 0 to 1.
         hint intelligence_priority: Number = "intelligencePriority", when is_fraction,
             shaped &Shape::Fraction;
     }
 }
 
 wire_struct! {
-    /// A model, by a part of its name.
+    /// A hint at a model, by a part of its name.
     pub struct ModelHint {
         /// The part of the name.
         opt name: String = "name";
@@ -166,13 +165,13 @@ wire_struct! {
 }
 
 wire_choice! {
-    /// Context of servers to put into a prompt.
+    /// The servers whose context the client adds to a prompt.
     pub enum IncludeContext {
-        /// None.
+        /// No context.
         None = "none",
-        /// Of the server that asks.
+        /// The context of the requesting server.
         ThisServer = "thisServer",
-        /// Of all servers that the client knows.
+        /// The context of all connected servers.
         AllServers = "allServers",
     }
 }
@@ -180,7 +179,7 @@ wire_choice! {
 wire_struct! {
     /// Whether a model may use tools. New in 2025-11-25.
     pub struct ToolChoice [since(V2025_11_25)] {
-        /// Whether; [`ToolChoiceMode::Auto`] when absent.
+        /// The mode; [`ToolChoiceMode::Auto`] if absent.
         opt mode: ToolChoiceMode = "mode";
     }
 }
@@ -188,27 +187,28 @@ wire_struct! {
 wire_choice! {
     /// Whether a model may use tools.
     pub enum ToolChoiceMode {
-        /// It decides.
+        /// The model decides.
         Auto = "auto",
-        /// It must use one at least.
+        /// The model must use at least one tool.
         Required = "required",
-        /// It must not.
+        /// The model must not use tools.
         None = "none",
     }
 }
 
 wire_struct! {
-    /// What the model said.
+    /// The message of the model.
     pub struct CreateMessageResult {
-        /// Who speaks.
+        /// The author of the message.
         req role: Role = "role";
-        /// What they say: one block, or several since 2025-11-25.
+        /// The content: one block, or several since 2025-11-25.
         req content: OneOrMany<SamplingContent> = "content";
-        /// The model that spoke.
+        /// The name of the model.
         req model: String = "model";
-        /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another.
+        /// Why the generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another
+        /// reason.
         opt stop_reason: String = "stopReason";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta";
     }
 }

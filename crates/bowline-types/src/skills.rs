@@ -1,9 +1,9 @@
 //! Skills: instructions and files for a model, served as resources. The extension
 //! `io.modelcontextprotocol/skills` of 2026-07-28 (SEP-2640).
 //!
-//! A skill is a directory of resources with a `SKILL.md` whose front matter has a name
-//! and a description. A server lists its skills with the digest and size of every file,
-//! so that a client can check what it reads.
+//! A skill is a directory of resources with a `SKILL.md`, whose front matter has a name and a
+//! description. A server lists its skills with the digest and size of each file, so that a client
+//! can verify what it reads.
 //!
 //! ```
 //! use bowline_types::JsonObject;
@@ -26,9 +26,9 @@ use crate::wire::{Decode, Encode, Shape, Union, Variant, Wire, expect_literal};
 pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
 wire_struct! {
-    /// The settings under which a server declares the extension.
+    /// The settings with which a server declares the extension.
     pub struct SkillsCapability [since(V2026_07_28)] {
-        /// It has `resources/directory/read`.
+        /// The server supports `resources/directory/read`.
         opt directory_read: bool = "directoryRead";
         ..extras;
     }
@@ -37,25 +37,25 @@ wire_struct! {
 wire_struct! {
     /// A skill as a server lists it.
     pub struct Skill [since(V2026_07_28)] {
-        /// Its `SKILL.md`.
+        /// The URI of the `SKILL.md`.
         req uri: String = "uri";
-        /// The front matter of that file, as JSON.
+        /// The front matter of the `SKILL.md`, as JSON.
         req frontmatter: JsonObject = "frontmatter";
-        /// Its files.
+        /// The files.
         req resources: SkillFiles = "resources";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta";
         ..extras;
     }
 }
 
 impl Skill {
-    /// The name in the front matter.
+    /// Returns the name in the front matter.
     pub fn name(&self) -> Option<String> {
         self.frontmatter.get("name")?.to().ok()
     }
 
-    /// The description in the front matter.
+    /// Returns the description in the front matter.
     pub fn description(&self) -> Option<String> {
         self.frontmatter.get("description")?.to().ok()
     }
@@ -65,9 +65,9 @@ impl Skill {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SkillFiles {
-    /// These, `SKILL.md` among them.
+    /// The list of all files, including `SKILL.md`.
     Listed(Vec<SkillFile>),
-    /// They change too often to be listed.
+    /// The files change too often to be listed.
     Dynamic,
 }
 
@@ -120,11 +120,11 @@ crate::wire::serde_through_json!(SkillFiles);
 wire_struct! {
     /// A file of a skill.
     pub struct SkillFile [since(V2026_07_28)] {
-        /// Where it is, inside the skill's directory.
+        /// The URI, inside the directory of the skill.
         req uri: String = "uri";
-        /// `sha256:` and 64 lower-case hexadecimal digits.
+        /// The digest: `sha256:` and 64 lower-case hexadecimal digits.
         req digest: String = "digest";
-        /// Its size in bytes.
+        /// The size in bytes.
         req size: i64 = "size";
     }
 }
@@ -132,7 +132,7 @@ wire_struct! {
 list_result! {
     /// The result of `skills/list`.
     pub struct ListSkillsResult [since(V2026_07_28)] {
-        /// The skills of this page.
+        /// The skills of the page.
         skills: Vec<Skill> = "skills";
     }
 }
@@ -140,9 +140,9 @@ list_result! {
 wire_struct! {
     /// The parameters of `skills/get`.
     pub struct GetSkillParams [since(V2026_07_28)] {
-        /// The skill's `SKILL.md`.
+        /// The URI of the `SKILL.md`.
         req uri: String = "uri";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
@@ -153,12 +153,12 @@ wire_struct! {
         @lenient "resultType" = "complete";
         /// The skill.
         req skill: Skill = "skill";
-        /// How long it may be cached, in milliseconds.
+        /// How long the result may be cached, in milliseconds.
         hint ttl_ms: i64 = "ttlMs", must since(V2026_07_28),
             when crate::caching::is_duration, default "0", shaped &crate::wire::Shape::Natural;
-        /// Who may share a cached copy.
+        /// Which clients may share a cached copy.
         hint cache_scope: CacheScope = "cacheScope", must since(V2026_07_28), default "\"private\"";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
@@ -166,30 +166,30 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `resources/directory/read`.
     pub struct ReadDirectoryParams [since(V2026_07_28)] {
-        /// The directory.
+        /// The URI of the directory.
         req uri: String = "uri";
-        /// Where the page begins; the first page when absent.
+        /// The cursor of the page; the first page if absent.
         opt cursor: String = "cursor";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
 wire_struct! {
-    /// The result of `resources/directory/read`: what is directly in it. Directories have
-    /// the media type `inode/directory`.
+    /// The result of `resources/directory/read`: the direct entries of a directory. Directories
+    /// have the media type `inode/directory`.
     pub struct ReadDirectoryResult [since(V2026_07_28)] {
         @lenient "resultType" = "complete";
-        /// The files and directories of this page.
+        /// The files and directories of the page.
         req resources: Vec<Resource> = "resources";
-        /// Where the next page begins; the last page has none.
+        /// The cursor of the next page; absent on the last page.
         opt next_cursor: String = "nextCursor";
-        /// How long it may be cached, in milliseconds.
+        /// How long the result may be cached, in milliseconds.
         hint ttl_ms: i64 = "ttlMs", when crate::caching::is_duration,
             shaped &crate::wire::Shape::Natural;
-        /// Who may share a cached copy.
+        /// Which clients may share a cached copy.
         hint cache_scope: CacheScope = "cacheScope";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }

@@ -1,8 +1,8 @@
-//! Subscriptions: a stream of changes that a client listens to. New in 2026-07-28.
+//! Subscriptions: a stream of change notifications. New in 2026-07-28.
 //!
-//! `subscriptions/listen` names the changes that are wanted. The server acknowledges
-//! the part that it honours, then sends notifications that carry the id of the listen
-//! request in `_meta`, until either side ends it.
+//! `subscriptions/listen` names the requested changes. The server acknowledges those that it
+//! supports, then sends notifications that carry the id of the listen request in `_meta`, until
+//! either side ends the subscription.
 //!
 //! ```
 //! use bowline_types::subscriptions::{ListenParams, SubscriptionFilter};
@@ -17,7 +17,7 @@
 use crate::meta::{NotificationMeta, RequestMeta, SubscriptionResultMeta};
 
 wire_struct! {
-    /// Which changes are wanted, or honoured. What is absent is not.
+    /// The changes that a subscription covers. Absent members are not covered.
     pub struct SubscriptionFilter [since(V2026_07_28)] {
         /// Changes of the list of tools.
         opt tools_list_changed: bool = "toolsListChanged";
@@ -25,9 +25,9 @@ wire_struct! {
         opt prompts_list_changed: bool = "promptsListChanged";
         /// Changes of the list of resources.
         opt resources_list_changed: bool = "resourcesListChanged";
-        /// Changes of these resources.
+        /// Changes of the resources with these URIs.
         opt resource_subscriptions: Vec<String> = "resourceSubscriptions";
-        /// Changes of these tasks, with the tasks extension.
+        /// Changes of the tasks with these ids, with the tasks extension.
         opt task_ids: Vec<String> = "taskIds";
         ..extras;
     }
@@ -36,9 +36,9 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `subscriptions/listen`.
     pub struct ListenParams [since(V2026_07_28)] {
-        /// What is wanted.
+        /// The requested changes.
         req notifications: SubscriptionFilter = "notifications";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
@@ -46,18 +46,18 @@ wire_struct! {
 wire_struct! {
     /// The parameters of `notifications/subscriptions/acknowledged`.
     pub struct AcknowledgedParams [since(V2026_07_28)] {
-        /// What is honoured.
+        /// The changes that the server supports.
         req notifications: SubscriptionFilter = "notifications";
-        /// Additional data: the id of the subscription.
+        /// Additional metadata: the id of the subscription.
         meta meta: NotificationMeta = "_meta";
     }
 }
 
 wire_struct! {
-    /// The result with which a server ends a subscription.
+    /// The result that ends a subscription.
     pub struct ListenResult [since(V2026_07_28)] {
         @lenient "resultType" = "complete";
-        /// Additional data: the id of the subscription.
+        /// Additional metadata: the id of the subscription.
         meta meta: SubscriptionResultMeta = "_meta", must since(V2026_07_28);
     }
 }

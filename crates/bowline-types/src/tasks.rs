@@ -1,12 +1,12 @@
 //! Tasks: requests whose result is fetched later.
 //!
-//! There are two generations, and one set of types for both:
+//! The protocol has two generations of tasks, and this crate one set of types for both:
 //!
-//! - 2025-11-25 (experimental): the requester asks for a task with `task` in its
-//!   parameters, polls `tasks/get`, and fetches the result with `tasks/result`.
-//! - The extension `io.modelcontextprotocol/tasks` of 2026-07-28: the server alone
-//!   decides to answer `tools/call` with a task. `tasks/get` brings questions, result and
-//!   error along ([`DetailedTask`]); questions are answered with `tasks/update`.
+//! - 2025-11-25 (experimental): the requester requests a task with `task` in its parameters, polls
+//!   `tasks/get`, and fetches the result with `tasks/result`.
+//! - The extension `io.modelcontextprotocol/tasks` of 2026-07-28: the server alone decides to
+//!   respond to `tools/call` with a task. `tasks/get` returns input requests, result and error
+//!   ([`DetailedTask`]); input responses are sent with `tasks/update`.
 //!
 //! ```
 //! use bowline_types::tasks::{CreateTaskResult, Task, TaskStatus};
@@ -14,7 +14,7 @@
 //!
 //! let now = "2026-01-01T00:00:00Z";
 //! let handle = CreateTaskResult::new(Task::new("t1", TaskStatus::Working, now, now).ttl(60_000));
-//! // The same handle in the words of either generation.
+//! // The same handle, encoded for either generation.
 //! let old = handle.to_json(Revision::V2025_11_25)?.to_string();
 //! assert!(old.starts_with(r#"{"task":{"taskId":"t1""#) && old.contains(r#""ttl":60000"#));
 //! let new = handle.to_json(Revision::V2026_07_28)?.to_string();
@@ -39,23 +39,23 @@ pub use results::{
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 wire_choice! {
-    /// Where a task stands.
+    /// The status of a task.
     pub enum TaskStatus {
-        /// It runs.
+        /// The task runs.
         Working = "working",
-        /// It waits for answers of the requester.
+        /// The task waits for input of the requester.
         InputRequired = "input_required",
-        /// It has a result.
+        /// The task ended with a result.
         Completed = "completed",
-        /// It has an error.
+        /// The task ended with an error.
         Failed = "failed",
-        /// It was cancelled.
+        /// The task was cancelled.
         Cancelled = "cancelled",
     }
 }
 
 impl TaskStatus {
-    /// Whether it stays so.
+    /// Returns `true` if the status is final.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Cancelled => true,
@@ -65,46 +65,46 @@ impl TaskStatus {
 }
 
 wire_struct! {
-    /// A task.
+    /// The state of a task.
     pub struct Task [since(V2025_11_25)] {
-        /// Its id.
+        /// The id of the task.
         req task_id: String = "taskId";
-        /// Where it stands.
+        /// The status.
         req status: TaskStatus = "status";
-        /// More on that, for people.
+        /// A description of the status, for users.
         opt status_message: String = "statusMessage";
-        /// When it was made, in ISO 8601.
+        /// The time of creation, in ISO 8601.
         req created_at: String = "createdAt";
-        /// When it last changed, in ISO 8601.
+        /// The time of the last change, in ISO 8601.
         req last_updated_at: String = "lastUpdatedAt";
-        /// How long it is kept from its making on, in milliseconds; for ever when `None`.
+        /// How long the task is kept after its creation, in milliseconds; without limit if `None`.
         nul ttl: i64 = "ttl", renamed "ttlMs" since V2026_07_28;
-        /// How long to wait between two looks at it, in milliseconds.
+        /// The recommended interval between polls, in milliseconds.
         hint poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
     }
 }
 
 wire_struct! {
-    /// A task with what its status brings along.
+    /// The state of a task, with the member that belongs to its status.
     ///
-    /// Since 2026-07-28 a task that waits has questions, a completed one its result and a
-    /// failed one its error. 2025-11-25 has the plain task in the same places.
-    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check, demanding STATUS_BRINGS {
-        /// Its id.
+    /// Since 2026-07-28 a task that needs input has input requests, a completed one its result and
+    /// a failed one its error. 2025-11-25 has the plain task in the same places.
+    pub struct DetailedTask [since(V2025_11_25)] checked by DetailedTask::check, requiring REQUIRED_BY_STATUS {
+        /// The id of the task.
         req task_id: String = "taskId";
-        /// Where it stands.
+        /// The status.
         req status: TaskStatus = "status";
-        /// More on that, for people.
+        /// A description of the status, for users.
         opt status_message: String = "statusMessage";
-        /// When it was made, in ISO 8601.
+        /// The time of creation, in ISO 8601.
         req created_at: String = "createdAt";
-        /// When it last changed, in ISO 8601.
+        /// The time of the last change, in ISO 8601.
         req last_updated_at: String = "lastUpdatedAt";
-        /// How long it is kept from its making on, in milliseconds; for ever when `None`.
+        /// How long the task is kept after its creation, in milliseconds; without limit if `None`.
         nul ttl: i64 = "ttl", renamed "ttlMs" since V2026_07_28;
-        /// How long to wait between two looks at it, in milliseconds.
+        /// The recommended interval between polls, in milliseconds.
         hint poll_interval: i64 = "pollInterval", renamed "pollIntervalMs" since V2026_07_28;
-        /// The questions that are open, by keys that are never used twice.
+        /// The open input requests, by keys that are never reused.
         opt input_requests: Map<InputRequest> = "inputRequests", in since(V2026_07_28);
         /// The result of the request.
         opt result: JsonObject = "result", in since(V2026_07_28);
@@ -114,7 +114,7 @@ wire_struct! {
 }
 
 impl DetailedTask {
-    /// The task without what its status brings along.
+    /// Returns the task without the member that belongs to its status.
     pub fn task(&self) -> Task {
         Task {
             status_message: self.status_message.clone(),
@@ -135,7 +135,7 @@ impl DetailedTask {
             "result" => self.result.is_some(),
             _ => self.error.is_some(),
         };
-        let missing = STATUS_BRINGS.iter().find(|condition| {
+        let missing = REQUIRED_BY_STATUS.iter().find(|condition| {
             let applies = encoder
                 .revision()
                 .is_some_and(|revision| condition.revisions.contains(revision));
@@ -149,14 +149,14 @@ impl DetailedTask {
     }
 }
 
-/// What a status brings along, as the schema of the extension has it.
-const STATUS_BRINGS: [Condition; 3] = [
-    brings("input_required", &["inputRequests"]),
-    brings("completed", &["result"]),
-    brings("failed", &["error"]),
+/// The member that each status requires, as the schema of the extension defines it.
+const REQUIRED_BY_STATUS: [Condition; 3] = [
+    required_by("input_required", &["inputRequests"]),
+    required_by("completed", &["result"]),
+    required_by("failed", &["error"]),
 ];
 
-const fn brings(status: &'static str, requires: &'static [&'static str]) -> Condition {
+const fn required_by(status: &'static str, requires: &'static [&'static str]) -> Condition {
     Condition {
         member: "status",
         is: status,
@@ -186,9 +186,9 @@ impl From<Task> for DetailedTask {
 }
 
 wire_struct! {
-    /// Asks for a task. Only in 2025-11-25.
+    /// Requests a task. Only in 2025-11-25.
     pub struct TaskMetadata [only(V2025_11_25)] {
-        /// How long to keep it, in milliseconds.
+        /// How long to keep the task, in milliseconds.
         opt ttl: i64 = "ttl";
     }
 }
@@ -197,7 +197,7 @@ wire_struct! {
     /// The task that a message belongs to, in `_meta`
     /// ([`keys::RELATED_TASK`](crate::meta::keys::RELATED_TASK)). Only in 2025-11-25.
     pub struct RelatedTask [only(V2025_11_25)] {
-        /// Its id.
+        /// The id of the task.
         req task_id: String = "taskId";
     }
 }
@@ -207,20 +207,20 @@ wire_struct! {
     pub struct TaskParams [since(V2025_11_25)] {
         /// The id of the task.
         req task_id: String = "taskId";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
 wire_struct! {
-    /// The parameters of `tasks/update`: answers to questions of a task. With the
-    /// extension of 2026-07-28.
+    /// The parameters of `tasks/update`: responses to input requests of a task. In the extension
+    /// of 2026-07-28.
     pub struct UpdateTaskParams [since(V2026_07_28)] {
         /// The id of the task.
         req task_id: String = "taskId";
-        /// The answers, by the keys of the questions; not all need to be there.
+        /// The input responses, by the keys of the input requests. Some may be absent.
         req input_responses: Map<InputResponse> = "inputResponses";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
@@ -231,9 +231,9 @@ mod tests {
     use crate::Wire;
 
     #[test]
-    fn the_extension_demands_what_the_status_brings() {
+    fn the_extension_requires_the_member_of_each_status() {
         let task = |status| DetailedTask::new("t", status, "c", "u");
-        let said = |task: &DetailedTask, revision| task.to_json(revision).map(|_| ());
+        let written = |task: &DetailedTask, revision| task.to_json(revision).map(|_| ());
         let new = Revision::V2026_07_28;
         for (status, missing) in [
             (TaskStatus::InputRequired, "inputRequests"),
@@ -241,23 +241,23 @@ mod tests {
             (TaskStatus::Failed, "error"),
         ] {
             let task = task(status);
-            let error = said(&task, new).unwrap_err();
+            let error = written(&task, new).unwrap_err();
             assert_eq!(error.reason(), &Reason::Missing(missing));
-            assert_eq!(said(&task, Revision::V2025_11_25), Ok(()));
+            assert_eq!(written(&task, Revision::V2025_11_25), Ok(()));
         }
-        assert_eq!(said(&task(TaskStatus::Working), new), Ok(()));
+        assert_eq!(written(&task(TaskStatus::Working), new), Ok(()));
         assert_eq!(
-            said(&task(TaskStatus::Completed).result(JsonObject::new()), new),
+            written(&task(TaskStatus::Completed).result(JsonObject::new()), new),
             Ok(())
         );
     }
 
     #[test]
-    fn a_task_without_end_says_null() {
+    fn an_unlimited_ttl_is_written_as_null() {
         let task = Task::new("t", TaskStatus::Working, "c", "u");
-        let said = |revision| task.to_json(revision).unwrap().to_string();
-        assert!(said(Revision::V2025_11_25).ends_with(r#""ttl":null}"#));
-        assert!(said(Revision::V2026_07_28).ends_with(r#""ttlMs":null}"#));
+        let written = |revision| task.to_json(revision).unwrap().to_string();
+        assert!(written(Revision::V2025_11_25).ends_with(r#""ttl":null}"#));
+        assert!(written(Revision::V2026_07_28).ends_with(r#""ttlMs":null}"#));
         assert!(task.to_json(Revision::V2025_06_18).is_err());
         assert_eq!(DetailedTask::from(task.clone()).task(), task);
     }

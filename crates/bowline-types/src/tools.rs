@@ -1,9 +1,9 @@
 //! Tools: functions that a model may call.
 //!
-//! A server lists its tools, each with a JSON Schema of its arguments; the client shows
-//! them to the model and calls them by name. A tool that fails says so in its result
-//! ([`CallToolResult::error`]), where the model can see it; protocol errors are for
-//! calls that never reached a tool.
+//! A server lists its tools, each with a JSON Schema of its arguments; the client shows them to
+//! the model and calls them by name. A tool reports its own failure in its result
+//! ([`CallToolResult::error`]), where the model can see it. Protocol errors are for calls that
+//! never reached a tool.
 //!
 //! ```
 //! use bowline_types::tools::{CallToolParams, CallToolResult, Tool, ToolAnnotations};
@@ -30,7 +30,7 @@ use crate::content::ContentBlock;
 use crate::input::{InputRequiredResult, InputResponse};
 use crate::json::{DecodeError, JsonObject, Kind, RawJson, Reader};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::result::{TASK, is_plainly_complete, result_type};
+use crate::result::{TASK, begins_as_complete_result, result_type};
 use crate::revision::{Revision, Revisions};
 use crate::tasks::{CreateTaskResult, TaskMetadata};
 use crate::wire::{Map, Shape};
@@ -42,29 +42,29 @@ wire_struct! {
     pub struct Tool {
         /// The name that calls use.
         req name: String = "name";
-        /// The name for people.
+        /// The display name.
         hint title: String = "title", in since(V2025_06_18);
-        /// What it does, for the model.
+        /// A description for the model.
         hint description: String = "description";
-        /// A JSON Schema of its arguments.
+        /// The JSON Schema of the arguments.
         req input_schema: InputSchema = "inputSchema";
-        /// A JSON Schema of `structuredContent`. An object before 2026-07-28.
+        /// The JSON Schema of `structuredContent`. Describes an object before 2026-07-28.
         opt output_schema: OutputSchema = "outputSchema", in since(V2025_06_18),
             when OutputSchema::is_known_in;
-        /// Hints on what calling it does.
+        /// Hints on the effects of a call.
         hint annotations: ToolAnnotations = "annotations", in since(V2025_03_26);
-        /// How it can be run.
+        /// Whether the tool can be run as a task.
         opt execution: ToolExecution = "execution", in only(V2025_11_25);
-        /// Icons to show.
+        /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
-        /// Additional data.
+        /// Additional metadata.
         meta meta: Meta = "_meta", in since(V2025_06_18);
         ..extras;
     }
 }
 
 impl Tool {
-    /// The name to show: `title`, the title of the annotations, or `name`.
+    /// Returns the display name: `title`, the title of the annotations, or `name`.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref()?.title.as_deref();
         self.title
@@ -75,63 +75,64 @@ impl Tool {
 }
 
 wire_struct! {
-    /// Hints on what a tool does. New in 2025-03-26.
+    /// Hints on the effects of a tool. New in 2025-03-26.
     ///
-    /// They are claims of the server: don't trust them unless you trust it. The
-    /// methods apply the defaults of the specification.
+    /// They are claims of the server: trust them only as far as the server. The methods apply the
+    /// defaults of the specification.
     pub struct ToolAnnotations [since(V2025_03_26)] {
-        /// The name for people.
+        /// The display name.
         opt title: String = "title";
-        /// It changes nothing. Default false.
+        /// The tool doesn't modify its environment. Default `false`.
         opt read_only_hint: bool = "readOnlyHint";
-        /// It may destroy things. Default true; only matters when it isn't read-only.
+        /// The tool may make destructive changes. Default `true`; meaningful only if the tool
+        /// isn't read-only.
         opt destructive_hint: bool = "destructiveHint";
-        /// Calling it again with the same arguments changes nothing more. Default false.
+        /// Another call with the same arguments has no further effect. Default `false`.
         opt idempotent_hint: bool = "idempotentHint";
-        /// It reaches beyond a closed domain, as a web search does. Default true.
+        /// The tool interacts with an open domain, such as web search. Default `true`.
         opt open_world_hint: bool = "openWorldHint";
         ..extras;
     }
 }
 
 impl ToolAnnotations {
-    /// Whether it claims to change nothing.
+    /// Returns `true` if the tool claims to be read-only.
     pub fn is_read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Whether it may destroy things.
+    /// Returns `true` if the tool may make destructive changes.
     pub fn is_destructive(&self) -> bool {
         !self.is_read_only() && self.destructive_hint.unwrap_or(true)
     }
 
-    /// Whether it claims that calling it twice does no more than calling it once.
+    /// Returns `true` if a repeated call claims to have no further effect.
     pub fn is_idempotent(&self) -> bool {
         self.is_read_only() || self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Whether it reaches beyond a closed domain.
+    /// Returns `true` if the tool interacts with an open domain.
     pub fn is_open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }
 }
 
 wire_struct! {
-    /// How a tool can be run. Only in 2025-11-25.
+    /// Whether a tool can be run as a task. Only in 2025-11-25.
     pub struct ToolExecution [only(V2025_11_25)] {
-        /// Whether calls may or must ask for a task. Forbidden when absent.
+        /// Whether calls may or must request a task. [`TaskSupport::Forbidden`] if absent.
         opt task_support: TaskSupport = "taskSupport";
     }
 }
 
 wire_choice! {
-    /// Whether calls of a tool may ask for a task.
+    /// Whether calls of a tool may request a task.
     pub enum TaskSupport {
-        /// They must not.
+        /// Calls must not request a task.
         Forbidden = "forbidden",
-        /// They may.
+        /// Calls may request a task.
         Optional = "optional",
-        /// They must.
+        /// Calls must request a task.
         Required = "required",
     }
 }
@@ -139,7 +140,7 @@ wire_choice! {
 list_result! {
     /// The result of `tools/list`.
     pub struct ListToolsResult {
-        /// The tools of this page.
+        /// The tools of the page.
         tools: Vec<Tool> = "tools";
     }
 }
@@ -147,78 +148,78 @@ list_result! {
 wire_struct! {
     /// The parameters of `tools/call`.
     pub struct CallToolParams {
-        /// The tool.
+        /// The name of the tool.
         req name: String = "name";
-        /// Its arguments.
+        /// The arguments of the tool.
         opt arguments: JsonObject = "arguments";
-        /// Asks for a task instead of the result.
-        opt task: TaskMetadata = "task", in only(V2025_11_25), or refuse;
-        /// Answers to the input requests of the round before.
-        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or refuse;
-        /// The state of the round before, exactly as it came.
-        opt request_state: String = "requestState", in since(V2026_07_28), or refuse;
-        /// Additional data.
+        /// Requests a task in place of the result.
+        opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
+        /// Responses to the input requests of the previous round.
+        opt input_responses: Map<InputResponse> = "inputResponses", in since(V2026_07_28), or error;
+        /// The request state of the previous round, unchanged.
+        opt request_state: String = "requestState", in since(V2026_07_28), or error;
+        /// Additional metadata.
         meta meta: RequestMeta = "_meta", must since(V2026_07_28);
     }
 }
 
 wire_struct! {
-    /// What a tool returned.
+    /// The result of a tool.
     pub struct CallToolResult {
         @lenient "resultType" = "complete", in since(V2026_07_28);
         /// The result for the model.
         def content: Vec<ContentBlock> = "content";
-        /// The result for programs, as `outputSchema` describes it. An object before
-        /// 2026-07-28, any value since; another value is left out for older peers, so say
-        /// it in `content` too.
+        /// The result for programs, as `outputSchema` describes it. An object before 2026-07-28,
+        /// any JSON value since. A value that isn't an object is omitted for older peers, so
+        /// include it in `content` too.
         any structured_content: RawJson = "structuredContent", in since(V2025_06_18),
             when is_known_structure, shaped &STRUCTURED;
-        /// Whether the tool failed. Default false.
+        /// `true` if the tool failed. Default `false`.
         opt is_error: bool = "isError";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
 
 impl CallToolResult {
-    /// A text.
+    /// Creates a result of a single text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().content([ContentBlock::text(text)])
     }
 
-    /// A failure that the model should see.
+    /// Creates a result that reports a failure to the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).is_error(true)
     }
 
-    /// A value for programs, and its JSON as text for those that only read text.
+    /// Creates a structured result, with its JSON as text for clients that read only text.
     pub fn structured(value: impl Into<RawJson>) -> Self {
         let value = value.into();
         Self::text(value.as_str()).structured_content(value)
     }
 
-    /// Whether the tool failed.
+    /// Returns `true` if the tool failed.
     pub fn is_failure(&self) -> bool {
         self.is_error.unwrap_or(false)
     }
 }
 
 wire_union! {
-    /// The answers that `tools/call` can have.
-    pub enum CallToolResponse decided by select, "`resultType`" {
-        /// The tool returned.
+    /// A result of `tools/call`.
+    pub enum CallToolResponse decided by select_variant, "`resultType`" {
+        /// The tool returned a result.
         Complete(CallToolResult) = "complete";
-        /// The server needs input first. Since 2026-07-28.
+        /// The server needs input before it can complete. Since 2026-07-28.
         InputRequired(InputRequiredResult) = "input_required", in since(V2026_07_28);
-        /// The call became a task. In 2025-11-25, and in the tasks extension.
+        /// The call became a task. In 2025-11-25 and in the tasks extension.
         Task(CreateTaskResult) = "task", in since(V2025_11_25);
     }
 }
 
-/// In 2025-11-25 nothing but `task` itself tells a task from a result; the requester
-/// has asked for it there.
-fn select<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
-    if is_plainly_complete(reader) {
+/// In 2025-11-25 only the member `task` distinguishes a task from a result; the requester has
+/// requested a task there.
+fn select_variant<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    if begins_as_complete_result(reader) {
         return Ok("complete".into());
     }
     let result_type = result_type(reader, &[TASK])?;
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_depends_on_is_never_dropped() {
+    fn members_that_a_call_depends_on_are_never_dropped() {
         let call = CallToolParams::new("x");
         let state = call.clone().request_state("s");
         let error = state.to_json(Revision::V2025_11_25).unwrap_err();

@@ -1,8 +1,8 @@
-//! How often memory is taken for a message.
+//! The number of allocations per message.
 //!
-//! The promises: the envelope pass makes at most 2 small allocations and none for the
-//! payload; typed decoding of a small `tools/call` makes at most 12. The tests hold the
-//! numbers that are really there, so that a change for the worse shows.
+//! The promises: the envelope pass makes at most 2 small allocations and none for the payload;
+//! typed decoding of a small `tools/call` makes at most 12. The tests assert the actual numbers,
+//! so that a regression shows.
 
 use std::hint::black_box;
 
@@ -13,20 +13,20 @@ use bowline_types::tools::{CallToolParams, CallToolResult};
 use bowline_types::{RawJson, RequestId, Revision, Wire};
 
 #[test]
-fn the_envelope_pass_takes_memory_for_a_string_id_only() {
+fn the_envelope_pass_allocates_for_a_string_id_only() {
     for size in [200, 10_000, 1_000_000] {
         let frame = call(r#""7f9c2ba4""#, size);
-        let taken = envelope_pass(&frame);
+        let allocated = envelope_pass(&frame);
         assert_eq!(
-            (taken.count_total, taken.bytes_total),
+            (allocated.count_total, allocated.bytes_total),
             (1, 8),
             "{size} bytes"
         );
 
         let frame = call("7", size);
-        let taken = envelope_pass(&frame);
+        let allocated = envelope_pass(&frame);
         assert_eq!(
-            (taken.count_total, taken.bytes_total),
+            (allocated.count_total, allocated.bytes_total),
             (0, 0),
             "{size} bytes"
         );
@@ -34,14 +34,14 @@ fn the_envelope_pass_takes_memory_for_a_string_id_only() {
 }
 
 #[test]
-fn answers_are_found_without_memory() {
+fn responses_are_parsed_without_allocation() {
     for size in [200, 10_000, 1_000_000] {
         let text = "x".repeat(size);
-        for answer in [
+        for member in [
             format!(r#""result":{{"content":[{{"type":"text","text":"{text}"}}]}}"#),
             format!(r#""error":{{"code":-32603,"message":"{text}"}}"#),
         ] {
-            let frame = format!(r#"{{"jsonrpc":"2.0","id":7,{answer}}}"#);
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":7,{member}}}"#);
             assert_eq!(
                 envelope_pass(frame.as_bytes()).count_total,
                 0,
@@ -54,44 +54,48 @@ fn answers_are_found_without_memory() {
 #[test]
 fn an_escaped_name_costs_one_allocation() {
     let frame = br#"{"jsonrpc":"2.0","\u0069d":7,"method":"tools\/call","params":{"\u0061":1}}"#;
-    let taken = envelope_pass(frame);
-    assert_eq!((taken.count_total, taken.bytes_total), (1, 11));
+    let allocated = envelope_pass(frame);
+    assert_eq!((allocated.count_total, allocated.bytes_total), (1, 11));
 }
 
 #[test]
-fn a_batch_is_gone_through_without_memory() {
+fn a_batch_is_parsed_without_allocation() {
     let part = String::from_utf8(call("7", 100)).unwrap();
     let frame = format!("[{}]", vec![part; 100].join(","));
-    let taken = measure(|| {
+    let allocated = measure(|| {
         let Ok(Envelope::Batch(batch)) = Envelope::parse(frame.as_bytes()) else {
             panic!("a batch");
         };
         assert_eq!(batch.parts().filter(Result::is_ok).count(), 100);
     });
-    assert_eq!(taken.count_total, 0);
+    assert_eq!(allocated.count_total, 0);
 }
 
 #[test]
-fn typed_decoding_takes_memory_once_for_each_thing_kept() {
-    // The name, the arguments and `_meta`; the id is a number. Size doesn't matter.
+fn typed_decoding_allocates_once_per_kept_value() {
+    // One for each of name, arguments and `_meta`. The id is a number. The size doesn't matter.
     for size in [200, 10_000, 1_000_000] {
         let frame = call("7", size);
-        let taken = measure(|| {
+        let allocated = measure(|| {
             black_box(decoded(&frame));
         });
-        assert_eq!(taken.count_total, 3, "{size} bytes");
+        assert_eq!(allocated.count_total, 3, "{size} bytes");
         let kept = frame.len() as u64;
-        assert!(taken.bytes_total < kept, "{} of {kept}", taken.bytes_total);
+        assert!(
+            allocated.bytes_total < kept,
+            "{} of {kept}",
+            allocated.bytes_total
+        );
     }
     let frame = call(r#""7f9c2ba4""#, 200);
-    let taken = measure(|| {
+    let allocated = measure(|| {
         black_box(decoded(&frame));
     });
-    assert_eq!(taken.count_total, 4);
+    assert_eq!(allocated.count_total, 4);
 }
 
 #[test]
-fn encoding_into_a_warm_buffer_takes_no_memory() {
+fn encoding_into_a_warm_buffer_does_not_allocate() {
     let result = CallToolResult::new()
         .content([
             ContentBlock::text("line\n".repeat(1000)),
@@ -102,24 +106,24 @@ fn encoding_into_a_warm_buffer_takes_no_memory() {
     let id = RequestId::from(7);
     let mut out = Vec::with_capacity(16 * 1024);
     for revision in Revision::ALL {
-        let taken = measure(|| {
+        let allocated = measure(|| {
             out.clear();
             envelope::write_result(&mut out, &id, &result, revision).unwrap();
         });
-        assert_eq!(taken.count_total, 0, "{revision}");
+        assert_eq!(allocated.count_total, 0, "{revision}");
         assert!(Envelope::parse(&out).is_ok());
     }
 }
 
 #[test]
 fn the_counter_counts() {
-    let taken = measure(|| {
+    let allocated = measure(|| {
         let mut grown = vec![0_u8; 8];
         grown.extend_from_slice(black_box(&[0; 100]));
         black_box(grown);
     });
-    assert_eq!(taken.count_total, 2);
-    assert!(taken.bytes_total > 100);
+    assert_eq!(allocated.count_total, 2);
+    assert!(allocated.bytes_total > 100);
 }
 
 fn envelope_pass(frame: &[u8]) -> AllocationInfo {

@@ -253,8 +253,8 @@ mod tests {
         check(r#"{"type":"boolean"}"#, "1", Err("must be yes or no"));
         check(ONE, "4", Err("must be one of: r, 2, b"));
         check(ONE, "0", Err("must be one of: r, 2, b"));
-        check(SOME, ",", Err("must have 1 choices at least"));
-        check(SOME, "a,b,1", Err("must have 2 choices at most"));
+        check(SOME, ",", Err("must have at least 1 choices"));
+        check(SOME, "a,b,1", Err("must have at most 2 choices"));
         let date = r#"{"type":"string","format":"date"}"#;
         check(date, "today", Err("must be a date such as 2026-07-28"));
     }

@@ -279,8 +279,8 @@ mod tests {
         assert_eq!(fate(&defaults, false), format!("{missing}}}"));
         for (answer, reason) in [
             ("age=old", "age: expected an integer, found `old`"),
-            ("age=151", "the field `age` must be 150 at most"),
-            ("name:=7", "the field `name` must be a text"),
+            ("age=151", "the field `age` must be at most 150"),
+            ("name:=7", "the field `name` must be a string"),
             ("tags=c", "tags: expected an array, "),
             ("name=@/no/such/file", "name: /no/such/file: "),
         ] {

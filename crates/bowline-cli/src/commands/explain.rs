@@ -1,10 +1,10 @@
-//! `bowline explain`: says of each frame what it is, whether it is valid, and in which
-//! revisions.
+//! `bowline explain`: describes each frame, and validates it for each revision.
 //!
-//! Frames come from a file, from stdin, or from the example that is built in. Each
-//! becomes an [`Account`], which is printed before the next frame is read.
+//! Frames come from a file, from stdin, or from the built-in example. Each becomes a
+//! [`FrameReport`], which is printed before the next frame is read. `report` is the report, which
+//! is also the output of `--json`; `text` prints it for users.
 
-mod account;
+mod report;
 mod text;
 
 use std::fmt;
@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use bowline_types::inspect::Inspector;
 
-use crate::commands::explain::account::Account;
+use crate::commands::explain::report::FrameReport;
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
 use crate::frames::{Content, Frames};
@@ -26,13 +26,13 @@ use crate::settings::{ExplainSettings, Format, Source};
 ///
 /// # Errors
 ///
-/// The source can't be read, or the output not written.
+/// If the source can't be read, or the output can't be written.
 pub(crate) fn explain(
     settings: &ExplainSettings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let mut frames = Frames::new(open(&settings.source)?, MAX_FRAME);
-    greet(&settings.source, printer);
+    print_introduction(&settings.source, printer);
     let mut inspector = Inspector::new();
     let mut tally = Tally::default();
     loop {
@@ -44,32 +44,33 @@ pub(crate) fn explain(
         let is_valid = match frame.content {
             Content::Whole(bytes) => {
                 let inspection = inspector.inspect(bytes);
-                let account = Account::of_frame(frame.line, bytes, &inspection, settings.revisions);
-                print(&account, bytes, settings.format, printer)?
+                let report =
+                    FrameReport::of_frame(frame.line, bytes, &inspection, settings.revisions);
+                print(&report, bytes, settings.format, printer)?
             }
             Content::TooLarge { bytes } => {
-                let account = Account::of_too_large(frame.line, bytes, MAX_FRAME);
-                print(&account, &[], settings.format, printer)?
+                let report = FrameReport::of_too_large(frame.line, bytes, MAX_FRAME);
+                print(&report, &[], settings.format, printer)?
             }
         };
         tally.count(is_valid);
         printer.flush()?;
     }
-    Ok(conclude(settings, &tally, printer))
+    Ok(finish(settings, &tally, printer))
 }
 
-/// Prints an account of `frame`, and tells whether it is valid.
+/// Prints the report of `frame`, and returns `true` if the frame is valid.
 fn print(
-    account: &Account<'_>,
+    report: &FrameReport<'_>,
     frame: &[u8],
     format: Format,
     printer: &mut Printer,
 ) -> anyhow::Result<bool> {
     match format {
-        Format::Text => text::print(account, frame, printer)?,
-        Format::Json => printer.json(account)?,
+        Format::Text => text::print(report, frame, printer)?,
+        Format::Json => printer.json(report)?,
     }
-    Ok(account.valid)
+    Ok(report.valid)
 }
 
 /// Opens the source.
@@ -81,37 +82,42 @@ fn open(source: &Source) -> anyhow::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Opens a file, and knows what is usually wrong when it can't.
+/// Opens a file. Errors have hints for the usual causes.
 fn open_file(path: &Path) -> anyhow::Result<File> {
     let name = path.display();
-    // Some systems open a directory and fail when it is read, others don't open it.
+    // Some systems fail to open a directory, others fail to read it.
     if path.is_dir() {
         let error = anyhow!("{name} is a directory");
-        return Err(hinted(error, "name a file with one JSON message per line"));
+        return Err(hinted(
+            error,
+            "specify a file with one JSON message per line",
+        ));
     }
     File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => hinted(
-            anyhow!("there is no file {name}"),
+            anyhow!("no such file: {name}"),
             "check the path, or pipe the messages into `bowline explain`",
         ),
         _ => anyhow::Error::new(error).context(format!("cannot open {name}")),
     })
 }
 
-/// Tells whoever sits before a terminal what will happen.
-fn greet(source: &Source, printer: &mut Printer) {
+/// Prints how the input is read, if it comes from a terminal or is the example.
+fn print_introduction(source: &Source, printer: &mut Printer) {
     match source {
         Source::Example => {
             printer.talk("no input: this explains a built-in example session");
-            printer.talk("hint: name a file, or pipe messages into `bowline explain`");
+            printer.talk("hint: specify a file, or pipe messages into `bowline explain`");
         }
-        Source::Terminal => printer.talk("one message per line, please; Ctrl-D ends the input"),
+        Source::Terminal => {
+            printer.talk("reading messages from the terminal, one per line; Ctrl-D ends the input")
+        }
         Source::File(_) | Source::Stdin => {}
     }
 }
 
-/// Sums up. The example has invalid frames on purpose, which is no failure of anyone.
-fn conclude(settings: &ExplainSettings, tally: &Tally, printer: &mut Printer) -> ExitStatus {
+/// Prints the totals. Invalid frames of the example are intended, and not a failure.
+fn finish(settings: &ExplainSettings, tally: &Tally, printer: &mut Printer) -> ExitStatus {
     if settings.format == Format::Text {
         printer.talk(&tally.to_string());
     }
@@ -122,7 +128,7 @@ fn conclude(settings: &ExplainSettings, tally: &Tally, printer: &mut Printer) ->
     }
 }
 
-/// How many frames there were.
+/// The number of frames.
 #[derive(Debug, Default)]
 struct Tally {
     valid: u64,
@@ -151,11 +157,11 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The largest frame that is looked at, 16 MiB: what a connection takes by default.
+/// The maximum size of a frame, 16 MiB: the default limit of a connection.
 pub(crate) const MAX_FRAME: usize = 16 * 1024 * 1024;
 
-/// How much of a file is read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// What is explained when there is nothing else to explain.
+/// The example session.
 const EXAMPLE: &str = include_str!("../../examples/session.jsonl");

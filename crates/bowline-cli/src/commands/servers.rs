@@ -5,7 +5,7 @@ mod text;
 
 use crate::commands::servers::account::Account;
 use crate::config::problem::Problem;
-use crate::config::{Catalogue, Found};
+use crate::config::{Catalogue, ConfiguredServer};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{Format, ServersSettings};
@@ -79,7 +79,7 @@ fn account<'a>(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<(Account<'a>, Option<Problem>)> {
-    let same_name = |found: &Found<'_>| found.entry.name == name;
+    let same_name = |found: &ConfiguredServer<'_>| found.entry.name == name;
     let others = catalogue.servers().into_iter().filter(same_name);
     let others: Vec<_> = others.filter(|found| found.shadowed_by.is_some()).collect();
     let (account, problem) = if name == DEMO {

@@ -1,6 +1,6 @@
-//! A server in a configuration: its fields, whichever client they were written for.
+//! A server in a configuration file, in the format of any client.
 //!
-//! Nothing is completed here: texts keep their `${VAR}`, and where they stand.
+//! Variables such as `${VAR}` are kept, with their positions.
 
 mod fields;
 
@@ -12,25 +12,25 @@ use crate::config::jsonc::Node;
 use crate::config::problem::{Problem, Source};
 use crate::config::variables::Dialect;
 
-/// A server as it stands in a file.
+/// A server in a configuration file.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// What it is called.
+    /// The name of the server.
     pub(crate) name: String,
-    /// The file that it stands in.
+    /// The configuration file.
     pub(crate) source: Rc<Source>,
-    /// Where in it.
+    /// The offset of the server in the file.
     pub(crate) at: usize,
-    /// Whose shape the file has.
-    pub(crate) shape: Shape,
-    /// What the fields say, or what is wrong with the first one that makes no sense. A server
-    /// that can't be used shall not hide the others.
+    /// The format of the list.
+    pub(crate) format: ConfigFormat,
+    /// The server, or the problem of its first invalid field. An invalid server must not hide the
+    /// others.
     pub(crate) server: Result<Server, Problem>,
 }
 
-/// Whose shape a list of servers has. Some fields mean different things to different clients.
+/// The format of a list of servers. Some fields mean different things in different clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ConfigFormat {
     /// `mcpServers`: Claude, Cursor, Windsurf and most others.
     McpServers,
     /// `servers`, or `mcp.servers` in settings: VS Code.
@@ -41,90 +41,90 @@ pub(crate) enum Shape {
     Zed,
 }
 
-/// What the fields of a server say.
+/// The fields of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Server {
-    /// How to reach it.
-    pub(crate) reach: Reach,
-    /// Whether somebody switched it off.
+    /// How to connect to the server.
+    pub(crate) transport: Transport,
+    /// `true` if the server is disabled.
     pub(crate) is_disabled: bool,
-    /// How long a call may take.
+    /// The timeout of calls.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// How to reach a server.
+/// How to connect to a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reach {
-    /// Start it.
+pub(crate) enum Transport {
+    /// Start a program.
     Command(CommandFields),
-    /// It runs already.
+    /// Connect to a URL.
     Url(UrlFields),
 }
 
-/// What to start.
+/// The fields of a server that is started.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CommandFields {
     /// The program.
     pub(crate) program: Text,
-    /// Its arguments.
+    /// The arguments.
     pub(crate) args: Vec<Text>,
-    /// Its variables.
+    /// The environment variables.
     pub(crate) env: Vec<(String, Text)>,
-    /// A file with more of them.
+    /// A file with more environment variables.
     pub(crate) env_file: Option<Text>,
-    /// The folder to start it in.
+    /// The working directory.
     pub(crate) folder: Option<Text>,
 }
 
-/// Where it runs.
+/// The fields of a server with a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UrlFields {
-    /// Its address.
+    /// The URL.
     pub(crate) url: Text,
-    /// Headers for each request.
+    /// The headers of each request.
     pub(crate) headers: Vec<(String, Text)>,
-    /// By which transport.
+    /// The kind of transport.
     pub(crate) kind: UrlKind,
 }
 
-/// The transports that have a URL.
+/// The kinds of transports with a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UrlKind {
     /// Streamable HTTP.
     Http,
-    /// HTTP with server-sent events, of 2024-11-05.
+    /// HTTP with server-sent events, as in 2024-11-05.
     Sse,
 }
 
-/// A text of a field, which may have `${VAR}` in it.
+/// A text that may contain variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text {
-    /// As it was written.
+    /// The text as written.
     pub(crate) raw: String,
-    /// Where that is.
+    /// The offset of the text in the file.
     pub(crate) at: usize,
-    /// The field, such as `args[2]`.
+    /// The name of the field, such as `args[2]`.
     pub(crate) field: String,
 }
 
 impl Entry {
-    /// The server `name` that `node` describes.
-    pub(crate) fn read(name: &str, node: &Node, shape: Shape, source: &Rc<Source>) -> Self {
+    /// Reads the server `name` from `node`.
+    pub(crate) fn read(name: &str, node: &Node, format: ConfigFormat, source: &Rc<Source>) -> Self {
         let mut entry = Self {
             name: name.to_owned(),
             source: Rc::clone(source),
             at: node.at,
-            shape,
+            format,
             server: Err(Problem::of_file(&source.shown, "", "")),
         };
-        entry.server = fields::read(node, shape).map_err(|wrong| {
-            let field = Some(wrong.field).filter(|field| !field.is_empty());
-            entry.problem(wrong.at, field, wrong.message, wrong.hint)
+        entry.server = fields::read(node, format).map_err(|invalid| {
+            let field = Some(invalid.field).filter(|field| !field.is_empty());
+            entry.problem(invalid.at, field, invalid.message, invalid.hint)
         });
         entry
     }
 
-    /// What is wrong with a field of this server.
+    /// Creates the problem of a field of this server.
     pub(crate) fn problem(
         &self,
         at: usize,
@@ -139,47 +139,51 @@ impl Entry {
         }
     }
 
-    /// Whether somebody switched it off.
+    /// Returns `true` if the server is disabled.
     pub(crate) fn is_disabled(&self) -> bool {
         self.server.as_ref().is_ok_and(|server| server.is_disabled)
     }
 
-    /// Whether it is reached by a URL.
+    /// Returns `true` if the server is reached by a URL.
     pub(crate) fn has_url(&self) -> bool {
         let server = self.server.as_ref();
-        server.is_ok_and(|server| matches!(server.reach, Reach::Url(_)))
+        server.is_ok_and(|server| matches!(server.transport, Transport::Url(_)))
     }
 
-    /// Whether both reach the same server in the same way, wherever that is written.
+    /// Returns `true` if both entries connect to the same server in the same way.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (&self.server, &other.server) {
             (Ok(own), Ok(others)) => {
-                self.dialect() == other.dialect() && own.reach.is_same(&others.reach)
+                self.dialect() == other.dialect() && own.transport.is_equivalent(&others.transport)
             }
-            // What makes no sense is the same as nothing.
+            // An invalid entry is never the same as another one.
             _ => false,
         }
     }
 
-    /// How its texts refer to variables.
+    /// Returns the syntax of references in its texts.
     pub(crate) fn dialect(&self) -> Dialect {
-        match self.shape {
-            Shape::Opencode => Dialect::Opencode,
-            Shape::McpServers | Shape::VsCode | Shape::Zed => Dialect::Dollar,
+        match self.format {
+            ConfigFormat::Opencode => Dialect::Opencode,
+            ConfigFormat::McpServers | ConfigFormat::VsCode | ConfigFormat::Zed => Dialect::Dollar,
         }
     }
 }
 
-impl Reach {
-    /// Whether both say the same, wherever it stands and in whichever order it names things.
-    fn is_same(&self, other: &Self) -> bool {
+impl Transport {
+    /// Returns `true` if both have the same values, in any order.
+    fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Command(own), Self::Command(others)) => {
                 own.program.raw == others.program.raw
-                    && own.args.iter().map(raw).eq(others.args.iter().map(raw))
+                    && own
+                        .args
+                        .iter()
+                        .map(raw_text)
+                        .eq(others.args.iter().map(raw_text))
                     && by_name(&own.env) == by_name(&others.env)
-                    && own.env_file.as_ref().map(raw) == others.env_file.as_ref().map(raw)
-                    && own.folder.as_ref().map(raw) == others.folder.as_ref().map(raw)
+                    && own.env_file.as_ref().map(raw_text) == others.env_file.as_ref().map(raw_text)
+                    && own.folder.as_ref().map(raw_text) == others.folder.as_ref().map(raw_text)
             }
             (Self::Url(own), Self::Url(others)) => {
                 own.url.raw == others.url.raw
@@ -191,13 +195,13 @@ impl Reach {
     }
 }
 
-fn raw(text: &Text) -> &str {
+fn raw_text(text: &Text) -> &str {
     &text.raw
 }
 
 fn by_name(texts: &[(String, Text)]) -> BTreeMap<&str, &str> {
     let texts = texts.iter();
     texts
-        .map(|(name, text)| (name.as_str(), raw(text)))
+        .map(|(name, text)| (name.as_str(), raw_text(text)))
         .collect()
 }

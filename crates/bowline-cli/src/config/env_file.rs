@@ -1,10 +1,10 @@
-//! Files with variables, one `NAME=value` a line, as `envFile` of VS Code and Cursor names them.
+//! Files with one variable `NAME=value` per line, as named by `envFile` in VS Code and Cursor.
 
-/// The variables of a file, in order.
+/// Parses the variables of a file, in order.
 ///
 /// # Errors
 ///
-/// A line that is none, with its number.
+/// The number of the first invalid line.
 pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -24,12 +24,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     Ok(variables)
 }
 
-/// A name, as lenient as the shells that can't use some of them.
+/// Returns `true` for a valid name. More lenient than shells, which don't support all such names.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+    !name.is_empty()
+        && !name.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// A value without its quotes, or without what follows ` #`.
+/// Returns the value without its quotes, or without a comment after ` #`.
 fn unquoted(value: &str) -> String {
     for quote in ['"', '\''] {
         let inner = value
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_read_as_others_write_them() {
+    fn variables_are_read_in_common_syntax() {
         let text = "# a comment\n\nA=1\r\nexport B = two words # not this\nC=\"x # y\" # z\n\
                     D='a\\nb'\nE=\"a\\nb\"\nF=\nG=a=b#c\nH=\"open\nurl=http://x/#y\n";
         let expected = [
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_variable_is_named() {
+    fn an_invalid_line_is_reported() {
         for (text, line) in [("A=1\nnonsense", 2), ("=x", 1), ("\n\na b=c", 3)] {
             assert_eq!(parse(text), Err(line));
         }

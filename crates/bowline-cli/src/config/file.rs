@@ -1,4 +1,4 @@
-//! A configuration file: which lists of servers it has, in whose shape.
+//! Configuration files: finds the lists of servers, and the format of each.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -6,44 +6,44 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::bounded::{ReadError, open_regular, read_file, read_text};
-use crate::config::entry::{Entry, Shape};
+use crate::config::entry::{ConfigFormat, Entry};
 use crate::config::jsonc::{self, Node};
-use crate::config::places::{Origin, Place};
+use crate::config::locations::{Location, Origin};
 use crate::config::problem::{Problem, Source};
 use crate::surroundings::Surroundings;
 
-/// A file that was looked at.
+/// A configuration file that exists.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
-    /// Where it is, and why it was looked at.
-    pub(crate) place: Place,
-    /// Its servers in the order in which they win, or why there is no telling.
+    /// The location of the file.
+    pub(crate) location: Location,
+    /// The servers in order of precedence, or why the file can't be used.
     pub(crate) entries: Result<Vec<Entry>, Problem>,
 }
 
 impl ConfigFile {
-    /// Reads the file, if there is one. One that was named has to be there.
-    pub(crate) fn read(place: Place, surroundings: &Surroundings) -> Option<Self> {
-        let shown = surroundings.shown(&place.path);
-        let entries = match text(&place, &shown) {
-            Ok(text) => entries(text?, &place, &shown, surroundings),
+    /// Reads the file. Returns `None` if it doesn't exist and was not named on the command line.
+    pub(crate) fn read(location: Location, surroundings: &Surroundings) -> Option<Self> {
+        let shown = surroundings.shown(&location.path);
+        let entries = match read_config_text(&location, &shown) {
+            Ok(text) => parse_entries(text?, &location, &shown, surroundings),
             Err(problem) => Err(problem),
         };
-        Some(Self { place, entries })
+        Some(Self { location, entries })
     }
 }
 
-/// The text of the file, or nothing if there is none and nobody said there would be.
-fn text(place: &Place, shown: &str) -> Result<Option<String>, Problem> {
-    let text = match place.origin {
-        // Whoever names a file may name a pipe, such as <(…).
-        Origin::Named => read_file(&place.path),
-        Origin::Project | Origin::User => match open_regular(&place.path) {
+/// Reads the text of the file. `None` if it doesn't exist and was not named on the command line.
+fn read_config_text(location: &Location, shown: &str) -> Result<Option<String>, Problem> {
+    let text = match location.origin {
+        // A named file may be a pipe, such as `<(…)`.
+        Origin::Named => read_file(&location.path),
+        Origin::Project | Origin::User => match open_regular(&location.path) {
             Ok((file, metadata)) => {
-                if place.origin == Origin::Project
+                if location.origin == Origin::Project
                     && let Some(owner) = foreign_owner(&metadata)
                 {
-                    return Err(of_another_user(owner, shown));
+                    return Err(foreign_owner_problem(owner, shown));
                 }
                 read_text(file)
             }
@@ -54,27 +54,27 @@ fn text(place: &Place, shown: &str) -> Result<Option<String>, Problem> {
     text.map(Some).map_err(|error| {
         let hint = match error {
             ReadError::Missing => "check the path after --config",
-            ReadError::Directory => "name a file in it",
+            ReadError::Directory => "name a file inside the folder",
             ReadError::NotRegular => "remove it, or name it with --config",
-            ReadError::TooLarge => "put the servers into a file of their own",
+            ReadError::TooLarge => "move the servers to a separate file",
             ReadError::NotText(_) => "save it as UTF-8",
-            ReadError::Failed(_) => "check whether you may read it",
+            ReadError::Failed(_) => "check the permissions of the file",
         };
         Problem {
-            is_misnamed: matches!(error, ReadError::Missing | ReadError::Directory),
+            is_usage_error: matches!(error, ReadError::Missing | ReadError::Directory),
             ..Problem::of_file(shown, error.to_string(), hint)
         }
     })
 }
 
-fn of_another_user(owner: u32, shown: &str) -> Problem {
-    let message = format!("not looked at, since it belongs to another user ({owner})");
+fn foreign_owner_problem(owner: u32, shown: &str) -> Problem {
+    let message = format!("ignored, since the file belongs to another user (uid {owner})");
     let hint = format!("name it with --config {shown} if you trust it");
     Problem::of_file(shown, message, hint)
 }
 
-/// The owner of a file that is neither ours nor the system's. In a folder that anybody can
-/// write to, such as `/tmp`, anybody could put a command of theirs under a name of ours.
+/// Returns the owner of a file, if it is neither the current user nor root. In a folder that all
+/// users can write to, such as `/tmp`, another user could define a command under a familiar name.
 #[cfg(unix)]
 fn foreign_owner(metadata: &Metadata) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -91,34 +91,34 @@ fn is_foreign(owner: u32, user: u32) -> bool {
     owner != user && owner != ROOT
 }
 
-fn entries(
+fn parse_entries(
     text: String,
-    place: &Place,
+    location: &Location,
     shown: &str,
     surroundings: &Surroundings,
 ) -> Result<Vec<Entry>, Problem> {
-    let source = Source::new(place.path.clone(), shown.to_owned(), text);
+    let source = Source::new(location.path.clone(), shown.to_owned(), text);
     let source = Rc::new(source);
-    let root = jsonc::parse(source.text()).map_err(|fault| {
-        let hint = "mend it; comments and a comma after the last element are fine";
-        Problem::in_file(&source, fault.at, fault.message, hint)
+    let root = jsonc::parse(source.text()).map_err(|error| {
+        let hint = "fix the syntax; comments and trailing commas are allowed";
+        Problem::in_file(&source, error.at, error.message, hint)
     })?;
     if root.members().is_none() {
         let message = format!("expected an object, found {}", root.value);
         return Err(Problem::in_file(&source, root.at, message, EXAMPLE));
     }
-    let lists = lists(&root, &surroundings.folder);
-    if lists.is_empty() && place.origin == Origin::Named {
-        let message = "it has no mcpServers, servers, mcp or context_servers";
+    let lists = server_lists(&root, &surroundings.folder);
+    if lists.is_empty() && location.origin == Origin::Named {
+        let message = "no list of servers (mcpServers, servers, mcp or context_servers)";
         return Err(Problem::of_file(shown, message, EXAMPLE));
     }
     let mut entries = Vec::new();
-    for List { key, node, shape } in lists {
+    for ServerList { key, node, format } in lists {
         let Some(members) = node.members() else {
             let message = format!("{key}: expected an object of servers, found {}", node.value);
             return Err(Problem::in_file(&source, node.at, message, EXAMPLE));
         };
-        // Of two with one name the last counts, as with every other reader.
+        // The last of several servers with the same name counts, as in other JSON readers.
         let mut seen = BTreeSet::new();
         let mut last: Vec<_> = members
             .iter()
@@ -127,46 +127,56 @@ fn entries(
             .collect();
         last.reverse();
         for (name, node) in last {
-            entries.push(Entry::read(name, node, shape, &source));
+            entries.push(Entry::read(name, node, format, &source));
         }
     }
     Ok(entries)
 }
 
 /// A list of servers.
-struct List<'a> {
+struct ServerList<'a> {
     key: &'static str,
     node: &'a Node,
-    shape: Shape,
+    format: ConfigFormat,
 }
 
-/// The lists of a file, the nearest to the work in hand first.
-fn lists<'a>(root: &'a Node, folder: &Path) -> Vec<List<'a>> {
+/// Returns the lists of a file, in order of precedence.
+fn server_lists<'a>(root: &'a Node, folder: &Path) -> Vec<ServerList<'a>> {
     let mut lists = Vec::new();
-    let mut add = |key, node: Option<&'a Node>, shape| {
-        lists.extend(node.map(|node| List { key, node, shape }));
+    let mut add = |key, node: Option<&'a Node>, format| {
+        lists.extend(node.map(|node| ServerList { key, node, format }));
     };
-    // Claude Code keeps what is for one project and one user in the user's file.
+    // Claude Code keeps servers of one user and one project in the user's file.
     for folder in folder.ancestors() {
         let project = folder
             .to_str()
             .and_then(|folder| root.get("projects")?.get(folder));
         let servers = project.and_then(|project| project.get("mcpServers"));
-        add("projects.….mcpServers", servers, Shape::McpServers);
+        add("projects.….mcpServers", servers, ConfigFormat::McpServers);
     }
-    add("mcpServers", root.get("mcpServers"), Shape::McpServers);
-    add("servers", root.get("servers"), Shape::VsCode);
+    add(
+        "mcpServers",
+        root.get("mcpServers"),
+        ConfigFormat::McpServers,
+    );
+    add("servers", root.get("servers"), ConfigFormat::VsCode);
     match root.get("mcp") {
-        Some(mcp) if is_of_vscode(mcp) => add("mcp.servers", mcp.get("servers"), Shape::VsCode),
-        mcp => add("mcp", mcp, Shape::Opencode),
+        Some(mcp) if is_vscode_settings(mcp) => {
+            add("mcp.servers", mcp.get("servers"), ConfigFormat::VsCode)
+        }
+        mcp => add("mcp", mcp, ConfigFormat::Opencode),
     }
-    add("context_servers", root.get("context_servers"), Shape::Zed);
+    add(
+        "context_servers",
+        root.get("context_servers"),
+        ConfigFormat::Zed,
+    );
     lists
 }
 
-/// Whether `mcp` is VS Code's, which has `servers` in it, and not opencode's, which is a list
-/// and may have a server called `servers`.
-fn is_of_vscode(mcp: &Node) -> bool {
+/// Returns `true` if `mcp` is that of VS Code, which has a member `servers`. In opencode `mcp` is
+/// the list itself, and may have a server called `servers`.
+fn is_vscode_settings(mcp: &Node) -> bool {
     let servers = mcp.get("servers");
     let Some(members) = servers.and_then(Node::members) else {
         return false;

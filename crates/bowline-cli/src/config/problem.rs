@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: where, and what to do about it.
+//! A problem of a configuration, with its position and a hint.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 use crate::failure::{hinted, usage};
 
-/// A file that was read, for saying where in it something stands.
+/// A configuration file with its text.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Where it is.
+    /// The path of the file.
     pub(crate) path: PathBuf,
-    /// The same for a reader.
+    /// The path for display.
     pub(crate) shown: String,
-    /// What it says.
+    /// The text of the file.
     text: String,
     /// The positions of some bytes, one in [`STEP`] or so, so that no position is found by a walk
     /// through the whole text: a file may have any number of servers, all on one line.
@@ -23,7 +23,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A file, and the same for a reader.
+    /// Creates the source of a file that is displayed as `shown`.
     pub(crate) fn new(path: PathBuf, shown: String, text: String) -> Self {
         Self {
             path,
@@ -33,12 +33,12 @@ impl Source {
         }
     }
 
-    /// What it says.
+    /// Returns the text of the file.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The line and column of a byte, both from 1, the column in characters.
+    /// Returns the line and column of a byte. Both count from 1, the column in characters.
     pub(crate) fn position(&self, at: usize) -> Position {
         let at = self.text.floor_char_boundary(at);
         let (from, mut position) = self.mark_before(at);
@@ -75,7 +75,7 @@ fn marks(text: &str) -> Vec<(usize, Position)> {
 /// Bytes between two marks.
 const STEP: usize = 1024;
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: usize,
@@ -96,27 +96,27 @@ impl Position {
     }
 }
 
-/// What is wrong, and where.
+/// A problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// The file, as a reader sees it.
+    /// The path of the file, for display.
     pub(crate) file: Box<str>,
-    /// Where in it.
+    /// The position in the file.
     pub(crate) position: Option<Position>,
-    /// Of which server.
+    /// The name of the server.
     pub(crate) server: Option<Box<str>>,
-    /// Of which field of the server, such as `env.TOKEN` or `args[2]`.
+    /// The field of the server, such as `env.TOKEN` or `args[2]`.
     pub(crate) field: Option<Box<str>>,
-    /// What is wrong there.
+    /// What is wrong.
     pub(crate) message: Box<str>,
     /// What to do about it.
     pub(crate) hint: Cow<'static, str>,
-    /// Whether there is no such file: then it is one of whoever named it.
-    pub(crate) is_misnamed: bool,
+    /// `true` if a named file doesn't exist, which is an error in the usage of the command.
+    pub(crate) is_usage_error: bool,
 }
 
 impl Problem {
-    /// One of a file as a whole.
+    /// Creates a problem of a whole file.
     pub(crate) fn of_file(
         file: &str,
         message: impl Into<Box<str>>,
@@ -129,11 +129,11 @@ impl Problem {
             field: None,
             message: message.into(),
             hint: hint.into(),
-            is_misnamed: false,
+            is_usage_error: false,
         }
     }
 
-    /// One that shows at a byte of a file.
+    /// Creates a problem at an offset of a file.
     pub(crate) fn in_file(
         source: &Source,
         at: usize,
@@ -146,12 +146,13 @@ impl Problem {
         }
     }
 
-    /// The same as an error that ends the command.
+    /// Converts the problem to the error that ends the command.
     pub(crate) fn into_error(self) -> anyhow::Error {
         let hint = self.hint.clone();
-        match self.is_misnamed {
-            true => usage(self.into(), hint),
-            false => hinted(self.into(), hint),
+        if self.is_usage_error {
+            usage(self.into(), hint)
+        } else {
+            hinted(self.into(), hint)
         }
     }
 }
@@ -219,22 +220,22 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_says_where_as_precisely_as_it_can() {
-        let mut problem = Problem::of_file("mcp.json", "odd", "mend it");
-        assert_eq!(problem.to_string(), "mcp.json: odd");
-        problem = Problem::in_file(&source("\n x"), 2, "odd", "mend it");
-        assert_eq!(problem.to_string(), "mcp.json:2:2: odd");
+    fn a_problem_has_the_most_precise_position() {
+        let mut problem = Problem::of_file("mcp.json", "invalid", "fix it");
+        assert_eq!(problem.to_string(), "mcp.json: invalid");
+        problem = Problem::in_file(&source("\n x"), 2, "invalid", "fix it");
+        assert_eq!(problem.to_string(), "mcp.json:2:2: invalid");
         problem.server = Some("git".into());
         problem.field = Some("env.A".into());
         assert_eq!(
             problem.to_string(),
-            "mcp.json:2:2: server `git`: env.A: odd"
+            "mcp.json:2:2: server `git`: env.A: invalid"
         );
         let error = problem.into_error();
         assert_eq!(
             format!("{error:#}"),
-            "mcp.json:2:2: server `git`: env.A: odd"
+            "mcp.json:2:2: server `git`: env.A: invalid"
         );
-        assert_eq!(Failure::hint_of(&error), Some("mend it"));
+        assert_eq!(Failure::hint_of(&error), Some("fix it"));
     }
 }

@@ -1,4 +1,4 @@
-//! `${VAR}` and its relatives in the texts of a configuration.
+//! References such as `${VAR}` in the texts of a configuration.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::redact;
 use crate::surroundings::Surroundings;
 
-/// Whose ways of referring to things a text has.
+/// The syntax of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and what VS Code has.
+    /// `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and the references of VS Code.
     Dollar,
     /// The same, and `{env:VAR}`.
     Opencode,
@@ -18,104 +18,104 @@ pub(crate) enum Dialect {
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// What stands for itself.
+    /// Literal text.
     Plain(&'a str),
-    /// What stands for something else, with its braces, and what is between them.
+    /// A reference with its braces, and the text between them.
     Reference { whole: &'a str, inner: &'a str },
 }
 
-/// What a reference stands for.
+/// The kind of a reference.
 #[derive(Debug, PartialEq, Eq)]
-enum Meaning<'a> {
-    /// A variable, or the default when it isn't set.
+enum ReferenceKind<'a> {
+    /// An environment variable, with an optional default.
     Variable {
         name: &'a str,
         default: Option<&'a str>,
     },
     /// The folder of the project.
     ProjectFolder,
-    /// Its name.
+    /// The name of the project's folder.
     ProjectName,
-    /// The user's home.
+    /// The user's home folder.
     Home,
-    /// What separates folders in a path.
+    /// The path separator.
     Separator,
-    /// What VS Code asks its user for.
+    /// An input that VS Code requests from its user.
     Input(&'a str),
-    /// What nobody but the client knows for which it was written.
-    Foreign,
+    /// A reference that only its own client can resolve.
+    Unknown,
 }
 
-/// A text with everything in it that stands for something else replaced.
+/// A text with all references resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filled {
-    /// The text.
+pub(crate) struct ResolvedText {
+    /// The resolved text.
     pub(crate) text: String,
-    /// The same for a reader: what is secret stays as it was referred to.
-    pub(crate) shown: String,
-    /// What secret variables stood for.
+    /// The text for display: references to secrets are not resolved.
+    pub(crate) redacted: String,
+    /// The values of secret variables.
     pub(crate) secrets: Vec<String>,
 }
 
-/// Why a text can't be completed, and what to do about it.
+/// Why a reference can't be resolved, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Incomplete {
+pub(crate) struct ResolveError {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-/// `text` with everything in it that stands for something else replaced. `project` is the
-/// folder that the configuration is for; `room`, which begins with [`MAX_FILLED`], the bytes that
-/// may still be filled in for one server.
+/// Resolves all references in `text`. `project` is the folder of the project; `room`, which begins
+/// with [`MAX_RESOLVED`], the number of bytes that references may still stand for in one server.
 ///
 /// # Errors
 ///
-/// A variable is not set, something else is not known, or there is no room left.
-pub(crate) fn complete(
+/// If a variable is not set, a reference is unknown, or there is no room left.
+pub(crate) fn resolve(
     text: &str,
     dialect: Dialect,
     project: &Path,
     surroundings: &Surroundings,
     room: &Cell<usize>,
-) -> Result<Filled, Incomplete> {
-    let mut filled = Filled::default();
+) -> Result<ResolvedText, ResolveError> {
+    let mut resolved = ResolvedText::default();
     for piece in pieces(text, dialect) {
         match piece {
-            Piece::Plain(plain) => match opening(plain, dialect) {
-                None => filled.push(plain),
-                Some((_, opening)) => return Err(unclosed(opening)),
+            Piece::Plain(plain) => match find_opening(plain, dialect) {
+                None => resolved.push(plain),
+                Some((_, opening)) => return Err(unclosed_reference(opening)),
             },
             Piece::Reference { whole, inner } => {
-                let value = value(whole, inner, project, surroundings)?;
+                let value = resolve_reference(whole, inner, project, surroundings)?;
                 let left = room.get().checked_sub(value.len());
                 room.set(left.ok_or_else(too_much)?);
-                match meaning(inner) {
-                    Meaning::Variable { name, .. } if redact::is_secret_variable(name, &value) => {
-                        filled.push_secret(value, &redact::value(whole, dialect));
+                match parse_reference(inner) {
+                    ReferenceKind::Variable { name, .. }
+                        if redact::is_secret_variable(name, &value) =>
+                    {
+                        resolved.push_secret(value, &redact::value(whole, dialect));
                     }
-                    _ => filled.push(&value),
+                    _ => resolved.push(&value),
                 }
             }
         }
     }
-    Ok(filled)
+    Ok(resolved)
 }
 
-impl Filled {
+impl ResolvedText {
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        self.shown.push_str(text);
+        self.redacted.push_str(text);
     }
 
     fn push_secret(&mut self, value: String, reference: &str) {
         self.text.push_str(&value);
-        self.shown.push_str(reference);
+        self.redacted.push_str(reference);
         self.secrets.push(value);
     }
 }
 
-/// The parts of a text, in order. A `${` without end is a part of what stands for itself, and
-/// of the last one.
+/// Returns the pieces of a text, in order. A reference without an end is part of the last literal.
 pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -135,19 +135,19 @@ pub(crate) fn pieces(text: &str, dialect: Dialect) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the next reference begins, its length, and that of its opening.
+/// Returns the start of the next reference, its length, and the length of its opening.
 fn next_reference(text: &str, dialect: Dialect) -> Option<(usize, usize, usize)> {
-    let (start, opening) = opening(text, dialect)?;
+    let (start, opening) = find_opening(text, dialect)?;
     let length = text[start..].find('}')? + 1;
     let brace = opening.find('{')? + 1;
     Some((start, length, brace))
 }
 
-/// Where something begins that ends with a brace, and what it begins with.
-fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
+/// Returns the position and text of the first opening of a reference.
+fn find_opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
     let openings = match dialect {
         Dialect::Dollar => &["${"][..],
-        // `${env:` has two of them; the one that begins first is meant.
+        // `${env:` contains `{env:` too; the opening that begins first counts.
         Dialect::Opencode => &["${", "{env:", "{file:"],
     };
     // One walk for all of them: one that is nowhere would be looked for to the end of the text,
@@ -161,63 +161,63 @@ fn opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
     starts.next()
 }
 
-fn too_much() -> Incomplete {
-    Incomplete {
+fn too_much() -> ResolveError {
+    ResolveError {
         message: format!(
             "the variables in the texts of this server stand for more than {} MiB",
-            MAX_FILLED >> 20
+            MAX_RESOLVED >> 20
         ),
         hint: "refer to fewer of them, or to shorter ones".to_owned(),
     }
 }
 
-/// What follows may be a part of a password, and is not told.
-fn unclosed(opening: &str) -> Incomplete {
-    Incomplete {
-        message: format!("there is no }} after {opening}"),
-        hint: "add it; a text that shall have it as it is has to come from a variable".to_owned(),
+/// The text after the opening may be part of a password, so it is not included.
+fn unclosed_reference(opening: &str) -> ResolveError {
+    ResolveError {
+        message: format!("missing }} after {opening}"),
+        hint: "close the reference; put literal braces into an environment variable".to_owned(),
     }
 }
 
-fn value(
+fn resolve_reference(
     whole: &str,
     inner: &str,
     project: &Path,
     surroundings: &Surroundings,
-) -> Result<String, Incomplete> {
-    match meaning(inner) {
-        Meaning::Variable { name, default } => variable(name, default, surroundings),
-        Meaning::ProjectFolder => Ok(project.display().to_string()),
-        Meaning::ProjectName => {
+) -> Result<String, ResolveError> {
+    match parse_reference(inner) {
+        ReferenceKind::Variable { name, default } => resolve_variable(name, default, surroundings),
+        ReferenceKind::ProjectFolder => Ok(project.display().to_string()),
+        ReferenceKind::ProjectName => {
             let name = project.file_name().unwrap_or_default();
             Ok(name.to_string_lossy().into_owned())
         }
-        Meaning::Home => match surroundings.home() {
+        ReferenceKind::Home => match surroundings.home() {
             Some(home) => Ok(home.display().to_string()),
-            None => Err(unset("HOME")),
+            None => Err(unset_variable("HOME")),
         },
-        Meaning::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
-        Meaning::Input(id) => Err(Incomplete {
-            message: format!("{whole} is asked for by VS Code, and bowline doesn't ask"),
+        ReferenceKind::Separator => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+        ReferenceKind::Input(id) => Err(ResolveError {
+            message: format!(
+                "unsupported reference {whole}: VS Code requests its value from the user"
+            ),
             hint: format!(
-                "put the value into the environment and write ${{env:{}}} here",
+                "set an environment variable and write ${{env:{}}} here",
                 suggested_name(id)
             ),
         }),
-        Meaning::Foreign => Err(Incomplete {
-            message: format!(
-                "{} is nothing that bowline knows",
-                without_value(whole, inner)
-            ),
-            hint: "write the value itself, or ${VAR} for one from the environment".to_owned(),
+        ReferenceKind::Unknown => Err(ResolveError {
+            message: format!("unknown reference {}", redact_reference(whole, inner)),
+            hint: "write the value itself, or ${VAR} for an environment variable".to_owned(),
         }),
     }
 }
 
-/// A reference that nobody knows, for a message. It may be a part of a password, or have one
-/// as its default.
-fn without_value<'a>(whole: &'a str, inner: &str) -> &'a str {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.:/~".contains(c);
+/// Returns an unknown reference for a message. It is redacted if it may be part of a password, or
+/// have one as its default.
+fn redact_reference<'a>(whole: &'a str, inner: &str) -> &'a str {
+    let is_part =
+        |character: char| character.is_ascii_alphanumeric() || "_.:/~".contains(character);
     if inner.chars().all(is_part) {
         whole
     } else {
@@ -225,69 +225,68 @@ fn without_value<'a>(whole: &'a str, inner: &str) -> &'a str {
     }
 }
 
-fn variable(
+fn resolve_variable(
     name: &str,
     default: Option<&str>,
     surroundings: &Surroundings,
-) -> Result<String, Incomplete> {
+) -> Result<String, ResolveError> {
     match (surroundings.variable(name), default) {
-        // As in a shell, `:-` also counts for a variable that is empty.
+        // As in a shell, the default of `:-` also replaces an empty variable.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => match value.to_str() {
             Some(value) => Ok(value.to_owned()),
-            None => Err(Incomplete {
-                message: format!("the variable {name} is not UTF-8"),
-                hint: format!("set {name} to a text"),
+            None => Err(ResolveError {
+                message: format!("environment variable {name} is not valid UTF-8"),
+                hint: format!("set {name} to UTF-8 text"),
             }),
         },
         (None, Some(default)) => Ok(default.to_owned()),
-        (None, None) => Err(unset(name)),
+        (None, None) => Err(unset_variable(name)),
     }
 }
 
-fn unset(name: &str) -> Incomplete {
-    Incomplete {
-        message: format!("the variable {name} is not set"),
-        hint: format!("set it (export {name}=…), or give a default: ${{{name}:-…}}"),
+fn unset_variable(name: &str) -> ResolveError {
+    ResolveError {
+        message: format!("environment variable {name} is not set"),
+        hint: format!("set it (export {name}=…), or add a default: ${{{name}:-…}}"),
     }
 }
 
-fn meaning(inner: &str) -> Meaning<'_> {
+fn parse_reference(inner: &str) -> ReferenceKind<'_> {
     match inner {
-        "workspaceFolder" | "workspaceRoot" => return Meaning::ProjectFolder,
-        "workspaceFolderBasename" => return Meaning::ProjectName,
-        "userHome" => return Meaning::Home,
-        "pathSeparator" | "/" => return Meaning::Separator,
+        "workspaceFolder" | "workspaceRoot" => return ReferenceKind::ProjectFolder,
+        "workspaceFolderBasename" => return ReferenceKind::ProjectName,
+        "userHome" => return ReferenceKind::Home,
+        "pathSeparator" | "/" => return ReferenceKind::Separator,
         _ => {}
     }
     if let Some(id) = inner.strip_prefix("input:") {
-        return Meaning::Input(id);
+        return ReferenceKind::Input(id);
     }
     let inner = inner.strip_prefix("env:").unwrap_or(inner);
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inner, None),
     };
-    // A default that refers to something itself would be cut at the first brace.
+    // A default with a reference would end at the first brace, so it is not supported.
     if is_name(name) && !default.is_some_and(|default| default.contains("${")) {
-        Meaning::Variable { name, default }
+        ReferenceKind::Variable { name, default }
     } else {
-        Meaning::Foreign
+        ReferenceKind::Unknown
     }
 }
 
-/// `text`, a value that may be secret, for a reader: what it refers to is shown, what it says
-/// itself is not.
+/// Returns a text that may be secret for display: references are shown, literals are hidden.
 pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
     let mut out = String::new();
     for piece in pieces(text, dialect) {
         match piece {
             Piece::Plain(_) => out.push_str(hidden),
-            // What nobody knows may be a part of a password.
-            Piece::Reference { inner, .. } if meaning(inner) == Meaning::Foreign => {
+            // An unknown reference may be part of a password.
+            Piece::Reference { inner, .. } if parse_reference(inner) == ReferenceKind::Unknown => {
                 out.push_str(hidden);
             }
-            // A default is a value too.
+            // A default is a literal too.
             Piece::Reference { whole, .. } => match whole.split_once(":-") {
                 Some((reference, _)) => out.extend([reference, ":-", hidden, "}"]),
                 None => out.push_str(whole),
@@ -297,13 +296,12 @@ pub(crate) fn hide_plain(text: &str, dialect: Dialect, hidden: &str) -> String {
     out
 }
 
-/// `text`, which is no secret itself, for a reader: only what secret variables are by default is
-/// not shown.
+/// Returns a text that isn't secret for display: only the defaults of secret variables are hidden.
 pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> String {
     let shown = pieces(text, dialect).into_iter().map(|piece| match piece {
         Piece::Plain(plain) => plain.to_owned(),
-        Piece::Reference { whole, inner } => match meaning(inner) {
-            Meaning::Variable { name, default }
+        Piece::Reference { whole, inner } => match parse_reference(inner) {
+            ReferenceKind::Variable { name, default }
                 if redact::is_secret_variable(name, default.unwrap_or_default()) =>
             {
                 hide_plain(whole, dialect, hidden)
@@ -314,19 +312,20 @@ pub(crate) fn hide_defaults(text: &str, dialect: Dialect, hidden: &str) -> Strin
     shown.collect()
 }
 
-/// Bytes that may be filled in for one server, 1 MiB: a system takes hardly more as arguments and
+/// Bytes that references may stand for in one server, 1 MiB: a system takes hardly more as arguments and
 /// variables of a program.
-pub(crate) const MAX_FILLED: usize = 1024 * 1024;
+pub(crate) const MAX_RESOLVED: usize = 1024 * 1024;
 
 fn is_name(name: &str) -> bool {
-    let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) && name.chars().all(is_part)
+    let is_part = |character: char| character == '_' || character.is_ascii_alphanumeric();
+    name.starts_with(|character: char| character == '_' || character.is_ascii_alphabetic())
+        && name.chars().all(is_part)
 }
 
-/// A variable's name for an input of VS Code, as people would choose it.
+/// Suggests the name of an environment variable for an input of VS Code.
 fn suggested_name(id: &str) -> String {
-    let upper = id.chars().map(|c| match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' => c.to_ascii_uppercase(),
+    let upper = id.chars().map(|character| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),
         _ => '_',
     });
     let name: String = upper.collect();

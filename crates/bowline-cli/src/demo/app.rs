@@ -1,7 +1,7 @@
-//! The application behind the server: what its handlers share.
+//! The application behind the server: the state that its handlers share.
 //!
-//! It knows nothing of the protocol but the features, with which it tells clients what has
-//! changed. Everything that a client can make grow has a limit.
+//! It knows nothing of the protocol except the features, through which clients are notified of
+//! changes. Everything that a client can grow has a limit.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -12,13 +12,13 @@ use bowline::server::ServerFeatures;
 /// The state. Handlers get it as `State<Arc<App>>`.
 #[derive(Debug)]
 pub(super) struct App {
-    /// What the server has, to be changed while it runs.
+    /// The features of the server, which change while it runs.
     pub(super) features: ServerFeatures,
-    /// What `increment` counts.
+    /// The counter of `increment`.
     pub(super) counter: AtomicU64,
-    /// How many calls of `countdown` were cancelled.
+    /// The number of cancelled calls of `countdown`.
     pub(super) cancelled: AtomicU64,
-    /// How many surveys were begun.
+    /// The number of surveys.
     pub(super) surveys: AtomicU64,
     notes: Mutex<BTreeMap<String, String>>,
     plugins: Mutex<u32>,
@@ -36,14 +36,14 @@ impl App {
         }
     }
 
-    /// The notes by their names. Never hold this across an `await`.
+    /// Returns the notes by name. Must not be held across an `await`.
     pub(super) fn notes(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        // A handler that panicked while it held the lock left a map that is still good.
+        // A handler that panicked while it held the lock left a valid map.
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many plugins there are. Held while one is added or removed, so that the number
-    /// and the list of tools stay the same thing.
+    /// Returns the number of plugins. The lock is held while one is added or removed, so that the
+    /// number agrees with the list of tools.
     pub(super) fn plugins(&self) -> MutexGuard<'_, u32> {
         self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
     }

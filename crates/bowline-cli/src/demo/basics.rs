@@ -1,4 +1,4 @@
-//! Tools in a few lines: typed arguments in, text or structured content out.
+//! Basic tools: typed arguments, text or structured content.
 
 use bowline::server::{Json, Server, tool};
 use bowline::types::tools::ToolAnnotations;
@@ -10,7 +10,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("echo", echo)
                 .title("Echo")
-                .description("Says what it is told")
+                .description("Returns the given text")
                 .annotations(read_only()),
         )
         .add_tool(
@@ -22,12 +22,12 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("count_words", count_words)
                 .title("Count words")
-                .description("Counts what a text consists of, as structured content with a schema")
+                .description("Counts characters, words and lines of a text, as structured content with a schema")
                 .annotations(read_only()),
         )
 }
 
-/// What to say of a tool that changes nothing and reaches nothing outside.
+/// Annotations for a tool without side effects.
 pub(super) fn read_only() -> ToolAnnotations {
     ToolAnnotations::new()
         .read_only_hint(true)
@@ -58,15 +58,15 @@ async fn add(Add { a, b }: Add) -> f64 {
 
 #[derive(Serialize, JsonSchema)]
 struct Counts {
-    /// How many characters it has.
+    /// The number of characters.
     characters: usize,
-    /// How many words.
+    /// The number of words.
     words: usize,
-    /// How many lines.
+    /// The number of lines.
     lines: usize,
 }
 
-/// `Json` makes structured content, and its type makes the tool's output schema.
+/// `Json` returns structured content, and its type defines the output schema.
 async fn count_words(Text { text }: Text) -> Json<Counts> {
     Json(Counts {
         characters: text.chars().count(),

@@ -1,4 +1,4 @@
-//! Completion that depends on what is known already: the titles are those of the author.
+//! Completion that depends on another argument: the titles are those of the author.
 
 use bowline::server::{Partial, Server, template};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_template(
             template(TEMPLATE, "book", read_book)
                 .title("Book")
-                .description("When a book about the sea was published")
+                .description("The year of publication of a book about the sea")
                 .mime_type("text/plain"),
         )
         .completion(TEMPLATE, "author", complete_author)
@@ -37,9 +37,9 @@ pub(super) fn add_to(server: Server) -> Server {
 
 #[derive(Deserialize, JsonSchema)]
 struct Book {
-    /// Who wrote it.
+    /// The author.
     author: String,
-    /// What it is called.
+    /// The title.
     title: String,
 }
 
@@ -52,13 +52,15 @@ async fn read_book(wanted: Book) -> Option<String> {
 
 async fn complete_author(typed: Partial) -> Vec<&'static str> {
     let authors = BOOKS.iter().map(|(author, ..)| *author);
-    let mut authors: Vec<_> = authors.filter(|it| it.starts_with(&typed.value)).collect();
+    let mut authors: Vec<_> = authors
+        .filter(|author| author.starts_with(&typed.value))
+        .collect();
     authors.dedup();
     authors
 }
 
 async fn complete_title(typed: Partial) -> Vec<&'static str> {
-    // A client that has the author already tells it (since 2025-06-18).
+    // The client sends the author if it is already known (since 2025-06-18).
     let known = typed.arguments.get("author");
     let books = BOOKS.iter().filter(|(author, title, _)| {
         known.is_none_or(|known| known == author) && title.starts_with(&typed.value)

@@ -1,5 +1,4 @@
-//! Results that are more than text: images, sound, links to resources, and resources
-//! themselves.
+//! Results that are more than text: images, audio, resource links and embedded resources.
 
 use std::time::Duration;
 
@@ -22,49 +21,49 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("image", image)
                 .title("Image")
-                .description("A picture of a knot, 16 by 16 pixels")
+                .description("Returns an image of a knot, 16 by 16 pixels")
                 .icons(icons::knot())
                 .annotations(read_only()),
         )
         .add_tool(
             tool("audio", audio)
                 .title("Audio")
-                .description("A tone of a tenth of a second")
+                .description("Returns a tone of a tenth of a second")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("resource_link", link)
                 .title("Link to a resource")
-                .description("A link to the picture, which can be read as a resource")
+                .description("Returns a link to the image, which can be read as a resource")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("embedded_resource", embedded)
                 .title("Embedded resource")
-                .description("A resource together with what it contains")
+                .description("Returns a resource with its contents")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("mixed", mixed)
                 .title("Mixed content")
-                .description("Text, an image, sound, a link and a resource in one result")
+                .description("Returns text, an image, audio, a link and a resource in one result")
                 .annotations(read_only()),
         )
         .add_resource(
             resource(README, "readme", || async { TEXT })
                 .title("Read me")
-                .description("What this server is")
+                .description("A description of this server")
                 .mime_type("text/markdown")
                 .size(TEXT.len() as u64)
-                // It never changes while the server runs.
+                // The text never changes while the server runs.
                 .cache(Caching::public(HOUR))
                 .annotations(Annotations::new().audience([Role::User]).priority(0.8)),
         )
         .add_resource(
-            // Bytes become a blob.
+            // Bytes become blob contents.
             resource(PICTURE, "knot.png", || async { icons::png() })
                 .title("A knot")
-                .description("The picture of the tool `image`")
+                .description("The image of the tool `image`")
                 .mime_type("image/png")
                 .cache(Caching::public(HOUR))
                 .icons(icons::knot()),
@@ -106,5 +105,5 @@ async fn mixed() -> Vec<ContentBlock> {
 const TEXT: &str = "\
 # Bowline demo
 
-A server that has everything the protocol has. Its tools say what they do.
+A server with all features of MCP. The descriptions of its tools explain them.
 ";

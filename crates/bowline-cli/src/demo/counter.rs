@@ -1,4 +1,4 @@
-//! State that changes, and a resource that shows it: who watches it is told.
+//! State that changes, with a resource whose subscribers are notified.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,20 +28,20 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("counter", counter)
                 .title("Counter")
-                .description("The value of the counter, and of others that the server keeps")
+                .description("Returns the counter, and other counts of the server")
                 .annotations(read_only()),
         )
         .add_resource(
             resource(COUNTER, "counter", read_counter)
                 .title("Counter")
-                .description("The value of the counter; it can be watched")
+                .description("The value of the counter; supports subscriptions")
                 .mime_type("text/plain"),
         )
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Increment {
-    /// By how much.
+    /// The amount to add.
     #[serde(default = "one")]
     by: u32,
 }
@@ -58,13 +58,13 @@ async fn increment(Increment { by }: Increment, State(app): State<Arc<App>>) -> 
 
 #[derive(Serialize, JsonSchema)]
 struct Counters {
-    /// What `increment` has counted.
+    /// The counter of `increment`.
     counter: u64,
-    /// How many calls of `countdown` were cancelled.
+    /// The number of cancelled calls of `countdown`.
     cancelled: u64,
-    /// How many surveys `ask_survey` has begun.
+    /// The number of surveys of `ask_survey`.
     surveys: u64,
-    /// How many notes there are.
+    /// The number of notes.
     notes: usize,
 }
 

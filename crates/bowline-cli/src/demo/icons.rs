@@ -1,9 +1,9 @@
-//! A picture without a file: a PNG made by hand, small enough to be an icon in a list.
+//! A generated image: a PNG that is small enough to be an icon in a list.
 
 use bowline::server::base64;
 use bowline::types::common::Icon;
 
-/// The icon, as a URI that contains it.
+/// Returns the icon, as a data URI.
 pub(super) fn knot() -> Vec<Icon> {
     let src = format!("data:image/png;base64,{}", base64(&png()));
     vec![
@@ -13,12 +13,12 @@ pub(super) fn knot() -> Vec<Icon> {
     ]
 }
 
-/// The picture: 16 by 16 pixels of two colours (PNG, W3C 2003).
+/// Returns the image: 16 by 16 pixels of two colours (PNG, W3C 2003).
 pub(super) fn png() -> Vec<u8> {
-    // Width, height, one bit a pixel, with a palette, nothing special.
+    // Width, height, one bit per pixel, with a palette.
     let header = [0, 0, 0, 16, 0, 0, 0, 16, 1, 3, 0, 0, 0];
     let palette = [0xff, 0xff, 0xff, 0xb5, 0x65, 0x1d];
-    // Each line begins with its filter, which is none.
+    // Each line begins with its filter type, none.
     let pixels: Vec<u8> = PICTURE
         .iter()
         .flat_map(|line| [0, line.to_be_bytes()[0], line.to_be_bytes()[1]])
@@ -41,7 +41,7 @@ fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     png.extend(sum.to_be_bytes());
 }
 
-/// A zlib stream of one block that is not compressed (RFC 1950, RFC 1951).
+/// Returns a zlib stream of one uncompressed block (RFC 1950, RFC 1951).
 fn stored(data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len()).unwrap_or(u16::MAX);
     let mut zlib = vec![0x78, 0x01, 0x01];
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sums_are_those_of_the_standards() {
+    fn checksums_follow_the_standards() {
         assert_eq!(crc(b"123456789"), 0xcbf4_3926);
         assert!(stored(b"Wikipedia").ends_with(&[0x11, 0xe6, 0x03, 0x98]));
     }

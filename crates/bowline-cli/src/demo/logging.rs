@@ -1,4 +1,4 @@
-//! Messages for the people who run the client.
+//! Log messages for the client.
 
 use bowline::server::{Context, Server, tool};
 use bowline::types::logging::LoggingLevel;
@@ -11,14 +11,16 @@ pub(super) fn add_to(server: Server) -> Server {
     server.add_tool(
         tool("log", log)
             .title("Log")
-            .description("Logs a message to the client, and says whether the client wanted it")
+            .description(
+                "Sends a log message to the client, and returns whether its level was requested",
+            )
             .annotations(read_only()),
     )
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Log {
-    /// How serious it is.
+    /// The severity.
     level: Level,
     /// The message.
     text: String,
@@ -38,11 +40,11 @@ enum Level {
 }
 
 async fn log(Log { level, text }: Log, cx: Context) -> &'static str {
-    // It is filtered by the level of the session, and since 2026-07-28 by the one that the
-    // request asks for.
-    match cx.log(level.into(), text) {
-        true => "sent",
-        false => "not wanted",
+    // Filtered by the level of the session; since 2026-07-28 by the level of the request.
+    if cx.log(level.into(), text) {
+        "sent"
+    } else {
+        "not wanted"
     }
 }
 

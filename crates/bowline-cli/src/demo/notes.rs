@@ -1,4 +1,4 @@
-//! Resources that come and go: notes, each of them in the list, all of them by a template.
+//! Resources that clients add and remove: each note is in the list, and all are in a template.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use serde::Deserialize;
 use super::app::App;
 use super::icons;
 
-/// What a client may make the server keep.
-const MOST_NOTES: usize = 1000;
-const MOST_BYTES: usize = 64 * 1024;
+/// The maximum number and size of notes.
+const MAX_NOTES: usize = 1000;
+const MAX_NOTE_BYTES: usize = 64 * 1024;
 
 const SCHEME: &str = "note:///";
 const TEMPLATE: &str = "note:///{name}";
@@ -25,7 +25,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("note_add", note_add)
                 .title("Add a note")
-                .description("Keeps a note, in place of another of its name, as note:///{name}")
+                .description("Stores a note as note:///{name}, replacing a note of the same name")
                 .annotations(
                     ToolAnnotations::new()
                         .idempotent_hint(true)
@@ -35,7 +35,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("note_remove", note_remove)
                 .title("Remove a note")
-                .description("Forgets a note")
+                .description("Removes a note")
                 .annotations(
                     ToolAnnotations::new()
                         .destructive_hint(true)
@@ -46,7 +46,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_template(
             template(TEMPLATE, "note", read_note)
                 .title("Note")
-                .description("A note by its name")
+                .description("A note, by its name")
                 .mime_type("text/plain")
                 .annotations(Annotations::new().audience([Role::User, Role::Assistant]))
                 .icons(icons::knot()),
@@ -56,9 +56,9 @@ pub(super) fn add_to(server: Server) -> Server {
 
 #[derive(Deserialize, JsonSchema)]
 struct Note {
-    /// Its name: letters, digits, `-` and `_`.
+    /// The name: letters, digits, `-` and `_`.
     name: String,
-    /// What it says.
+    /// The text.
     text: String,
 }
 
@@ -67,13 +67,15 @@ async fn note_add(
     State(app): State<Arc<App>>,
 ) -> Result<String, ToolError> {
     check_name(&name)?;
-    if text.len() > MOST_BYTES {
-        return Err(ToolError::new(format!("at most {MOST_BYTES} bytes a note")));
+    if text.len() > MAX_NOTE_BYTES {
+        return Err(ToolError::new(format!(
+            "at most {MAX_NOTE_BYTES} bytes a note"
+        )));
     }
     let is_new = {
         let mut notes = app.notes();
-        if notes.len() >= MOST_NOTES && !notes.contains_key(&name) {
-            return Err(ToolError::new(format!("at most {MOST_NOTES} notes")));
+        if notes.len() >= MAX_NOTES && !notes.contains_key(&name) {
+            return Err(ToolError::new(format!("at most {MAX_NOTES} notes")));
         }
         notes.insert(name.clone(), text).is_none()
     };
@@ -83,10 +85,10 @@ async fn note_add(
     } else {
         app.features.resource_updated(&uri);
     }
-    Ok(format!("kept as {uri}"))
+    Ok(format!("stored as {uri}"))
 }
 
-/// Puts a note into the list of resources; clients are told that it has changed.
+/// Adds a note to the list of resources; clients are notified of the change.
 fn list(features: &ServerFeatures, uri: &str, name: &str) -> Result<(), bowline::Error> {
     let note = resource(
         uri,
@@ -110,31 +112,31 @@ async fn note_remove(
     State(app): State<Arc<App>>,
 ) -> Result<String, ToolError> {
     if app.notes().remove(&name).is_none() {
-        return Err(ToolError::new("there is no such note"));
+        return Err(ToolError::new("no such note"));
     }
     app.features.remove_resource(&format!("{SCHEME}{name}"));
     Ok(format!("removed {name}"))
 }
 
-/// `None` is a resource that doesn't exist.
+/// Returns `None` if the note doesn't exist.
 async fn read_note(Name { name }: Name, State(app): State<Arc<App>>) -> Option<String> {
     app.notes().get(&name).cloned()
 }
 
-/// Suggests names of notes. It is the same for all that take one.
+/// Suggests names of notes, for templates and prompts.
 pub(super) async fn complete_name(typed: Partial, State(app): State<Arc<App>>) -> Vec<String> {
     let notes = app.notes();
     let names = notes.keys().filter(|name| name.starts_with(&typed.value));
     names.cloned().collect()
 }
 
-/// Names go into URIs as they are.
+/// Checks that a name needs no escaping in a URI.
 fn check_name(name: &str) -> Result<(), ToolError> {
-    let is_fine = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     match name.len() {
-        1..=64 if name.chars().all(is_fine) => Ok(()),
+        1..=64 if name.chars().all(is_allowed) => Ok(()),
         _ => Err(ToolError::new(
-            "a name has 1 to 64 letters, digits, - and _",
+            "a name must have 1 to 64 letters, digits, - and _",
         )),
     }
 }

@@ -10,15 +10,17 @@ use serde::Deserialize;
 use super::app::App;
 use super::basics::read_only;
 
-/// What a client may make the server keep.
-const MOST: u32 = 100;
+/// The maximum number of plugins that clients can add.
+const MAX_PLUGINS: u32 = 100;
 
 pub(super) fn add_to(server: Server) -> Server {
     server
         .add_tool(
             tool("plugin_add", plugin_add)
                 .title("Add a plugin")
-                .description("Adds a tool plugin_1, plugin_2, …; clients are told of the new list")
+                .description(
+                    "Adds a tool plugin_1, plugin_2, …; clients are notified of the change",
+                )
                 .annotations(
                     ToolAnnotations::new()
                         .destructive_hint(false)
@@ -28,7 +30,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("plugin_remove", plugin_remove)
                 .title("Remove a plugin")
-                .description("Removes the tool that was added last")
+                .description("Removes the most recently added tool")
                 .annotations(
                     ToolAnnotations::new()
                         .destructive_hint(true)
@@ -39,7 +41,7 @@ pub(super) fn add_to(server: Server) -> Server {
 
 #[derive(Deserialize, JsonSchema)]
 struct Plugin {
-    /// What the new tool answers.
+    /// The result of the new tool.
     #[serde(default = "hello")]
     answer: String,
 }
@@ -53,15 +55,15 @@ async fn plugin_add(
     State(app): State<Arc<App>>,
 ) -> Result<String, ToolError> {
     let mut plugins = app.plugins();
-    if *plugins == MOST {
-        return Err(ToolError::new(format!("at most {MOST} plugins")));
+    if *plugins == MAX_PLUGINS {
+        return Err(ToolError::new(format!("at most {MAX_PLUGINS} plugins")));
     }
     let name = format!("plugin_{}", *plugins + 1);
     let plugin = tool(&name, move || {
         let answer = answer.clone();
         async move { answer }
     });
-    let plugin = plugin.description("A tool that was added while the server ran");
+    let plugin = plugin.description("A tool that was added while the server was running");
     app.features.add_tool(plugin.annotations(read_only()))?;
     *plugins += 1;
     Ok(name)
@@ -70,7 +72,7 @@ async fn plugin_add(
 async fn plugin_remove(State(app): State<Arc<App>>) -> Result<String, ToolError> {
     let mut plugins = app.plugins();
     if *plugins == 0 {
-        return Err(ToolError::new("there is no plugin"));
+        return Err(ToolError::new("no plugin to remove"));
     }
     let name = format!("plugin_{plugins}");
     *plugins -= 1;

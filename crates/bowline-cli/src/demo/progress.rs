@@ -1,4 +1,4 @@
-//! Work that takes its time: it reports progress, and stops when nobody waits for it.
+//! A tool that reports progress, and stops when it is cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,11 +23,11 @@ pub(super) fn add_to(server: Server) -> Server {
 
 #[derive(Deserialize, JsonSchema)]
 struct Countdown {
-    /// Where to begin.
+    /// The number to start at.
     #[serde(default = "five")]
     #[schemars(range(max = 1000))]
     from: u32,
-    /// Milliseconds between two steps.
+    /// The pause between steps in milliseconds.
     #[serde(default = "hundred")]
     #[schemars(range(max = 60_000))]
     pause_ms: u32,
@@ -49,14 +49,14 @@ async fn countdown(
     let from = from.min(1000);
     let pause = Duration::from_millis(pause_ms.min(60_000).into());
     for step in 1..=from {
-        // Waits, unless it is cancelled meanwhile. What is returned then reaches nobody; a
-        // handler that doesn't look is dropped at its next `await`.
+        // Waits until the pause is over or the call is cancelled. The result of a cancelled call
+        // is discarded. A handler that doesn't check is dropped at its next `await`.
         if timeout(pause, cx.cancelled()).await.is_ok() {
             app.cancelled.fetch_add(1, Ordering::Relaxed);
             return "cancelled".to_owned();
         }
         let left = from - step;
-        // Where the client has not asked for progress, nothing is sent.
+        // Nothing is sent unless the client requested progress.
         cx.progress(step, Some(from.into()), Some(&format!("{left} to go")));
     }
     format!("counted down from {from}")

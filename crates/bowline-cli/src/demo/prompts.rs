@@ -1,4 +1,4 @@
-//! Prompts: texts and conversations that a user picks.
+//! Prompts: texts and conversations that a user selects.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn add_to(server: Server) -> Server {
     server
         .add_prompt(
             prompt("greet", greet)
-                .title("Greet somebody")
+                .title("Greeting")
                 .description("Writes a greeting")
                 .icons(icons::knot()),
         )
@@ -25,25 +25,25 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_prompt(
             prompt("look", look)
                 .title("Look at a picture")
-                .description("A conversation with a picture in it"),
+                .description("A conversation with an image"),
         )
         .add_prompt(
             prompt("summarize", summarize)
                 .title("Summarize a note")
-                .description("Asks for a summary of a note, which comes along"),
+                .description("Requests a summary of a note, which is included"),
         )
         .completion("summarize", "name", notes::complete_name)
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Greet {
-    /// Who is greeted.
+    /// The name to greet.
     name: String,
-    /// How: formal, friendly or nautical.
+    /// The style: formal, friendly or nautical.
     style: Option<String>,
 }
 
-/// A text is what the user says.
+/// A returned text becomes a message of the user.
 async fn greet(Greet { name, style }: Greet) -> String {
     let style = style.as_deref().unwrap_or("friendly");
     format!("Write a {style} greeting for {name}.")
@@ -76,7 +76,7 @@ async fn summarize(
     State(app): State<Arc<App>>,
 ) -> Result<Vec<PromptMessage>, ToolError> {
     let text = app.notes().get(&name).cloned();
-    let text = text.ok_or_else(|| ToolError::new("there is no such note"))?;
+    let text = text.ok_or_else(|| ToolError::new("no such note"))?;
     let note = ResourceContents::text(format!("note:///{name}"), text);
     Ok(vec![
         PromptMessage::new(Role::User, "Summarize this note in a sentence."),

@@ -1,4 +1,4 @@
-//! What a client or a transport may stumble over.
+//! Edge cases of clients and transports.
 
 use bowline::server::{Server, ToolError, tool};
 use schemars::JsonSchema;
@@ -11,29 +11,31 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("large", large)
                 .title("Large")
-                .description("Answers with a text of so many bytes")
+                .description("Returns a text of the given number of bytes")
                 .annotations(read_only()),
         )
         .add_tool(
             tool("print", print)
                 .title("Print")
-                .description("Prints to stdout, which belongs to the protocol: it goes to stderr")
+                .description(
+                    "Prints to stdout, which is reserved for the protocol: the text goes to stderr",
+                )
                 .annotations(read_only()),
         )
 }
 
-/// More than a frame may have, so that this can be tried too.
-const MOST: usize = 64 * 1024 * 1024;
+/// Larger than the maximum size of a frame, so that the limit can be tested.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 struct Large {
-    /// How many bytes, up to 64 MiB. What is larger than a frame may be becomes an error.
+    /// The number of bytes, at most 64 MiB. A result larger than a frame becomes an error.
     bytes: usize,
 }
 
 async fn large(Large { bytes }: Large) -> Result<String, ToolError> {
-    if bytes > MOST {
-        return Err(ToolError::new(format!("at most {MOST} bytes")));
+    if bytes > MAX_BYTES {
+        return Err(ToolError::new(format!("at most {MAX_BYTES} bytes")));
     }
     Ok("x".repeat(bytes))
 }
@@ -44,7 +46,7 @@ struct Print {
     text: String,
 }
 
-#[expect(clippy::print_stdout, reason = "that it does no harm is the point")]
+#[expect(clippy::print_stdout, reason = "the tool shows that this does no harm")]
 async fn print(Print { text }: Print) {
     println!("{text}");
 }

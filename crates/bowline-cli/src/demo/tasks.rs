@@ -1,4 +1,4 @@
-//! Work that takes longer than anybody wants to wait: a task, whose result is fetched later.
+//! A tool whose long calls become tasks, whose result is fetched later.
 
 use std::time::Duration;
 
@@ -12,18 +12,16 @@ pub(super) fn add_to(server: Server) -> Server {
     server.add_tool(
         tool("brew", brew)
             .title("Brew")
-            .description(
-                "Brews coffee in three steps; what takes longer than a second becomes a task",
-            )
+            .description("Brews coffee in three steps; a call of more than a second becomes a task")
             .annotations(read_only())
-            // With the extension of 2026-07-28. In 2025-11-25 a client may ask for a task.
+            // In the extension of 2026-07-28. In 2025-11-25 the client may request a task.
             .as_task_after(Duration::from_secs(1)),
     )
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Brew {
-    /// Milliseconds for each step.
+    /// The time of each step in milliseconds.
     #[serde(default = "second")]
     #[schemars(range(max = 600_000))]
     step_ms: u32,
@@ -33,11 +31,11 @@ fn second() -> u32 {
     1000
 }
 
-/// Nothing in it is about tasks. When it is cancelled it is dropped where it waits.
+/// The handler doesn't know about tasks. It is dropped at an `await` if the task is cancelled.
 async fn brew(Brew { step_ms }: Brew, cx: Context) -> &'static str {
     let step = Duration::from_millis(step_ms.min(600_000).into());
     for (number, done) in [(1, "grinding"), (2, "heating water"), (3, "pouring")] {
-        // Who looks at the task finds it in its status.
+        // The message becomes the status of the task.
         cx.progress(number, Some(3.into()), Some(done));
         tokio::time::sleep(step).await;
     }

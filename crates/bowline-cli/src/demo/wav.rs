@@ -1,11 +1,11 @@
-//! Sound without a file: a tone as WAV.
+//! A generated tone as WAV audio.
 
 use std::f32::consts::TAU;
 
-/// Samples a second.
+/// Samples per second.
 const RATE: u32 = 8000;
 
-/// A tone of a tenth of a second: one channel, eight bits a sample.
+/// Returns a tone of a tenth of a second: one channel, eight bits per sample.
 pub(super) fn tone(hertz: f32) -> Vec<u8> {
     let samples = RATE / 10;
     let mut wav = Vec::new();
@@ -16,7 +16,7 @@ pub(super) fn tone(hertz: f32) -> Vec<u8> {
     // PCM, one channel.
     wav.extend([1, 0, 1, 0]);
     wav.extend(RATE.to_le_bytes());
-    // Bytes a second, bytes a sample, bits a sample.
+    // Bytes per second, bytes per sample, bits per sample.
     wav.extend(RATE.to_le_bytes());
     wav.extend([1, 0, 8, 0]);
     wav.extend(b"data");
@@ -34,10 +34,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_length_is_what_it_says() {
+    fn the_header_has_the_length() {
         let wav = tone(440.0);
-        let told = u32::from_le_bytes([wav[4], wav[5], wav[6], wav[7]]);
-        assert_eq!(told as usize + 8, wav.len());
+        let length = u32::from_le_bytes([wav[4], wav[5], wav[6], wav[7]]);
+        assert_eq!(length as usize + 8, wav.len());
         assert_eq!(wav.len(), 844);
     }
 }

@@ -130,7 +130,7 @@ fn a_broken_file_is_a_warning_unless_it_may_have_the_server() {
     assert_eq!(
         talk,
         "warning: .mcp.json:1:2: expected a name in double quotes, found the end of the file\n\
-         hint: mend it; comments and a comma after the last element are fine\n"
+         hint: fix the syntax; comments and trailing commas are allowed\n"
     );
     let (message, _, status) = error(Wanted::named("other"), &broken);
     assert_eq!(
@@ -152,11 +152,11 @@ fn a_server_that_lacks_something_says_what() {
     let (message, hint, status) = error(Wanted::named("incomplete"), &[]);
     assert_eq!(
         message,
-        "mcp.json:5:31: server `incomplete`: command: the variable NO_SUCH is not set"
+        "mcp.json:5:31: server `incomplete`: command: environment variable NO_SUCH is not set"
     );
     assert_eq!(
         hint,
-        "set it (export NO_SUCH=…), or give a default: ${NO_SUCH:-…}"
+        "set it (export NO_SUCH=…), or add a default: ${NO_SUCH:-…}"
     );
     assert_eq!(status, ExitStatus::Failed);
 }

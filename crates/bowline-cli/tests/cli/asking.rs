@@ -71,7 +71,7 @@ fn a_person_may_say_no_or_nothing() {
 fn a_page_is_shown_with_its_host() {
     let place = Place::new("asking_page");
     for era in [&[][..], &OLD] {
-        let mut page = sit(&place, &[&["ask_page"], era].concat());
+        let mut page = sit(&place, &[&["ask_url"], era].concat());
         page.answer("(n)o> ", "what");
         page.answer("(n)o> ", "y");
         compare_screen("asking_page", page);
@@ -188,9 +188,9 @@ fn options_answer_where_there_is_no_terminal() {
     for (args, expected) in [
         (&["ask_name", "--answer", "name=Ada"][..], "Hello, Ada!\n"),
         (&["ask_name", "--decline"], "No name: decline.\n"),
-        (&["ask_page", "--decline"], "The user's answer: decline\n"),
+        (&["ask_url", "--decline"], "The user's answer: decline\n"),
         (
-            &["ask_page", "--accept-pages"],
+            &["ask_url", "--accept-pages"],
             "The user's answer: accept\n",
         ),
         (&sample, "bowline --sample: Because\n"),
@@ -232,7 +232,7 @@ fn what_options_cannot_answer_is_cancelled_and_said() {
     place.check("asking_no_default", &defaults);
     place.check(
         "asking_pages",
-        &["call", "demo", "ask_page", "--accept-pages"],
+        &["call", "demo", "ask_url", "--accept-pages"],
     );
     let refused = ["call", "demo", "ask_model", "question=Why?", "--decline"];
     place.check("asking_refused", &refused);

@@ -60,7 +60,7 @@ fn a_batch_with_many_parts_is_shown_in_part_and_checked_as_a_whole() {
     );
     assert_eq!(
         text(&output.stdout).lines().last(),
-        Some("  and 977 parts more")
+        Some("  and 977 more parts")
     );
     assert_eq!(output.status.code(), Some(0));
 

@@ -63,7 +63,7 @@ async fn a_client_that_answers_is_asked() {
         let client = answering(revision).await;
         for (name, arguments, expected) in [
             ("ask_name", "{}", "Hello, Ada!"),
-            ("ask_page", "{}", "The user's answer: decline"),
+            ("ask_url", "{}", "The user's answer: decline"),
             ("ask_model", r#"{"question":"Why"}"#, "model-1: Why? 42."),
             ("list_roots", "{}", "home: file:///home/ada\nfile:///tmp"),
             // Counted once, although it may have run three times.
@@ -97,7 +97,7 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
         for (name, arguments, capability) in [
             ("ask_name", "{}", "elicitation"),
             ("ask_survey", "{}", "elicitation"),
-            ("ask_page", "{}", "elicitation"),
+            ("ask_url", "{}", "elicitation"),
             ("ask_model", r#"{"question":"Why"}"#, "sampling"),
             ("list_roots", "{}", "roots"),
         ] {

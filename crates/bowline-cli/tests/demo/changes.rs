@@ -20,7 +20,7 @@ async fn plugins_come_and_go() {
         assert!(!listed.contains(&"plugin_1".to_owned()));
         assert_eq!(
             text(&client, "plugin_remove", "{}").await,
-            "there is no plugin"
+            "no plugin to remove"
         );
         client.stop().await;
     }

@@ -38,7 +38,7 @@ async fn notes_are_kept_listed_read_and_forgotten() {
         let note = r#"{"name":"knots","text":"learn them"}"#;
         assert_eq!(
             text(&client, "note_add", note).await,
-            "kept as note:///knots"
+            "stored as note:///knots"
         );
         let listed = names(&client, "resources/list", "resources").await;
         assert!(listed.contains(&"knots".to_owned()), "{listed:?}");
@@ -90,11 +90,11 @@ async fn prompts_are_listed_and_made() {
         let greet = &listed["prompts"][1];
         assert_eq!(
             (&greet["name"], &greet["title"]),
-            (&"greet".into(), &"Greet somebody".into())
+            (&"greet".into(), &"Greeting".into())
         );
         let arguments = json!([
-            {"name": "name", "description": "Who is greeted.", "required": true},
-            {"name": "style", "description": "How: formal, friendly or nautical.", "required": false},
+            {"name": "name", "description": "The name to greet.", "required": true},
+            {"name": "style", "description": "The style: formal, friendly or nautical.", "required": false},
         ]);
         assert_eq!(greet["arguments"], arguments);
         for (params, at, expected) in [

@@ -59,7 +59,7 @@ const TOOLS: [&str; 31] = [
     "log",
     "ask_name",
     "ask_survey",
-    "ask_page",
+    "ask_url",
     "ask_model",
     "list_roots",
     "fail",

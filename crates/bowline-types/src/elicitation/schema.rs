@@ -1,61 +1,61 @@
-//! The fields of a form: the subset of JSON Schema that elicitation has.
+//! The fields of a form: the subset of JSON Schema that elicitation uses.
 
 use std::borrow::Cow;
 
 use crate::json::{DecodeError, Number, Reader};
 
 wire_union! {
-    /// A field of a form.
-    pub enum PrimitiveSchema decided by select, "`type`, `enum`, `oneOf` and `items`", else for_2025_06_18, keeps odd {
-        /// A text.
+    /// The schema of a form field.
+    pub enum PrimitiveSchema decided by field_kind, "`type`, `enum`, `oneOf` and `items`", else legacy_titled_enum, keeps invalid {
+        /// A string.
         String(StringSchema) = "string";
         /// A number.
         Number(NumberSchema) = "number";
-        /// Yes or no.
+        /// A boolean.
         Boolean(BooleanSchema) = "boolean";
-        /// One of several texts.
+        /// A single choice.
         UntitledSingleSelect(UntitledSingleSelectEnumSchema) = "single select";
-        /// One of several texts, with titles for them.
+        /// A single choice with titles.
         TitledSingleSelect(TitledSingleSelectEnumSchema) = "titled single select",
             in since(V2025_11_25);
-        /// Some of several texts.
+        /// A multiple choice.
         UntitledMultiSelect(UntitledMultiSelectEnumSchema) = "multi select", in since(V2025_11_25);
-        /// Some of several texts, with titles for them.
+        /// A multiple choice with titles.
         TitledMultiSelect(TitledMultiSelectEnumSchema) = "titled multi select",
             in since(V2025_11_25);
-        /// One of several texts, with titles in the way of 2025-06-18.
+        /// A single choice with titles, as in 2025-06-18.
         LegacyTitledEnum(LegacyTitledEnumSchema) = "legacy titled enum";
     }
 }
 
 impl PrimitiveSchema {
-    /// A text.
+    /// Creates a field for a string.
     pub fn string() -> Self {
         StringSchema::new().into()
     }
 
-    /// Any number.
+    /// Creates a field for a number.
     pub fn number() -> Self {
         NumberSchema::new(NumberType::Number).into()
     }
 
-    /// An integer.
+    /// Creates a field for an integer.
     pub fn integer() -> Self {
         NumberSchema::new(NumberType::Integer).into()
     }
 
-    /// Yes or no.
+    /// Creates a field for a boolean.
     pub fn boolean() -> Self {
         BooleanSchema::new().into()
     }
 
-    /// One of several texts.
+    /// Creates a field for a single choice.
     pub fn one_of<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
         let values: Vec<_> = values.into_iter().map(Into::into).collect();
         UntitledSingleSelectEnumSchema::new(values).into()
     }
 
-    /// Some of several texts. Since 2025-11-25.
+    /// Creates a field for a multiple choice. Since 2025-11-25.
     pub fn some_of<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
         let values: Vec<_> = values.into_iter().map(Into::into).collect();
         UntitledMultiSelectEnumSchema::new(EnumItems::new(values)).into()
@@ -63,26 +63,26 @@ impl PrimitiveSchema {
 }
 
 wire_struct! {
-    /// A text.
+    /// A field for a string.
     pub struct StringSchema [since(V2025_06_18)] {
         @required "type" = "string";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The least number of characters.
+        /// The minimum number of characters.
         opt min_length: i64 = "minLength";
-        /// The greatest number of characters.
+        /// The maximum number of characters.
         opt max_length: i64 = "maxLength";
-        /// What kind of text.
+        /// The format of the string.
         opt format: StringFormat = "format";
-        /// What stands in it at first.
+        /// The initial value.
         opt default: String = "default", in since(V2025_11_25);
     }
 }
 
 wire_choice! {
-    /// Kinds of texts.
+    /// Formats of strings.
     pub enum StringFormat {
         /// An e-mail address.
         Email = "email",
@@ -96,25 +96,25 @@ wire_choice! {
 }
 
 wire_struct! {
-    /// A number.
+    /// A field for a number.
     pub struct NumberSchema [since(V2025_06_18)] {
-        /// Whether it must be an integer.
+        /// The type of the number.
         req number_type: NumberType = "type";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The least value.
+        /// The minimum value.
         opt minimum: Number = "minimum";
-        /// The greatest value.
+        /// The maximum value.
         opt maximum: Number = "maximum";
-        /// What stands in it at first.
+        /// The initial value.
         opt default: Number = "default", in since(V2025_11_25);
     }
 }
 
 wire_choice! {
-    /// Kinds of numbers.
+    /// Types of numbers.
     pub enum NumberType {
         /// Any number.
         Number = "number",
@@ -124,135 +124,134 @@ wire_choice! {
 }
 
 wire_struct! {
-    /// Yes or no.
+    /// A field for a boolean.
     pub struct BooleanSchema [since(V2025_06_18)] {
         @required "type" = "boolean";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// What it is at first.
+        /// The initial value.
         opt default: bool = "default";
     }
 }
 
 wire_struct! {
-    /// One of several texts.
+    /// A field for a single choice.
     pub struct UntitledSingleSelectEnumSchema [since(V2025_06_18)] {
         @required "type" = "string";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The texts.
+        /// The choices.
         req values: Vec<String> = "enum";
-        /// The one that is chosen at first.
+        /// The initial choice.
         opt default: String = "default", in since(V2025_11_25);
     }
 }
 
 wire_struct! {
-    /// One of several texts, with titles for them. New in 2025-11-25; for 2025-06-18 it
-    /// is written as a [`LegacyTitledEnumSchema`].
+    /// A field for a single choice with titles. New in 2025-11-25; for 2025-06-18 it is written as
+    /// a [`LegacyTitledEnumSchema`].
     pub struct TitledSingleSelectEnumSchema [since(V2025_11_25)] {
         @required "type" = "string";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The texts.
+        /// The choices.
         req options: Vec<EnumOption> = "oneOf";
-        /// The one that is chosen at first.
+        /// The initial choice.
         opt default: String = "default";
     }
 }
 
 wire_struct! {
-    /// A text to choose, with a title.
+    /// A choice with a title.
     pub struct EnumOption [since(V2025_11_25)] {
-        /// The text that is chosen.
+        /// The value of the choice.
         req value: String = "const";
-        /// What people see.
+        /// The display name of the choice.
         req title: String = "title";
     }
 }
 
 wire_struct! {
-    /// Some of several texts. New in 2025-11-25.
+    /// A field for a multiple choice. New in 2025-11-25.
     pub struct UntitledMultiSelectEnumSchema [since(V2025_11_25)] {
         @required "type" = "array";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The texts.
+        /// The choices.
         req items: EnumItems = "items";
-        /// How many must be chosen.
+        /// The minimum number of choices.
         opt min_items: i64 = "minItems";
-        /// How many may be chosen.
+        /// The maximum number of choices.
         opt max_items: i64 = "maxItems";
-        /// Those that are chosen at first.
+        /// The initial choices.
         opt default: Vec<String> = "default";
     }
 }
 
 wire_struct! {
-    /// The texts of a [`UntitledMultiSelectEnumSchema`].
+    /// The choices of a [`UntitledMultiSelectEnumSchema`].
     pub struct EnumItems [since(V2025_11_25)] {
         @required "type" = "string";
-        /// The texts.
+        /// The choices.
         req values: Vec<String> = "enum";
     }
 }
 
 wire_struct! {
-    /// Some of several texts, with titles for them. New in 2025-11-25.
+    /// A field for a multiple choice with titles. New in 2025-11-25.
     pub struct TitledMultiSelectEnumSchema [since(V2025_11_25)] {
         @required "type" = "array";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The texts.
+        /// The choices.
         req items: TitledEnumItems = "items";
-        /// How many must be chosen.
+        /// The minimum number of choices.
         opt min_items: i64 = "minItems";
-        /// How many may be chosen.
+        /// The maximum number of choices.
         opt max_items: i64 = "maxItems";
-        /// Those that are chosen at first.
+        /// The initial choices.
         opt default: Vec<String> = "default";
     }
 }
 
 wire_struct! {
-    /// The texts of a [`TitledMultiSelectEnumSchema`].
+    /// The choices of a [`TitledMultiSelectEnumSchema`].
     pub struct TitledEnumItems [since(V2025_11_25)] {
-        /// The texts.
+        /// The choices.
         req options: Vec<EnumOption> = "anyOf";
     }
 }
 
 wire_struct! {
-    /// One of several texts, with titles in a second list. The way of 2025-06-18, which
+    /// A field for a single choice with titles in a separate list. The form of 2025-06-18, which
     /// later revisions still accept.
     pub struct LegacyTitledEnumSchema [since(V2025_06_18)] {
         @required "type" = "string";
-        /// The field's name for people.
+        /// The display name of the field.
         opt title: String = "title";
-        /// What it is for.
+        /// A description.
         opt description: String = "description";
-        /// The texts.
+        /// The choices.
         req values: Vec<String> = "enum";
-        /// What people see, in the same order.
+        /// The display names, in the same order.
         opt value_names: Vec<String> = "enumNames";
-        /// The one that is chosen at first.
+        /// The initial choice.
         opt default: String = "default", in since(V2025_11_25);
     }
 }
 
-/// Which of the fields it is. They have no tag of their own; these are the members in
-/// which they differ.
-fn select(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
+/// Returns the name of the variant. Fields have no tag; the kinds differ in these members.
+fn field_kind(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
     let has = |name| matches!(reader.peek_member(name), Ok(Some(_)));
     let items_have = |name| match reader.peek_member("items") {
         Ok(Some(items)) => matches!(items.reader().peek_member(name), Ok(Some(_))),
@@ -272,8 +271,8 @@ fn select(reader: &mut Reader<'_>) -> Result<Cow<'static, str>, DecodeError> {
     .into())
 }
 
-/// 2025-06-18 has titles in a list of their own.
-fn for_2025_06_18(schema: &PrimitiveSchema) -> Option<LegacyTitledEnumSchema> {
+/// Converts titles to the form of 2025-06-18, a separate list.
+fn legacy_titled_enum(schema: &PrimitiveSchema) -> Option<LegacyTitledEnumSchema> {
     match schema {
         PrimitiveSchema::TitledSingleSelect(titled) => {
             let (values, names): (Vec<_>, Vec<_>) = titled
@@ -305,7 +304,7 @@ mod tests {
     use crate::{Revision, Wire};
 
     #[test]
-    fn titles_take_the_old_form_for_2025_06_18() {
+    fn titled_choices_use_the_legacy_form_in_2025_06_18() {
         let field = PrimitiveSchema::from(
             TitledSingleSelectEnumSchema::new([EnumOption::new("r", "Red")]).default("r"),
         );

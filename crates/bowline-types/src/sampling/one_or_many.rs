@@ -5,16 +5,14 @@ use crate::json::{DecodeError, Encoder, Kind, NotInRevision, Reader};
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
-/// One value or several: both forms are legal since 2025-11-25, and kept apart.
+/// One value or an array: both forms are valid since 2025-11-25, and kept apart.
 ///
-/// To an older peer, an array of one is written as that one; a longer one can't be said.
+/// For an older peer an array of one element is written as that element. A longer array fails with
+/// [`NotInRevision`].
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "there is nothing between one and many"
-)]
+#[expect(clippy::exhaustive_enums, reason = "a value is either an array or not")]
 pub enum OneOrMany<T> {
-    /// A value without an array around it.
+    /// A single value, without an array around it.
     One(T),
     /// An array.
     Many(Vec<T>),
@@ -23,7 +21,7 @@ pub enum OneOrMany<T> {
 const MANY: Revisions = Revisions::since(Revision::V2025_11_25);
 
 impl<T> OneOrMany<T> {
-    /// The values.
+    /// Returns an iterator over the values.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         match self {
             Self::One(one) => std::slice::from_ref(one).iter(),

@@ -1,4 +1,4 @@
-//! Results and notifications that are a task with something around it.
+//! Results and notifications that contain a task.
 
 use super::{DetailedTask, Task};
 use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader, Reason, shortened};
@@ -7,8 +7,7 @@ use crate::result::{EmptyResult, TASK, result_type};
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Decode, Encode, Member, Members, Shape, Struct, Wire};
 
-/// Declares a type that is a task with `_meta` among its members, and perhaps a
-/// `resultType`.
+/// Declares a type with the members of a task, `_meta`, and optionally a `resultType`.
 macro_rules! task_with_meta {
     (
         $(#[$attribute:meta])*
@@ -20,14 +19,14 @@ macro_rules! task_with_meta {
         pub struct $name {
             /// The task.
             pub task: $task,
-            /// Additional data.
+            /// Additional metadata.
             pub meta: Option<$meta>,
         }
 
         impl $name {
             const REVISIONS: Revisions = revisions!($revisions);
 
-            /// A value with what every revision requires.
+            /// Creates a value from the members that all revisions require.
             pub fn new(task: impl Into<$task>) -> Self {
                 Self {
                     task: task.into(),
@@ -109,11 +108,11 @@ task_with_meta! {
 wire_struct! {
     /// The result of `tasks/list`. Only in 2025-11-25.
     pub struct ListTasksResult [only(V2025_11_25)] {
-        /// The tasks of this page.
+        /// The tasks of the page.
         req tasks: Vec<Task> = "tasks";
-        /// Where the next page begins; the last page has none.
+        /// The cursor of the next page; absent on the last page.
         opt next_cursor: String = "nextCursor";
-        /// Additional data.
+        /// Additional metadata.
         meta meta: ResultMeta = "_meta";
     }
 }
@@ -122,15 +121,14 @@ wire_struct! {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CancelTaskResult {
-    /// The task, which is cancelled. In 2025-11-25, which demands it; the extension of
-    /// 2026-07-28 only acknowledges.
+    /// The cancelled task. Required in 2025-11-25; the extension of 2026-07-28 only acknowledges.
     pub task: Option<Task>,
-    /// Additional data.
+    /// Additional metadata.
     pub meta: Option<ResultMeta>,
 }
 
 impl CancelTaskResult {
-    /// An acknowledgement without a task.
+    /// Creates an acknowledgement without a task.
     pub fn new() -> Self {
         Self::default()
     }
@@ -184,19 +182,19 @@ crate::wire::serde_through_json!(CancelTaskResult);
 
 /// A task handle in place of a result.
 ///
-/// 2025-11-25 has the task in a member of its own, the extension of 2026-07-28 has its
-/// members in the result.
+/// In 2025-11-25 the task is a member of its own. In the extension of 2026-07-28 its members are
+/// members of the result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
     /// The task.
     pub task: Task,
-    /// Additional data.
+    /// Additional metadata.
     pub meta: Option<ResultMeta>,
 }
 
 impl CreateTaskResult {
-    /// A handle of `task`.
+    /// Creates a handle of `task`.
     pub fn new(task: Task) -> Self {
         Self { task, meta: None }
     }
@@ -251,7 +249,7 @@ const OLD: Revisions = Revisions::only(Revision::V2025_11_25);
 const NEW: Revisions = Revisions::since(Revision::V2026_07_28);
 const BOTH: Revisions = OLD.union(NEW);
 
-/// Describes a type that is a task in `$flat` and has other members beside it.
+/// Implements the shape of a type whose members include those of a task in the revisions `$flat`.
 macro_rules! task_shape {
     ($name:ident: $task:ident in $flat:expr, $meta:ident $(, $also:expr)*) => {
         impl Wire for $name {
@@ -265,7 +263,7 @@ macro_rules! task_shape {
                     ],
                     false,
                 )
-                .including(&[($task::SHAPE.as_struct(), $flat)]),
+                .with_included(&[($task::SHAPE.as_struct(), $flat)]),
             );
         }
     };

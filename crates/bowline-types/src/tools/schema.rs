@@ -1,4 +1,4 @@
-//! The JSON Schemas of a tool: kept as text, so that no keyword is lost.
+//! The JSON Schemas of a tool, kept as text so that no keyword is lost.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use crate::json::{DecodeError, Encoder, JsonObject, NotInRevision, RawJsonRef, R
 use crate::revision::{Revision, Revisions};
 use crate::wire::{Decode, Encode, Member, Shape, Struct, Wire};
 
-/// A JSON Schema of a tool's arguments: an object whose root has `"type": "object"`.
+/// The JSON Schema of a tool's arguments: an object whose root has `"type": "object"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputSchema(JsonObject);
 
 impl InputSchema {
-    /// Takes any arguments.
+    /// Creates a schema that accepts any arguments.
     pub fn empty() -> Self {
         Self(
             [("type", serde_json::json!("object"))]
@@ -20,7 +20,7 @@ impl InputSchema {
         )
     }
 
-    /// Takes no arguments.
+    /// Creates a schema that accepts no arguments.
     pub fn no_arguments() -> Self {
         let mut schema = Self::empty();
         schema
@@ -29,7 +29,7 @@ impl InputSchema {
         schema
     }
 
-    /// Reads a schema from JSON text.
+    /// Parses a schema from JSON text.
     pub fn parse(text: &str) -> Result<Self, InvalidInputSchema> {
         JsonObject::parse(text)
             .map_err(InvalidInputSchema::Malformed)?
@@ -37,7 +37,7 @@ impl InputSchema {
     }
 }
 
-/// Refuses a schema whose root isn't `"type": "object"`: no revision knows such tools.
+/// Fails if the root isn't `"type": "object"`: no revision allows such tools.
 impl TryFrom<JsonObject> for InputSchema {
     type Error = InvalidInputSchema;
 
@@ -50,7 +50,7 @@ impl TryFrom<JsonObject> for InputSchema {
     }
 }
 
-/// Refuses what is no object, and an object whose root isn't `"type": "object"`.
+/// Fails if the value isn't an object, or its root isn't `"type": "object"`.
 impl TryFrom<serde_json::Value> for InputSchema {
     type Error = InvalidInputSchema;
 
@@ -59,20 +59,22 @@ impl TryFrom<serde_json::Value> for InputSchema {
     }
 }
 
-/// Why something can't be the schema of a tool's arguments.
+/// Why a value isn't a valid schema of a tool's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidInputSchema {
-    /// It is no JSON object.
+    /// The value isn't a JSON object.
     Malformed(DecodeError),
-    /// Its root lacks `"type": "object"`.
+    /// The root lacks `"type": "object"`.
     NotOfTypeObject,
 }
 
 impl fmt::Display for InvalidInputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(_) => f.write_str("the schema is no JSON object"),
+            Self::Malformed(_) => {
+                f.write_str("the schema of a tool's arguments is not a JSON object")
+            }
             Self::NotOfTypeObject => f.write_str(
                 "the schema of a tool's arguments must have \"type\": \"object\" at its root",
             ),
@@ -89,13 +91,13 @@ impl std::error::Error for InvalidInputSchema {
     }
 }
 
-/// A JSON Schema of a tool's structured result.
+/// The JSON Schema of a tool's structured result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSchema(JsonObject);
 
 impl OutputSchema {
-    /// Whether `revision` has such schemas: only 2026-07-28 describes results that
-    /// aren't objects.
+    /// Returns `true` if `revision` allows the schema: results that aren't objects exist since
+    /// 2026-07-28 only.
     pub fn is_known_in(&self, revision: Revision) -> bool {
         revision >= Revision::V2026_07_28 || is_object_schema(&self.0)
     }
@@ -113,16 +115,16 @@ impl From<InputSchema> for OutputSchema {
     }
 }
 
-macro_rules! schema_text {
+macro_rules! schema_type {
     ($name:ident, type required in $type_required:expr) => {
         impl $name {
-            /// The schema.
+            /// Returns the schema as a JSON object.
             pub fn as_object(&self) -> &JsonObject {
                 &self.0
             }
         }
 
-        // A peer's schema is taken as it is: one odd tool must not hide the others.
+        // A peer's schema is not validated: one invalid tool must not hide the others.
         impl Decode for $name {
             fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 if reader.null()? {
@@ -171,8 +173,8 @@ macro_rules! schema_text {
     };
 }
 
-schema_text!(InputSchema, type required in Revisions::ALL);
-schema_text!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
+schema_type!(InputSchema, type required in Revisions::ALL);
+schema_type!(OutputSchema, type required in Revisions::until(Revision::V2025_11_25));
 
 fn is_object_schema(schema: &JsonObject) -> bool {
     schema.get("type").map(RawJsonRef::as_str) == Some("\"object\"")
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_of_other_results_are_for_2026_only() {
+    fn output_schemas_of_other_types_are_written_for_2026_only() {
         let list = JsonObject::parse(r#"{"type":"array","items":{}}"#).unwrap();
         let tool = Tool::new("a", InputSchema::empty()).output_schema(list);
         let has_schema = |revision| {

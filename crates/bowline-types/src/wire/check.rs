@@ -1,4 +1,4 @@
-//! Checking a JSON value against a shape, in the eyes of one revision.
+//! Validation of a JSON value against a shape, for one revision.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use crate::json::{JsonObject, Kind, RawJsonRef, index_path, key_path, shortened}
 use crate::revision::Revision;
 use crate::wire::{Condition, Member, Shape, Struct, Union};
 
-/// Checks `json` against `shape` as `revision` has it.
+/// Validates `json` against `shape` for `revision`.
 ///
-/// At most [`MAX_FINDINGS`] are reported.
+/// Reports at most [`MAX_FINDINGS`].
 pub fn check(json: RawJsonRef<'_>, shape: &Shape, revision: Revision) -> Vec<Finding> {
     let mut checker = Checker {
         revision,
         findings: Vec::new(),
     };
-    checker.value(&Place::Root, json, shape);
+    checker.check_value(&Location::Root, json, shape);
     checker.findings
 }
 
-/// A message with a thousand faults is described well enough by the first of them.
+/// The maximum number of findings: the first faults of a message describe it well enough.
 pub const MAX_FINDINGS: usize = 16;
 
-/// Something that was found in a value.
+/// A fault of a value, or a note about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Whether it makes the value invalid.
+    /// The severity.
     pub severity: Severity,
-    /// Where it is, such as `params.content[0]`; empty for the value itself.
+    /// The path, such as `params.content[0]`; empty for the value itself.
     pub path: String,
-    /// What it is, in words.
+    /// A description.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Severity {
@@ -50,31 +50,31 @@ pub enum Severity {
     Error,
     /// The receiver will ignore it.
     Ignored,
-    /// Something that is good to know.
+    /// A note.
     Note,
 }
 
-/// The way to a value. Built on the stack; it becomes text only for a finding.
-enum Place<'a> {
+/// The path to a value, as a linked list on the stack. It becomes text only for a finding.
+enum Location<'a> {
     Root,
     Key(&'a Self, &'a str),
     Index(&'a Self, usize),
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn path(&self) -> String {
         let mut path = String::new();
-        let mut place = self;
+        let mut location = self;
         loop {
-            match place {
+            match location {
                 Self::Root => return path,
                 Self::Key(outer, key) => {
                     path = key_path(key, &path);
-                    place = outer;
+                    location = outer;
                 }
                 Self::Index(outer, index) => {
                     path = index_path(*index, &path);
-                    place = outer;
+                    location = outer;
                 }
             }
         }
@@ -87,81 +87,83 @@ struct Checker {
 }
 
 impl Checker {
-    fn value(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Shape) {
+    fn check_value(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, shape: &Shape) {
         match shape {
             Shape::Any => {}
-            Shape::String => self.kind(place, json, Kind::String),
-            Shape::Number => self.kind(place, json, Kind::Number),
-            Shape::Boolean => self.kind(place, json, Kind::Boolean),
-            Shape::Object => self.kind(place, json, Kind::Object),
-            Shape::Integer => self.integer(place, json, "an integer"),
+            Shape::String => self.check_kind(location, json, Kind::String),
+            Shape::Number => self.check_kind(location, json, Kind::Number),
+            Shape::Boolean => self.check_kind(location, json, Kind::Boolean),
+            Shape::Object => self.check_kind(location, json, Kind::Object),
+            Shape::Integer => self.check_integer(location, json, "an integer"),
             Shape::Natural => {
-                self.integer(place, json, "an integer");
+                self.check_integer(location, json, "an integer");
                 if json.as_str().starts_with('-') {
-                    self.error(place, "must not be negative".into());
+                    self.report_error(location, "must not be negative".into());
                 }
             }
             Shape::Fraction => {
-                self.kind(place, json, Kind::Number);
+                self.check_kind(location, json, Kind::Number);
                 let number = json.reader().number();
                 if number.is_ok_and(|number| !(0.0..=1.0).contains(&number.as_f64())) {
-                    self.error(place, "must be between 0 and 1".into());
+                    self.report_error(location, "must be between 0 and 1".into());
                 }
             }
             Shape::Id if json.kind() == Kind::String => {}
-            Shape::Id => self.integer(place, json, "a string or an integer"),
-            Shape::Literal(literal) => self.one_of(place, json, &[literal]),
-            Shape::Choice(choice) => self.one_of(place, json, choice.known),
+            Shape::Id => self.check_integer(location, json, "a string or an integer"),
+            Shape::Literal(literal) => self.check_choice(location, json, &[literal]),
+            Shape::Choice(choice) => self.check_choice(location, json, choice.known),
             Shape::Nullable(_) if json.kind() == Kind::Null => {}
-            Shape::Nullable(inner) => self.value(place, json, inner),
+            Shape::Nullable(inner) => self.check_value(location, json, inner),
             Shape::Array(element) => {
-                self.array(place, json, element);
+                self.check_array(location, json, element);
             }
             Shape::UpTo(limit, element) => {
-                if self.array(place, json, element) > *limit {
-                    self.error(place, format!("more than {limit} elements"));
+                if self.check_array(location, json, element) > *limit {
+                    self.report_error(location, format!("more than {limit} elements"));
                 }
             }
             Shape::OneOrMany(element, many) => {
                 if json.kind() != Kind::Array {
-                    self.value(place, json, element);
+                    self.check_value(location, json, element);
                 } else if many.contains(self.revision) {
-                    self.array(place, json, element);
+                    self.check_array(location, json, element);
                 } else {
-                    self.error(place, format!("an array is allowed in {many} only"));
+                    self.report_error(location, format!("an array is allowed in {many} only"));
                 }
             }
-            Shape::Map(value) => self.members(place, json, |checker, place, json| {
-                checker.value(place, json, value);
+            Shape::Map(value) => self.for_each_member(location, json, |checker, location, json| {
+                checker.check_value(location, json, value);
             }),
             Shape::In(revisions, shape, otherwise) => {
                 let applies = revisions.contains(self.revision);
-                self.value(place, json, if applies { shape } else { otherwise });
+                self.check_value(location, json, if applies { shape } else { otherwise });
             }
-            Shape::Struct(shape) => self.object(place, json, shape),
-            Shape::Union(shape) => self.union(place, json, shape),
+            Shape::Struct(shape) => self.check_object(location, json, shape),
+            Shape::Union(shape) => self.check_union(location, json, shape),
         }
     }
 
-    fn object(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Struct) {
+    fn check_object(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, shape: &Struct) {
         if !shape.revisions.contains(self.revision) {
             let Struct {
                 name, revisions, ..
             } = shape;
-            return self.error(place, format!("{name} exists in {revisions} only"));
+            return self.report_error(location, format!("{name} exists in {revisions} only"));
         }
         let mut present = Vec::new();
-        self.members(place, json, |checker, place, json| {
-            let Place::Key(_, key) = place else { return };
+        self.for_each_member(location, json, |checker, location, json| {
+            let Location::Key(_, key) = location else {
+                return;
+            };
             present.push((*key).to_owned());
-            checker.member(place, json, shape, key);
+            checker.check_member(location, json, shape, key);
         });
         if json.kind() != Kind::Object {
             return;
         }
         for Member { name, required, .. } in shape.members_in(self.revision) {
             if required.contains(self.revision) && !present.iter().any(|key| key == name) {
-                self.error(place, format!("required member `{name}` is missing"));
+                self.report_error(location, format!("required member `{name}` is missing"));
             }
         }
         for condition in shape.conditions_in(self.revision) {
@@ -177,41 +179,50 @@ impl Checker {
                 .any(|name| present.iter().any(|key| key == name));
             if applies && !is_met {
                 let names = requires.join("` or `");
-                self.error(place, format!("`{names}` is missing: {member} is {is}"));
+                self.report_error(
+                    location,
+                    format!("`{names}` is required if {member} is {is}"),
+                );
             }
         }
     }
 
-    fn member(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Struct, key: &str) {
+    fn check_member(
+        &mut self,
+        location: &Location<'_>,
+        json: RawJsonRef<'_>,
+        shape: &Struct,
+        key: &str,
+    ) {
         let mut members = shape.members_in(self.revision);
         if let Some(member) = members.find(|member| member.name == key) {
-            return self.value(place, json, member.shape);
+            return self.check_value(location, json, member.shape);
         }
         let known_in = shape.revisions_of(key);
         if !known_in.is_empty() {
-            self.ignored(place, format!("{key} exists in {known_in} only"));
+            self.report_ignored(location, format!("{key} exists in {known_in} only"));
         } else if !shape.is_open {
-            self.ignored(place, format!("{} has no such member", shape.name));
+            self.report_ignored(location, format!("{} has no such member", shape.name));
         }
     }
 
-    fn union(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, shape: &Union) {
+    fn check_union(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, shape: &Union) {
         let selected = (shape.select)(json).and_then(|index| shape.variants.get(index));
         match selected {
             Some(variant) if variant.revisions.contains(self.revision) => {
-                self.value(place, json, variant.shape);
+                self.check_value(location, json, variant.shape);
             }
             Some(variant) => {
                 let (name, known_in) = (variant.name, variant.revisions);
-                self.error(place, format!("`{name}` exists in {known_in} only"));
+                self.report_error(location, format!("`{name}` exists in {known_in} only"));
             }
             None => {
                 let names: Vec<_> = shape.variants.iter().map(|variant| variant.name).collect();
                 let (name, decided_by) = (shape.name, shape.decided_by);
-                self.error(
-                    place,
+                self.report_error(
+                    location,
                     format!(
-                        "not a known {name}: {decided_by} must say one of {}",
+                        "not a known {name}: {decided_by} must be one of {}",
                         names.join(", ")
                     ),
                 );
@@ -219,54 +230,59 @@ impl Checker {
         }
     }
 
-    fn array(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, element: &Shape) -> usize {
-        self.kind(place, json, Kind::Array);
+    fn check_array(
+        &mut self,
+        location: &Location<'_>,
+        json: RawJsonRef<'_>,
+        element: &Shape,
+    ) -> usize {
+        self.check_kind(location, json, Kind::Array);
         let mut index = 0;
-        // What isn't an array has been reported; the text itself is valid JSON.
+        // A value that isn't an array has been reported; the text itself is valid JSON.
         let _ = json.reader().array(|reader| {
             let json = reader.raw()?;
-            self.value(&Place::Index(place, index), json, element);
+            self.check_value(&Location::Index(location, index), json, element);
             index += 1;
             Ok(())
         });
         index
     }
 
-    fn members(
+    fn for_each_member(
         &mut self,
-        place: &Place<'_>,
+        location: &Location<'_>,
         json: RawJsonRef<'_>,
-        mut member: impl FnMut(&mut Self, &Place<'_>, RawJsonRef<'_>),
+        mut member: impl FnMut(&mut Self, &Location<'_>, RawJsonRef<'_>),
     ) {
-        self.kind(place, json, Kind::Object);
+        self.check_kind(location, json, Kind::Object);
         let Ok(object) = JsonObject::parse(json.as_str()) else {
             return;
         };
         for (key, json) in object.iter() {
             match key.unescape() {
-                Some(key) => member(self, &Place::Key(place, &key), json),
-                None => self.error(place, "a key with the escape of a lone surrogate".into()),
+                Some(key) => member(self, &Location::Key(location, &key), json),
+                None => self.report_error(location, "key with an unpaired surrogate".into()),
             }
         }
     }
 
-    fn one_of(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, known: &[&str]) {
-        self.kind(place, json, Kind::String);
+    fn check_choice(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, known: &[&str]) {
+        self.check_kind(location, json, Kind::String);
         let Ok(found) = json.reader().string() else {
             return;
         };
         if !known.contains(&&*found) {
             let expected = known.join(", ");
-            self.error(
-                place,
+            self.report_error(
+                location,
                 format!("{:?} is not one of {expected}", shortened(&found)),
             );
         }
     }
 
-    fn integer(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, expected: &str) {
+    fn check_integer(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, expected: &str) {
         let found = json.kind();
-        // An integer may be longer than 64 bits; only a fraction is none.
+        // An integer may exceed 64 bits; only a fraction is not an integer.
         let is_integer = found == Kind::Number
             && (json.reader().integer().is_ok() || !json.as_str().contains(['.', 'e', 'E']));
         if !is_integer {
@@ -275,27 +291,27 @@ impl Checker {
             } else {
                 found.as_str()
             };
-            self.error(place, format!("expected {expected}, found {found}"));
+            self.report_error(location, format!("expected {expected}, found {found}"));
         }
     }
 
-    fn kind(&mut self, place: &Place<'_>, json: RawJsonRef<'_>, expected: Kind) {
+    fn check_kind(&mut self, location: &Location<'_>, json: RawJsonRef<'_>, expected: Kind) {
         let found = json.kind();
         if found != expected {
-            self.error(place, format!("expected {expected}, found {found}"));
+            self.report_error(location, format!("expected {expected}, found {found}"));
         }
     }
 
-    fn error(&mut self, place: &Place<'_>, message: String) {
-        self.report(Severity::Error, place, message);
+    fn report_error(&mut self, location: &Location<'_>, message: String) {
+        self.report(Severity::Error, location, message);
     }
 
-    fn ignored(&mut self, place: &Place<'_>, message: String) {
-        self.report(Severity::Ignored, place, message);
+    fn report_ignored(&mut self, location: &Location<'_>, message: String) {
+        self.report(Severity::Ignored, location, message);
     }
 
-    /// Errors take the place of the rest when there is no room for both.
-    fn report(&mut self, severity: Severity, place: &Place<'_>, message: String) {
+    /// Errors replace other findings if the limit is reached.
+    fn report(&mut self, severity: Severity, location: &Location<'_>, message: String) {
         if self.findings.len() >= MAX_FINDINGS {
             let other = self
                 .findings
@@ -308,7 +324,7 @@ impl Checker {
         }
         self.findings.push(Finding {
             severity,
-            path: place.path(),
+            path: location.path(),
             message,
         });
     }
@@ -329,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_say_what_and_where() {
+    fn findings_have_a_message_and_a_path() {
         let text = r#"{"name":1,"title":"T","inputSchema":{"type":"object","required":[1]}}"#;
         assert_eq!(
             findings(Tool::SHAPE, text, Revision::V2025_03_26),
@@ -360,7 +376,7 @@ mod tests {
             found,
             [
                 "Error content[0]: `audio` exists in 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28 only",
-                "Error content[1]: not a known ContentBlock: `type` must say one of text, image, audio, \
+                "Error content[1]: not a known ContentBlock: `type` must be one of text, image, audio, \
                  resource_link, resource",
             ]
         );

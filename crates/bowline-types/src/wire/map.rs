@@ -1,16 +1,16 @@
-//! Maps from names to values of one type.
+//! An ordered map from strings to values of one type.
 
 use std::collections::HashMap;
 
 use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader};
 use crate::wire::{Decode, Encode, Shape, Wire};
 
-/// As many entries as are gone over faster than they are looked up.
-const FEW: usize = 16;
+/// The number of entries up to which a linear search is faster than a hash map.
+const LINEAR_SEARCH_LIMIT: usize = 16;
 
-/// A map that keeps the order of its entries, as forms need it.
+/// A map that keeps the order of its entries, which forms need.
 ///
-/// Meant for the few entries that messages have: looking one up goes over them.
+/// Meant for the few entries of a message: lookup is a linear search.
 ///
 /// ```
 /// use bowline_types::Map;
@@ -24,14 +24,14 @@ pub struct Map<T> {
 }
 
 impl<T> Map<T> {
-    /// A map without entries.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self {
             entries: Vec::new(),
         }
     }
 
-    /// Puts an entry in and returns the one of the same name that it replaces.
+    /// Inserts an entry, and returns the value that it replaces.
     pub fn insert(&mut self, key: impl Into<String>, value: T) -> Option<T> {
         let key = key.into();
         match self.entries.iter_mut().find(|(name, _)| *name == key) {
@@ -43,39 +43,39 @@ impl<T> Map<T> {
         }
     }
 
-    /// Puts entries at the end whose names are not there yet, and differ.
+    /// Appends entries. Their names must be distinct, and not in the map.
     pub(crate) fn append<'k>(&mut self, entries: impl IntoIterator<Item = (&'k str, T)>) {
         let entries = entries.into_iter();
         self.entries
             .extend(entries.map(|(name, value)| (name.to_owned(), value)));
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&mut self, key: &str) -> Option<T> {
         let at = self.entries.iter().position(|(name, _)| name == key)?;
         Some(self.entries.remove(at).1)
     }
 
-    /// The value of an entry.
+    /// Returns the value of an entry.
     pub fn get(&self, key: &str) -> Option<&T> {
         self.iter()
             .find(|(name, _)| *name == key)
             .map(|(_, value)| value)
     }
 
-    /// The entries in their order.
+    /// Returns an iterator over the entries, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &T)> {
         self.entries
             .iter()
             .map(|(key, value)| (key.as_str(), value))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns `true` if the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -90,25 +90,25 @@ impl<T> Default for Map<T> {
 impl<K: Into<String>, V: Into<T>, T> FromIterator<(K, V)> for Map<T> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
-        // Whoever answers a form of a peer has as many entries as the peer wants.
-        let mut places = HashMap::new();
+        // The content of a form has as many entries as the peer that sent the form decides.
+        let mut positions = HashMap::new();
         for (key, value) in entries {
             let (key, value) = (key.into(), value.into());
-            if map.len() < FEW {
+            if map.len() < LINEAR_SEARCH_LIMIT {
                 map.insert(key, value);
                 continue;
             }
-            if places.is_empty() {
+            if positions.is_empty() {
                 let names = map.entries.iter().map(|(name, _)| name.clone());
-                places = names.zip(0..).collect();
+                positions = names.zip(0..).collect();
             }
-            match places
+            match positions
                 .get(&key)
                 .and_then(|at: &usize| map.entries.get_mut(*at))
             {
                 Some((_, old)) => *old = value,
                 None => {
-                    places.insert(key.clone(), map.len());
+                    positions.insert(key.clone(), map.len());
                     map.entries.push((key, value));
                 }
             }
@@ -148,7 +148,7 @@ impl<T: Decode> Decode for Map<T> {
             entries.push((key.to_owned(), T::decode(reader)?));
             Ok(())
         })?;
-        match duplicate(&entries) {
+        match duplicate_key(&entries) {
             Some(key) => Err(reader.problem(Problem::Duplicate).under_key(key)),
             None => Ok(Self { entries }),
         }
@@ -170,8 +170,8 @@ impl<T: Wire> Wire for Map<T> {
     const SHAPE: &'static Shape = &Shape::Map(T::SHAPE);
 }
 
-/// A name that stands twice. Sorted, since a peer decides how many names there are.
-fn duplicate<T>(entries: &[(String, T)]) -> Option<&str> {
+/// Returns a name that occurs twice. Sorts, since the peer decides how many names there are.
+fn duplicate_key<T>(entries: &[(String, T)]) -> Option<&str> {
     let mut names: Vec<_> = entries.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn many_entries_are_collected_as_few_are() {
+    fn collecting_many_entries_equals_inserting_them() {
         let names = || (0..40).map(|number| format!("{}", number % 30));
         let map: Map<usize> = names().zip(0..40_usize).collect();
         let mut slow = Map::new();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_stand_twice_are_refused() {
+    fn duplicate_names_are_rejected() {
         let error = Map::<i64>::from_json(r#"{"a":1,"b":2,"a":3}"#).unwrap_err();
         assert_eq!((error.path(), error.problem()), ("a", &Problem::Duplicate));
         assert_eq!(Map::<i64>::from_json(r#"{"b":1,"a":2}"#).unwrap().len(), 2);

@@ -1,17 +1,17 @@
-//! Types as data: what a value looks like on the wire, and in which revisions.
+//! Types as data: the wire format of a value in each revision.
 
 use crate::json::RawJsonRef;
 use crate::revision::{Revision, Revisions};
 
-/// What a value looks like on the wire.
+/// The wire format of a value.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Shape {
     /// Any string.
     String,
-    /// An integer.
+    /// Any integer.
     Integer,
-    /// An integer that is not negative.
+    /// A non-negative integer.
     Natural,
     /// Any number.
     Number,
@@ -19,45 +19,45 @@ pub enum Shape {
     Fraction,
     /// `true` or `false`.
     Boolean,
-    /// A string or an integer, as request ids and progress tokens are.
+    /// A string or an integer, such as a request id or a progress token.
     Id,
     /// Any value.
     Any,
     /// Any object.
     Object,
-    /// One string.
+    /// A single string value.
     Literal(&'static str),
     /// An array.
     Array(&'static Self),
-    /// An array of so many elements at most.
+    /// An array with a maximum number of elements.
     UpTo(usize, &'static Self),
-    /// An object whose members are all alike.
+    /// An object whose members all have the same shape.
     Map(&'static Self),
     /// A value or `null`.
     Nullable(&'static Self),
-    /// A value, or an array of such values from some revisions on.
+    /// A value, or in some revisions also an array of such values.
     OneOrMany(&'static Self, Revisions),
-    /// One shape in some revisions, another one in the rest.
+    /// The first shape in the given revisions, the second one in all others.
     In(Revisions, &'static Self, &'static Self),
-    /// One of several strings.
+    /// One of several strings, or an unknown one.
     Choice(&'static Choice),
-    /// An object with members of its own.
+    /// An object with named members.
     Struct(&'static Struct),
     /// One of several shapes.
     Union(&'static Union),
 }
 
-/// A set of strings that may grow.
+/// An open set of strings.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Choice {
     /// The name of the Rust type.
     pub name: &'static str,
-    /// The strings that are known.
+    /// The known strings.
     pub known: &'static [&'static str],
 }
 
-/// An object type.
+/// The shape of an object type.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Struct {
@@ -67,25 +67,25 @@ pub struct Struct {
     pub revisions: Revisions,
     /// The members.
     pub members: &'static [Member],
-    /// Types whose members stand among these, and the revisions in which they do.
+    /// Types whose members are included, with the revisions in which they are.
     pub includes: &'static [(&'static Self, Revisions)],
-    /// Members that are demanded by the value of another one.
+    /// Members that are required by the value of another member.
     pub conditions: &'static [Condition],
-    /// Whether unknown members are kept.
+    /// `true` if unknown members are kept.
     pub is_open: bool,
 }
 
-/// Members that are demanded by the value of another one.
+/// Members that are required by the value of another member.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Condition {
     /// The member that decides.
     pub member: &'static str,
-    /// The string that it must be.
+    /// The value of that member for which the condition applies.
     pub is: &'static str,
-    /// The members of which one at least must be there then.
+    /// The members of which at least one is required.
     pub requires: &'static [&'static str],
-    /// The revisions in which it must.
+    /// The revisions in which the condition applies.
     pub revisions: Revisions,
 }
 
@@ -95,42 +95,42 @@ pub struct Condition {
 pub struct Member {
     /// The wire name.
     pub name: &'static str,
-    /// What its value looks like.
+    /// The shape of the value.
     pub shape: &'static Shape,
-    /// The revisions that have it.
+    /// The revisions that have the member.
     pub revisions: Revisions,
-    /// The revisions that demand it.
+    /// The revisions that require the member.
     pub required: Revisions,
 }
 
-/// A type that is one of several.
+/// The shape of a type that is one of several.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Union {
     /// The name of the Rust type.
     pub name: &'static str,
-    /// What decides, in words.
+    /// A description of what decides between the variants.
     pub decided_by: &'static str,
-    /// The alternatives.
+    /// The variants.
     pub variants: &'static [Variant],
-    /// Finds the alternative that a value is, by its index. `None` when it is unknown.
+    /// Returns the index of the variant of a value, or `None` if it is unknown.
     pub select: fn(RawJsonRef<'_>) -> Option<usize>,
 }
 
-/// An alternative of a union.
+/// A variant of a union.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Variant {
-    /// What it is called: the tag's value where a tag decides.
+    /// The name: the value of the tag, where a tag decides.
     pub name: &'static str,
-    /// The revisions that have it.
+    /// The revisions that have the variant.
     pub revisions: Revisions,
-    /// What it looks like.
+    /// The shape of the variant.
     pub shape: &'static Shape,
 }
 
-// The declarations below are constant expressions in generated code; the types are
-// `#[non_exhaustive]` outside this crate, so these are the one way to make them.
+// Generated code uses these constructors in constant expressions. Other crates can't create the
+// types, since they are `#[non_exhaustive]`.
 impl Struct {
     pub(crate) const fn new(
         name: &'static str,
@@ -148,7 +148,7 @@ impl Struct {
         }
     }
 
-    pub(crate) const fn including(
+    pub(crate) const fn with_included(
         mut self,
         includes: &'static [(&'static Self, Revisions)],
     ) -> Self {
@@ -156,19 +156,19 @@ impl Struct {
         self
     }
 
-    pub(crate) const fn demanding(mut self, conditions: &'static [Condition]) -> Self {
+    pub(crate) const fn with_conditions(mut self, conditions: &'static [Condition]) -> Self {
         self.conditions = conditions;
         self
     }
 
-    /// The members that a value has in `revision`, its own and the included ones.
+    /// Returns the members in `revision`, including those of included types.
     pub fn members_in(&self, revision: Revision) -> impl Iterator<Item = &'static Member> {
         let included = self.included(revision).flat_map(|shape| shape.members);
         let all = self.members.iter().chain(included);
         all.filter(move |member| member.revisions.contains(revision))
     }
 
-    /// The conditions that hold in `revision`, its own and the included ones.
+    /// Returns the conditions in `revision`, including those of included types.
     pub fn conditions_in(&self, revision: Revision) -> impl Iterator<Item = &'static Condition> {
         let included = self.included(revision).flat_map(|shape| shape.conditions);
         let all = self.conditions.iter().chain(included);
@@ -182,7 +182,7 @@ impl Struct {
             .map(|(shape, _)| *shape)
     }
 
-    /// The revisions that have a member of that name.
+    /// Returns the revisions that have a member of that name.
     pub fn revisions_of(&self, name: &str) -> Revisions {
         Revision::ALL
             .into_iter()
@@ -192,11 +192,11 @@ impl Struct {
 }
 
 impl Shape {
-    /// The object type that it is.
+    /// Returns the shape of an object type.
     pub(crate) const fn as_struct(&'static self) -> &'static Struct {
         match self {
             Self::Struct(shape) => shape,
-            _ => panic!("the shape of a declaration is a struct"),
+            _ => panic!("the declared type is a struct"),
         }
     }
 }

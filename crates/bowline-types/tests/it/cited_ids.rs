@@ -1,8 +1,8 @@
-//! Every requirement and fault id that a test cites is one that the documents define.
+//! Each requirement and fault id that a test cites is defined in the documents.
 //!
-//! A citation is a comment with [`MARK`] and ids separated by commas. It is looked for in every text file of
-//! the repository, so that a transcript may cite as well as a Rust test. Ids are defined by the first
-//! cell of a table row in `docs/requirements.md` and `docs/faults.md`.
+//! A citation is a comment with [`MARK`] and ids separated by commas. All text files of the
+//! repository are searched, so a transcript may cite as well as a Rust test. Ids are defined by
+//! the first cell of a table row in `docs/requirements.md` and `docs/faults.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn every_cited_id_is_defined() {
     let root = root();
     let defined = definitions(&root);
     let files = files(&root);
-    // A walk that misses this file would miss the citations too.
+    // A search that misses this file would miss citations too.
     assert!(
         files
             .iter()
@@ -22,7 +22,7 @@ fn every_cited_id_is_defined() {
 
     let mut unknown = Vec::new();
     for file in files {
-        // Corpus files may hold any bytes; what is not text cites nothing.
+        // Corpus files may hold any bytes. A file that isn't text cites nothing.
         let Ok(text) = fs::read_to_string(&file) else {
             continue;
         };
@@ -40,8 +40,8 @@ fn every_cited_id_is_defined() {
     );
 }
 
-/// Rows that are not proven yet, and what they wait for.
-const NOT_YET: &[(&str, &str)] = &[
+/// Rows that are not proven yet, and what they depend on.
+const PENDING: &[(&str, &str)] = &[
     ("F-TO-09", "HTTP"),
     ("F-BP-08", "HTTP"),
     ("F-CP-16", "Windows, which is not tested"),
@@ -55,8 +55,8 @@ const NOT_YET: &[(&str, &str)] = &[
     ("F-MC-03", "HTTP"),
 ];
 
-/// The sections of docs/faults.md whose rows must be accounted for by now, and of which only
-/// those of the core.
+/// The sections of docs/faults.md whose rows must be proven or pending. `true` if the rows with
+/// I/O are included.
 const SECTIONS: &[(&str, bool)] = &[
     ("Framing", true),
     ("JSON-RPC", true),
@@ -72,7 +72,7 @@ const SECTIONS: &[(&str, bool)] = &[
 ];
 
 #[test]
-fn rows_are_proven_or_say_what_they_wait_for() {
+fn each_row_is_proven_or_listed_as_pending() {
     let root = root();
     let mut cited = BTreeSet::new();
     for file in files(&root) {
@@ -84,16 +84,16 @@ fn rows_are_proven_or_say_what_they_wait_for() {
     assert!(rows.len() > 100, "only {} rows were found", rows.len());
     let mut wrong = Vec::new();
     for row in &rows {
-        let waits = NOT_YET.iter().any(|(id, _)| id == row);
-        if cited.contains(*row) == waits {
+        let is_pending = PENDING.iter().any(|(id, _)| id == row);
+        if cited.contains(*row) == is_pending {
             wrong.push(*row);
         }
     }
     assert!(
         wrong.is_empty(),
-        "proven or not yet, one of the two: {wrong:?}"
+        "must be either proven or pending: {wrong:?}"
     );
-    let unknown = NOT_YET.iter().find(|(id, _)| !rows.contains(id));
+    let unknown = PENDING.iter().find(|(id, _)| !rows.contains(id));
     assert_eq!(unknown, None, "no such row");
 }
 
@@ -109,8 +109,8 @@ fn rows(document: &str) -> Vec<&str> {
         else {
             continue;
         };
-        let is_wanted = layer == "core" || *has_io && layer.starts_with("io");
-        if id.starts_with("F-") && is_wanted {
+        let is_required = layer == "core" || *has_io && layer.starts_with("io");
+        if id.starts_with("F-") && is_required {
             rows.push(id);
         }
     }
@@ -124,7 +124,7 @@ fn citations_are_found_in_comments_only() {
          \x20   let x = 1; // {MARK} CN-8\n\
          //! {MARK}CN-9\n\
          # {MARK} CN-10\r\n\
-         what this {MARK} nothing\n\
+         text with {MARK} nothing\n\
          let mark = \"{MARK}\";\n"
     );
     assert_eq!(
@@ -140,7 +140,7 @@ fn citations_are_found_in_comments_only() {
 }
 
 #[test]
-fn a_citation_that_is_no_id_is_not_passed_over() {
+fn an_invalid_id_is_reported() {
     let defined = BTreeSet::from(["CN-7".to_owned()]);
     for bad in [
         "NO-1",
@@ -167,7 +167,7 @@ fn only_the_first_cell_of_a_row_defines() {
     assert_eq!(defined_in(text), ["CN-1", "F-FR-06"]);
 }
 
-/// The ids of both documents.
+/// Returns the ids that both documents define.
 fn definitions(root: &Path) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for document in ["docs/requirements.md", "docs/faults.md"] {
@@ -194,7 +194,7 @@ fn defined_in(markdown: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Upper-case parts and a number, joined by hyphens: `CN-7`, `F-FR-06`.
+/// Returns `true` for upper-case parts and a number, joined by hyphens: `CN-7`, `F-FR-06`.
 fn is_id(text: &str) -> bool {
     text.rsplit_once('-').is_some_and(|(area, number)| {
         let is_upper =
@@ -204,7 +204,8 @@ fn is_id(text: &str) -> bool {
     })
 }
 
-/// Line numbers and what is cited there, be it an id or not: what is not one must be reported, not skipped.
+/// Returns line numbers and cited words. Words that aren't ids are included, so that they are
+/// reported.
 fn citations(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -222,7 +223,7 @@ fn citations(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Every file that may cite, in a stable order.
+/// Returns all files that may cite, in a stable order.
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_owned()];
@@ -230,14 +231,15 @@ fn files(root: &Path) -> Vec<PathBuf> {
         for entry in fs::read_dir(&directory).expect("a directory just listed can be read") {
             let entry = entry.expect("a directory entry can be read");
             let path = entry.path();
-            // A symbolic link is neither: what it points to is walked where it stands, or isn't ours.
+            // Symbolic links are skipped: the target is either searched itself, or not part of the
+            // repository.
             let kind = entry
                 .file_type()
                 .expect("the type of a directory entry can be read");
             if kind.is_dir() && !is_skipped(root, &path) {
                 directories.push(path);
             } else if kind.is_file() && path.extension().is_none_or(|extension| extension != "md") {
-                // Not Markdown: prose may show what a citation looks like.
+                // Not Markdown, where prose may show an example of a citation.
                 found.push(path);
             }
         }
@@ -246,8 +248,8 @@ fn files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Build output and history wherever they are; the definitions and the schemas only at the root, since a
-/// module may have such a name too.
+/// Returns `true` for build output and history anywhere, and for the definitions and schemas at
+/// the root. A module may have one of these names too.
 fn is_skipped(root: &Path, directory: &Path) -> bool {
     directory.ends_with("target")
         || directory.ends_with(".git")

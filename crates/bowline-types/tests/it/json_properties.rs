@@ -1,4 +1,4 @@
-//! JSON text of our own reading against `serde_json`'s.
+//! Our JSON reader agrees with `serde_json`.
 
 use crate::support::frames;
 
@@ -79,7 +79,7 @@ proptest! {
         if let Some(integer) = expected.as_i64() {
             prop_assert_eq!(number.as_i64(), Some(integer));
         }
-        // What is written is the same number, and of the same kind.
+        // The written number is the same, and of the same kind.
         let written = serde_json::from_str(&number.to_string());
         prop_assert_eq!(written.ok(), Some(expected));
     }
@@ -94,7 +94,7 @@ proptest! {
         for (key, expected) in members {
             let member = object.get(key).unwrap();
             prop_assert_eq!(parsed::<Value>(member.as_str()), Some(expected.clone()));
-            // Looking ahead finds the first of one name, and takes `null` for absent.
+            // `peek_member` finds the first member of a name, and treats `null` as absent.
             if object.iter().filter(|(name, _)| name.is(key)).count() == 1 {
                 let expected = (!expected.is_null()).then_some(member);
                 prop_assert_eq!(object.as_ref().reader().peek_member(key), Ok(expected));
@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// What `serde_json` makes of the text. It has no limit of depth here.
+/// Decodes the text with `serde_json`, without a limit on the depth.
 fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();
@@ -127,8 +127,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {
     deserializer.end().ok().map(|()| value)
 }
 
-/// A value without the members whose names have a lone surrogate in them: a reader passes
-/// them over.
+/// A value without the members whose names contain a lone surrogate: a reader skips them.
 struct Named(Value);
 
 impl<'de> Deserialize<'de> for Named {
@@ -190,7 +189,7 @@ impl<'de> Visitor<'de> for NamedVisitor {
     }
 }
 
-/// A value, read piece by piece.
+/// Reads a value with the typed reader.
 fn read(reader: &mut Reader<'_>) -> Result<Value, DecodeError> {
     Ok(match reader.kind()? {
         Kind::Object => {

@@ -1,22 +1,25 @@
 //! The types against the official schema files, in both directions.
 //!
-//! - `coverage`: every definition of every file is a Rust type or has a reason.
-//! - `members`: what the shapes say of members equals what the schemas say.
-//! - `from_rust`: values made from the shapes and written by the types validate.
-//! - `from_schema`: instances made from the schemas are read and written unchanged.
-//! - `downgrade`: what a revision lacks is left out, or refused where the list says so.
-//! - `checking`: `wire::check` and a JSON Schema validator agree.
+//! - `coverage`: each definition of each file is a Rust type or has a reason not to be one.
+//! - `members`: the members of the shapes equal those of the schemas.
+//! - `from_rust`: values generated from the shapes and encoded by the types are valid.
+//! - `from_schema`: instances generated from the schemas are decoded and encoded unchanged.
+//! - `downgrade`: a member that a revision lacks is omitted, or an error where the list says so.
+//! - `check_agreement`: `wire::check` and a JSON Schema validator agree.
+//!
+//! `files` loads the schema files, `catalog` maps definitions to types, `schema_instances` and
+//! `shape_values` generate values from the decisions of `choices`.
 
-#![expect(clippy::unwrap_used, reason = "what helps a test may panic like one")]
+#![expect(clippy::unwrap_used, reason = "test support may panic")]
 
 mod catalog;
-mod checking;
+mod check_agreement;
 mod choices;
 mod coverage;
 mod downgrade;
 mod files;
 mod from_rust;
 mod from_schema;
-mod generate;
 mod members;
-mod shapes;
+mod schema_instances;
+mod shape_values;

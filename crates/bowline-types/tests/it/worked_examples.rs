@@ -1,7 +1,7 @@
-//! Worked examples of the specification are read and written unchanged, but for the
-//! order of their members.
+//! Worked examples of the specification are decoded and encoded unchanged, except for the order of
+//! members.
 
-#![expect(clippy::unwrap_used, reason = "what helps a test may panic like one")]
+#![expect(clippy::unwrap_used, reason = "test support may panic")]
 
 use bowline_types::envelope::{self, Envelope};
 use bowline_types::input::InputRequiredResult;
@@ -32,7 +32,7 @@ fn an_input_round_and_its_retry() {
     let round = r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"input_required","inputRequests":{"k1":{"method":"elicitation/create","params":{"message":"Proceed?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}}},"requestState":"b64.mac"}}"#;
     result::<CallToolResponse>(round);
     result::<InputRequiredResult>(round);
-    // What the retry has beside the name and `_meta` of the first call.
+    // The members of the retry besides the name and `_meta` of the first call.
     let retry = r#"{"inputResponses":{"k1":{"action":"accept","content":{"ok":true}}},"requestState":"b64.mac"}"#;
     let mut expected: Value = serde_json::from_str(retry).unwrap();
     expected["name"] = "add".into();

@@ -98,7 +98,7 @@ impl ClientConfig {
         self.handlers
             .add_typed::<requests::CreateMessage, _, _, _>(move |asked| {
                 // SM-8: what the messages say of tools has an order, whoever declared tools.
-                let turns = asked.check_turns();
+                let turns = asked.check_tool_results();
                 let turns = turns.map_err(|words| ErrorObject::invalid_params(words).into());
                 let answering = turns.and_then(|()| handler(asked));
                 async move { answering?.await.map_err(Refusal::from) }

@@ -34,7 +34,7 @@ mod checking {
     use super::Checked;
     use crate::error::{Error, ErrorKind};
     use crate::logged::shortened;
-    use crate::schema::{MAX_BYTES, Misfit, Refused, Schema, Unrunnable};
+    use crate::schema::{CheckError, MAX_BYTES, Schema, SchemaError, UnsupportedPatterns};
 
     /// Which output schemas of a server's tools are known, to check results against.
     ///
@@ -148,11 +148,11 @@ mod checking {
     #[derive(Debug)]
     struct Output {
         /// `None` when it is too large to be kept, or used.
-        text: Result<Box<str>, Refused>,
+        text: Result<Box<str>, SchemaError>,
         size: usize,
         /// Its place in the order.
         place: u64,
-        compiled: OnceLock<Result<Schema, Refused>>,
+        compiled: OnceLock<Result<Schema, SchemaError>>,
     }
 
     impl Outputs {
@@ -250,16 +250,16 @@ mod checking {
             let judged = match &result.structured_content {
                 None => {
                     let words = "there is no structured content, which it declares";
-                    Err(Misfit::Wrong(words.to_owned()))
+                    Err(CheckError::Invalid(words.to_owned()))
                 }
                 Some(content) => output.check(content.as_str()),
             };
             let tool = shortened(tool);
             let words = match judged {
                 Ok(()) => return Ok((result, None)),
-                Err(Misfit::Wrong(words)) => words,
-                Err(Misfit::Unchecked(words)) if self.is_strict => words,
-                Err(Misfit::Unchecked(words)) => {
+                Err(CheckError::Invalid(words)) => words,
+                Err(CheckError::Unchecked(words)) if self.is_strict => words,
+                Err(CheckError::Unchecked(words)) => {
                     let _entered = self.span.as_ref().map(Span::enter);
                     tracing::warn!(tool, reason = words, "result of the tool not checked");
                     return Ok((result, Some(words)));
@@ -295,7 +295,7 @@ mod checking {
                 return;
             };
             let text = match schema.len() {
-                bytes if bytes > MAX_BYTES => Err(Refused::Large { bytes }),
+                bytes if bytes > MAX_BYTES => Err(SchemaError::TooLarge { bytes }),
                 _ => Ok(Box::from(schema)),
             };
             let size = name.len() + text.as_ref().map_or(0, |text| str::len(text));
@@ -326,23 +326,23 @@ mod checking {
     }
 
     impl Output {
-        fn check(&self, content: &str) -> Result<(), Misfit> {
+        fn check(&self, content: &str) -> Result<(), CheckError> {
             let schema = self.schema().map_err(|refused| {
-                Misfit::Unchecked(format!("its outputSchema is refused: {refused}"))
+                CheckError::Unchecked(format!("its outputSchema is refused: {refused}"))
             })?;
             schema.check(content).map_err(|misfit| match misfit {
-                Misfit::Wrong(words) => Misfit::Wrong(words),
-                Misfit::Unchecked(words) => {
-                    Misfit::Unchecked(format!("it can't be checked: {words}"))
+                CheckError::Invalid(words) => CheckError::Invalid(words),
+                CheckError::Unchecked(words) => {
+                    CheckError::Unchecked(format!("it can't be checked: {words}"))
                 }
             })
         }
 
         /// Compiles it when it is needed first. Others that need it wait meanwhile: the limits of
         /// a schema are such that it takes 50 ms at worst, and far less than one usually.
-        fn schema(&self) -> Result<&Schema, &Refused> {
+        fn schema(&self) -> Result<&Schema, &SchemaError> {
             let text = self.text.as_ref()?;
-            let compile = || Schema::compile_with(text, Unrunnable::Skipped);
+            let compile = || Schema::compile_with(text, UnsupportedPatterns::Skip);
             self.compiled.get_or_init(compile).as_ref()
         }
     }

@@ -1,7 +1,8 @@
-//! What `jsonschema` is given of a schema: without the patterns that its engine can't run.
+//! Rewrites a schema for `jsonschema`: replaces the patterns that its engine can't match.
 //!
-//! Those that [look around](Looking) are replaced by a keyword of our own. Those that nobody can
-//! run in bounded time are refused, or skipped for whoever would rather have the rest checked.
+//! A pattern [with lookaround](LookaroundPattern) is replaced by a keyword of our own. A pattern
+//! that can't be matched in bounded time makes the schema invalid, or is removed if the caller
+//! prefers that the rest is checked.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,105 +10,106 @@ use std::sync::Arc;
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value};
 
-use super::look::Looking;
-use super::pattern::Measured;
-use super::words::shortened;
-use super::{Refused, Unrunnable};
+use super::lookaround::LookaroundPattern;
+use super::messages::shortened;
+use super::pattern::PatternCost;
+use super::{SchemaError, UnsupportedPatterns};
 
-/// The keyword for a pattern that looks around. Nobody's schema has it.
-pub(super) const LOOKING: &str = "\u{0}looking";
+/// The keyword for a pattern with lookaround. No schema of a peer can have it, since it is
+/// removed.
+pub(super) const LOOKAROUND_KEYWORD: &str = "\u{0}lookaround";
 
-/// What has to be changed in a schema.
-pub(super) struct Changes<'s> {
-    unrunnable: Unrunnable,
-    /// By the members of the subschema whose pattern it is.
-    changes: HashMap<*const Map<String, Value>, Change<'s>>,
-    /// The first one that is skipped.
-    skipped: Option<Refused>,
-    /// Whether more fits when a part of it fits more.
+/// The rewrites of a schema.
+pub(super) struct Rewrites<'s> {
+    policy: UnsupportedPatterns,
+    /// By the members of the subschema that has the pattern.
+    rewrites: HashMap<*const Map<String, Value>, Rewrite<'s>>,
+    /// The error of the first skipped pattern.
+    skipped: Option<SchemaError>,
+    /// `true` if a value that matches more subschemas never matches the schema less.
     is_monotone: bool,
 }
 
 #[derive(Clone)]
-enum Change<'s> {
-    Looks(&'s str, Arc<Looking>),
+enum Rewrite<'s> {
+    Lookaround(&'s str, Arc<LookaroundPattern>),
     Skipped,
 }
 
-/// Why part of a schema is not checked.
+/// Why a part of a schema is not checked.
 #[derive(Clone, Debug)]
-pub(super) struct Skipped {
-    pub(super) words: String,
-    /// Whether what doesn't fit the rest doesn't fit at all.
-    pub(super) is_misfit_sure: bool,
+pub(super) struct SkippedPattern {
+    pub(super) reason: String,
+    /// `true` if a value that doesn't match the rest can't match the whole schema.
+    pub(super) is_failure_certain: bool,
 }
 
-/// Patterns that look around, by their text.
-pub(super) type Lookings = HashMap<String, Arc<Looking>>;
+/// Compiled patterns with lookaround, by their text.
+pub(super) type LookaroundPatterns = HashMap<String, Arc<LookaroundPattern>>;
 
-impl<'s> Changes<'s> {
-    pub(super) fn new(unrunnable: Unrunnable) -> Self {
+impl<'s> Rewrites<'s> {
+    pub(super) fn new(policy: UnsupportedPatterns) -> Self {
         Self {
-            unrunnable,
-            changes: HashMap::new(),
+            policy,
+            rewrites: HashMap::new(),
             skipped: None,
             is_monotone: true,
         }
     }
 
-    /// A keyword of a subschema.
-    pub(super) fn meet(&mut self, keyword: &str) {
+    /// Records a keyword of a subschema.
+    pub(super) fn observe_keyword(&mut self, keyword: &str) {
         if let "not" | "if" | "oneOf" | "maxContains" = keyword {
             self.is_monotone = false;
         }
     }
 
-    /// What the pattern of a subschema costs for each byte.
-    pub(super) fn width(
+    /// Records the pattern of a subschema, and returns its cost per byte.
+    pub(super) fn record_pattern(
         &mut self,
         members: &'s Map<String, Value>,
         pattern: &'s str,
-        measured: Result<Measured, Refused>,
-    ) -> Result<u64, Refused> {
+        cost: Result<PatternCost, SchemaError>,
+    ) -> Result<u64, SchemaError> {
         let place = std::ptr::from_ref(members);
-        match (measured, self.unrunnable) {
-            (Ok(measured), _) => {
-                if let Some(looking) = measured.looking {
-                    let change = Change::Looks(pattern, looking);
-                    self.changes.insert(place, change);
+        match (cost, self.policy) {
+            (Ok(cost), _) => {
+                if let Some(lookaround) = cost.lookaround {
+                    let replacement = Rewrite::Lookaround(pattern, lookaround);
+                    self.rewrites.insert(place, replacement);
                 }
-                Ok(measured.width)
+                Ok(cost.active_states)
             }
             (
-                Err(refused @ (Refused::Pattern(_) | Refused::Unrunnable(_))),
-                Unrunnable::Skipped,
+                Err(error @ (SchemaError::PatternTooLarge(_) | SchemaError::UnsupportedPattern(_))),
+                UnsupportedPatterns::Skip,
             ) => {
-                self.skipped.get_or_insert(refused);
-                self.changes.insert(place, Change::Skipped);
+                self.skipped.get_or_insert(error);
+                self.rewrites.insert(place, Rewrite::Skipped);
                 Ok(0)
             }
-            (Err(refused), _) => Err(refused),
+            (Err(error), _) => Err(error),
         }
     }
 
-    /// The schema with the changes. `None` when there are none.
-    pub(super) fn applied(&self, schema: &Value) -> Option<Value> {
-        (!self.changes.is_empty()).then(|| self.changed(schema))
+    /// Returns the rewritten schema, or `None` if there is nothing to rewrite.
+    pub(super) fn apply(&self, schema: &Value) -> Option<Value> {
+        (!self.rewrites.is_empty()).then(|| self.rewrite(schema))
     }
 
-    fn changed(&self, value: &Value) -> Value {
+    fn rewrite(&self, value: &Value) -> Value {
         match value {
-            Value::Array(items) => items.iter().map(|it| self.changed(it)).collect(),
+            Value::Array(items) => items.iter().map(|item| self.rewrite(item)).collect(),
             Value::Object(members) => {
-                let change = self.changes.get(&std::ptr::from_ref(members));
+                let replacement = self.rewrites.get(&std::ptr::from_ref(members));
                 let kept = members.iter().filter(|(key, _)| {
-                    let is_changed = change.is_some() && *key == "pattern";
-                    *key != LOOKING && !is_changed
+                    let is_replaced = replacement.is_some() && *key == "pattern";
+                    *key != LOOKAROUND_KEYWORD && !is_replaced
                 });
-                let kept = kept.map(|(key, value)| (key.clone(), self.changed(value)));
+                let kept = kept.map(|(key, value)| (key.clone(), self.rewrite(value)));
                 let mut kept: Map<_, _> = kept.collect();
-                if let Some(Change::Looks(pattern, _)) = change {
-                    kept.insert(LOOKING.to_owned(), (*pattern).into());
+                if let Some(Rewrite::Lookaround(pattern, _)) = replacement {
+                    kept.insert(LOOKAROUND_KEYWORD.to_owned(), (*pattern).into());
                 }
                 kept.into()
             }
@@ -115,51 +117,57 @@ impl<'s> Changes<'s> {
         }
     }
 
-    pub(super) fn lookings(&self) -> Lookings {
-        let looks = self.changes.values().filter_map(|change| match change {
-            Change::Looks(pattern, looking) => Some(((*pattern).to_owned(), Arc::clone(looking))),
-            Change::Skipped => None,
-        });
-        looks.collect()
+    pub(super) fn lookarounds(&self) -> LookaroundPatterns {
+        let patterns = self
+            .rewrites
+            .values()
+            .filter_map(|replacement| match replacement {
+                Rewrite::Lookaround(pattern, lookaround) => {
+                    Some(((*pattern).to_owned(), Arc::clone(lookaround)))
+                }
+                Rewrite::Skipped => None,
+            });
+        patterns.collect()
     }
 
-    pub(super) fn skipped(&self) -> Option<Skipped> {
-        let refused = self.skipped.as_ref()?;
-        Some(Skipped {
-            words: refused.to_string(),
-            is_misfit_sure: self.is_monotone,
+    pub(super) fn skipped(&self) -> Option<SkippedPattern> {
+        let error = self.skipped.as_ref()?;
+        Some(SkippedPattern {
+            reason: error.to_string(),
+            is_failure_certain: self.is_monotone,
         })
     }
 }
 
-/// The keyword for one pattern.
-pub(super) fn keyword(lookings: &Lookings, pattern: &Value) -> Box<dyn for<'i> Keyword<'i>> {
+/// Creates the keyword for one pattern.
+pub(super) fn lookaround_keyword(
+    lookarounds: &LookaroundPatterns,
+    pattern: &Value,
+) -> Box<dyn for<'i> Keyword<'i>> {
     let pattern = pattern.as_str().unwrap_or_default();
-    Box::new(Matching {
-        looking: lookings.get(pattern).map(Arc::clone),
+    Box::new(LookaroundKeyword {
+        lookaround: lookarounds.get(pattern).map(Arc::clone),
         pattern: pattern.to_owned(),
     })
 }
 
-struct Matching {
+struct LookaroundKeyword {
     pattern: String,
-    looking: Option<Arc<Looking>>,
+    lookaround: Option<Arc<LookaroundPattern>>,
 }
 
-impl<'i> Keyword<'i> for Matching {
+impl<'i> Keyword<'i> for LookaroundKeyword {
     fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        match self.is_valid(value) {
-            true => Ok(()),
-            false => {
-                let words = format!("must match the pattern {}", shortened(&self.pattern));
-                Err(ValidationError::custom(words))
-            }
+        if self.is_valid(value) {
+            return Ok(());
         }
+        let message = format!("must match the pattern {}", shortened(&self.pattern));
+        Err(ValidationError::custom(message))
     }
 
     fn is_valid(&self, value: &'i Value) -> bool {
-        match (value, &self.looking) {
-            (Value::String(text), Some(looking)) => looking.is_match(text),
+        match (value, &self.lookaround) {
+            (Value::String(text), Some(lookaround)) => lookaround.is_match(text),
             _ => true,
         }
     }

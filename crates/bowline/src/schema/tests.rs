@@ -1,40 +1,43 @@
-//! Every limit at its end and one past it, and what hostile schemas try.
+//! Every limit, at the limit and one past it, and hostile schemas.
 
-mod counted;
-mod fitting;
-mod looking;
+mod cost_bound;
+mod lookaround;
+mod validation;
 
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use super::graph::SchemaGraph;
 use super::*;
 
-pub(super) fn compile(schema: &Value) -> Result<Schema, Refused> {
+pub(super) fn compile(schema: &Value) -> Result<Schema, SchemaError> {
     Schema::compile(&schema.to_string())
 }
 
-fn refused(schema: &Value) -> Refused {
+fn schema_error(schema: &Value) -> SchemaError {
     match compile(schema) {
-        Ok(_) => panic!("{schema} is not refused"),
-        Err(refused) => refused,
+        Ok(_) => panic!("{schema} is not rejected"),
+        Err(error) => error,
     }
 }
 
-/// What a check costs.
-fn work(schema: &Value, value: &Value) -> Result<u64, Misfit> {
-    let changes = Changes::new(Unrunnable::Refused);
-    Plan::of(schema, changes).expect("a plan").0.work(value)
+/// Returns the maximum cost of a check.
+fn cost(schema: &Value, value: &Value) -> Result<u64, CheckError> {
+    let changes = Rewrites::new(UnsupportedPatterns::Reject);
+    SchemaGraph::build(schema, changes)
+        .expect("a graph")
+        .0
+        .check_cost(value)
 }
 
-/// One more than a function takes.
-fn edge(limit: usize, of: impl Fn(usize) -> Value, expected: &Refused) {
+/// Checks that the schema of size `limit` compiles, and that one more fails.
+fn edge(limit: usize, of: impl Fn(usize) -> Value, expected: &SchemaError) {
     assert!(compile(&of(limit)).is_ok(), "at the limit");
-    assert_eq!(refused(&of(limit + 1)), *expected, "one past it");
+    assert_eq!(schema_error(&of(limit + 1)), *expected, "one past it");
 }
 
 // proves: F-HD-14
 #[test]
-fn nothing_outside_is_fetched() {
+fn external_references_are_not_fetched() {
     for uri in [
         "https://example.com/schema.json",
         "http://127.0.0.1:1/x",
@@ -48,32 +51,36 @@ fn nothing_outside_is_fetched() {
             json!({"$ref": uri}),
             json!({"$dynamicRef": uri}),
             json!({"properties": {"a": {"items": {"$ref": uri}}}}),
-            // Nothing uses it.
+            // No other subschema refers to it.
             json!({"$defs": {"a": {"anyOf": [{"$ref": uri}]}}}),
             json!({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"$ref": uri}}}),
         ] {
             assert_eq!(
-                refused(&schema),
-                Refused::Remote(uri.to_owned()),
+                schema_error(&schema),
+                SchemaError::ExternalReference(uri.to_owned()),
                 "{schema}"
             );
         }
-        let words = refused(&json!({"$ref": uri})).to_string();
-        let expected = format!("it refers to {uri}, and nothing outside of it is fetched");
-        assert_eq!(words, expected);
+        let message = schema_error(&json!({"$ref": uri})).to_string();
+        let expected =
+            format!("external reference {uri} (only references inside the schema are supported)");
+        assert_eq!(message, expected);
     }
     for dialect in ["https://example.com/dialect", "file:///etc/passwd", ""] {
         let schema = json!({"$schema": dialect});
-        assert_eq!(refused(&schema), Refused::Dialect(dialect.to_owned()));
+        assert_eq!(
+            schema_error(&schema),
+            SchemaError::UnsupportedDialect(dialect.to_owned())
+        );
     }
-    // What is in no place for a schema is none, and looked at by nobody.
+    // Only places for subschemas are read.
     let hidden = json!({"$ref": "#/x/y", "x": {"y": {"z": {"$ref": "http://127.0.0.1:1/x"}}}});
     assert!(compile(&hidden).is_ok());
 }
 
 // proves: F-HD-14
 #[test]
-fn a_schema_that_never_ends_is_refused() {
+fn endless_recursion_is_rejected() {
     for schema in [
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}]}),
@@ -83,18 +90,22 @@ fn a_schema_that_never_ends_is_refused() {
         json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "if": {"$recursiveRef": "#"}}),
         json!({"properties": {"a": {"dependentSchemas": {"b": {"$ref": "#/properties/a"}}}}}),
     ] {
-        assert_eq!(refused(&schema), Refused::Endless, "{schema}");
+        assert_eq!(
+            schema_error(&schema),
+            SchemaError::EndlessRecursion,
+            "{schema}"
+        );
     }
-    // Going into the value ends with the value.
+    // A recursion into the value ends with the value.
     let tree = json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}, "required": ["name"]});
     let tree = compile(&tree).expect("a tree");
     assert_eq!(tree.check(r#"{"name":1,"children":[{"name":2}]}"#), Ok(()));
     let wrong = tree.check(r#"{"name":1,"children":[{"name":2},{}]}"#);
-    let words = "children[1].name: is missing".to_owned();
-    assert_eq!(wrong, Err(Misfit::Wrong(words)));
+    let message = "children[1].name: is missing".to_owned();
+    assert_eq!(wrong, Err(CheckError::Invalid(message)));
 }
 
-/// Each level refers to the next one twice.
+/// Returns a schema in which each level refers to the next one twice.
 fn doubling(levels: usize, keyword: &str) -> Value {
     let mut defs = serde_json::Map::new();
     for level in 0..levels {
@@ -107,15 +118,19 @@ fn doubling(levels: usize, keyword: &str) -> Value {
 
 // proves: F-HD-14
 #[test]
-fn a_schema_that_unfolds_without_end_is_refused() {
+fn a_schema_that_unfolds_too_far_is_rejected() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         assert!(compile(&doubling(10, keyword)).is_ok(), "{keyword}");
         for levels in [14, 30] {
             let schema = doubling(levels, keyword);
-            assert_eq!(refused(&schema), Refused::Unfolds, "{keyword} {levels}");
+            assert_eq!(
+                schema_error(&schema),
+                SchemaError::TooComplex,
+                "{keyword} {levels}"
+            );
         }
     }
-    // 1 for itself, and for each of them.
+    // 1 for the schema itself, and 1 for each alternative.
     let wide = |count: usize| {
         let many = vec![json!({"$ref": "#/$defs/a"}); 99];
         let mut ten = vec![json!({"$ref": "#/$defs/b"}); 49];
@@ -123,26 +138,26 @@ fn a_schema_that_unfolds_without_end_is_refused() {
         json!({"allOf": ten, "$defs": {"a": true, "b": {"allOf": many}}})
     };
     // b is 1 + 99 * 2, and with the reference to it 200.
-    edge(10_000 - 1 - 49 * 200, wide, &Refused::Unfolds);
+    edge(10_000 - 1 - 49 * 200, wide, &SchemaError::TooComplex);
 }
 
 // proves: F-HD-14
 #[test]
-fn what_multiplies_with_the_value_stops_at_the_limit() {
+fn recursion_that_multiplies_with_the_value_stops_at_the_limit() {
     let branch = json!({"properties": {"a": {"$ref": "#"}}});
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let schema = json!({keyword: [branch, branch]});
         let nested = |levels| (0..levels).fold(json!({}), |value, _| json!({"a": value}));
-        let (five, ten) = (work(&schema, &nested(5)), work(&schema, &nested(10)));
+        let (five, ten) = (cost(&schema, &nested(5)), cost(&schema, &nested(10)));
         let (five, ten) = (five.expect("little"), ten.expect("not much"));
         assert!(ten > five * 32, "{keyword} doubles: {five}, {ten}");
-        let compiled = compile(&schema).expect("it is no harm by itself");
+        let compiled = compile(&schema).expect("the schema alone is within the limits");
         for levels in [30, 60, 120] {
-            let refused = compiled.check(&nested(levels).to_string());
-            assert!(matches!(refused, Err(Misfit::Unchecked(_))), "{refused:?}");
+            let error = compiled.check(&nested(levels).to_string());
+            assert!(matches!(error, Err(CheckError::Unchecked(_))), "{error:?}");
         }
     }
-    // References to the same place don't multiply where each value goes one way.
+    // References to the same place don't multiply if each value takes one path.
     let mut defs = serde_json::Map::new();
     for level in 0..40 {
         let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
@@ -155,14 +170,14 @@ fn what_multiplies_with_the_value_stops_at_the_limit() {
     let schema = json!({"$ref": "#/$defs/0", "$defs": defs});
     let value = (0..40).fold(json!(1), |value, _| json!({"b": value}));
     let wrong = compile(&schema)
-        .expect("it is small")
+        .expect("a small schema")
         .check(&value.to_string());
     let place = vec!["b"; 40].join(".");
     assert_eq!(
         wrong,
-        Err(Misfit::Wrong(format!("{place}: must be an object")))
+        Err(CheckError::Invalid(format!("{place}: must be an object")))
     );
-    assert!(work(&schema, &value).expect("little") < 300);
+    assert!(cost(&schema, &value).expect("little") < 300);
 }
 
 // proves: F-HD-14
@@ -174,26 +189,26 @@ fn the_size_of_a_schema_is_limited() {
     };
     assert!(Schema::compile(&filled(MAX_BYTES)).is_ok());
     for bytes in [MAX_BYTES + 1, 1 << 20] {
-        let refused = Schema::compile(&filled(bytes)).expect_err("too large");
-        assert_eq!(refused, Refused::Large { bytes });
+        let error = Schema::compile(&filled(bytes)).expect_err("too large");
+        assert_eq!(error, SchemaError::TooLarge { bytes });
     }
     let nested = |levels| (1..levels).fold(json!({}), |schema, _| json!({"not": schema}));
-    // In a place where nothing else counts.
+    // In a place where no other limit applies.
     let beside = |levels| json!({"default": nested(levels - 1)});
-    edge(MAX_DEPTH, beside, &Refused::Deep);
+    edge(MAX_DEPTH, beside, &SchemaError::TooDeep);
     assert!(matches!(
         Schema::compile(&"[".repeat(10_000)),
-        Err(Refused::Deep)
+        Err(SchemaError::TooDeep)
     ));
     let many = |count| {
         let items = vec![json!(true); count - 1];
         json!({"$defs": {}, "prefixItems": items})
     };
-    edge(MAX_SUBSCHEMAS, many, &Refused::Subschemas);
+    edge(MAX_SUBSCHEMAS, many, &SchemaError::TooManySubschemas);
 }
 
 #[test]
-fn what_hands_a_value_on_is_limited() {
+fn subschemas_in_place_are_limited() {
     let chain = |length: usize| {
         let mut defs = serde_json::Map::new();
         for at in 1..length {
@@ -206,14 +221,18 @@ fn what_hands_a_value_on_is_limited() {
     edge(
         usize::try_from(MAX_CHAIN).expect("small"),
         chain,
-        &Refused::Unfolds,
+        &SchemaError::TooComplex,
     );
     let unevaluated = |count: usize| {
         let items = vec![json!({"unevaluatedProperties": false}); count];
         json!({"prefixItems": items})
     };
-    edge(MAX_UNEVALUATED, unevaluated, &Refused::Unevaluated);
-    // Each is compiled twice by the one around it.
+    edge(
+        MAX_UNEVALUATED,
+        unevaluated,
+        &SchemaError::TooManyUnevaluated,
+    );
+    // Each is compiled twice for the one around it.
     let within = |levels| {
         let leaf = vec![json!({}); 100];
         (0..levels).fold(json!({"allOf": leaf}), |schema, _| {
@@ -221,24 +240,31 @@ fn what_hands_a_value_on_is_limited() {
         })
     };
     assert!(compile(&within(4)).is_ok());
-    assert_eq!(refused(&within(8)), Refused::Unfolds);
+    assert_eq!(schema_error(&within(8)), SchemaError::TooComplex);
 }
 
 #[test]
 fn patterns_are_limited_and_never_backtrack() {
     let pattern = |count| json!({"pattern": "a".repeat(count)});
     let limit = usize::try_from(MAX_PATTERN).expect("small");
-    edge(limit, pattern, &Refused::Pattern("a".repeat(limit + 1)));
+    edge(
+        limit,
+        pattern,
+        &SchemaError::PatternTooLarge("a".repeat(limit + 1)),
+    );
     let names = json!({"patternProperties": {"((x{99}){99}){99}": true}});
-    assert!(matches!(refused(&names), Refused::Pattern(_)));
+    assert!(matches!(
+        schema_error(&names),
+        SchemaError::PatternTooLarge(_)
+    ));
     for only_by_backtracking in [r"(a)\1", r"(?<n>a)\k<n>", r"(?=(a))\1"] {
-        let refused = refused(&json!({"pattern": only_by_backtracking}));
-        let expected = Refused::Unrunnable(only_by_backtracking.to_owned());
-        assert_eq!(refused, expected);
+        let error = schema_error(&json!({"pattern": only_by_backtracking}));
+        let expected = SchemaError::UnsupportedPattern(only_by_backtracking.to_owned());
+        assert_eq!(error, expected);
     }
     let schema = compile(&json!({"pattern": "^(a+)+$"})).expect("a pattern");
     let evil = format!("\"{}!\"", "a".repeat(50_000));
-    let wrong = Misfit::Wrong("must match the pattern ^(a+)+$".to_owned());
+    let wrong = CheckError::Invalid("must match the pattern ^(a+)+$".to_owned());
     assert_eq!(schema.check(&evil), Err(wrong));
 }
 
@@ -251,17 +277,21 @@ fn all_patterns_of_a_schema_are_limited_together() {
     };
     let small = |at: usize| char::from_u32(0x100 + u32::try_from(at).expect("small"));
     let small = |at: usize| small(at).expect("a letter").to_string();
-    // Two bytes each, and what each costs anyway.
-    let limit = MAX_PATTERNS / (pattern::EACH + 2);
+    // Two bytes each, and the overhead of each.
+    let limit = MAX_PATTERNS / (pattern::PER_PATTERN + 2);
     let limit = usize::try_from(limit).expect("small");
-    edge(limit, |count| many(&small, count), &Refused::Patterns);
-    // One that stands in many places is compiled once.
+    edge(
+        limit,
+        |count| many(&small, count),
+        &SchemaError::PatternsTooLarge,
+    );
+    // A pattern that occurs many times is compiled once.
     assert!(compile(&many(&|_| "^[a-z]{400}$".to_owned(), 1_000)).is_ok());
     let names: serde_json::Map<_, _> = (0..=limit).map(|at| (small(at), json!(true))).collect();
     let names = json!({"patternProperties": names});
-    assert_eq!(refused(&names), Refused::Patterns);
-    let words = refused(&names).to_string();
-    assert_eq!(words, "its patterns are too large together");
+    assert_eq!(schema_error(&names), SchemaError::PatternsTooLarge);
+    let message = schema_error(&names).to_string();
+    assert_eq!(message, "patterns too large in total");
     for hostile in [
         many(&|at| format!("[a-z]{{400}}{at}"), 1_000),
         many(&|at| format!(r"\p{{L}}{{31}}{at}"), 20),
@@ -274,9 +304,12 @@ fn all_patterns_of_a_schema_are_limited_together() {
         json!({"pattern": "(?x)[ab]*a[ab]{ 20000 }c"}),
         json!({"pattern": r"[\p{L}&&a]{20}"}),
     ] {
-        let refused = refused(&hostile);
-        let is_size = matches!(refused, Refused::Patterns | Refused::Pattern(_));
-        assert!(is_size, "{refused}");
+        let error = schema_error(&hostile);
+        let is_size = matches!(
+            error,
+            SchemaError::PatternsTooLarge | SchemaError::PatternTooLarge(_)
+        );
+        assert!(is_size, "{error}");
     }
 }
 
@@ -289,15 +322,15 @@ fn a_pattern_costs_its_states_for_each_byte_of_a_text() {
         ("[ab]*a[ab]{300}c", 20_000),
     ] {
         let compiled = compile(&json!({"pattern": pattern}));
-        let refused = match compiled {
-            // It is too large by itself.
-            Err(refused) => matches!(refused, Refused::Pattern(_)),
+        let is_rejected = match compiled {
+            // Too large by itself.
+            Err(error) => matches!(error, SchemaError::PatternTooLarge(_)),
             Ok(schema) => {
                 let text = format!("\"{}\"", "ab".repeat(bytes / 2));
-                matches!(schema.check(&text), Err(Misfit::Unchecked(_)))
+                matches!(schema.check(&text), Err(CheckError::Unchecked(_)))
             }
         };
-        assert!(refused, "{pattern}");
+        assert!(is_rejected, "{pattern}");
     }
     let date = json!({"items": {"pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"}});
     let dates = vec!["2025-11-25T12:00:00Z"; 2_000];
@@ -310,45 +343,45 @@ fn the_size_of_a_value_is_limited() {
     let schema = compile(&json!({"type": "string"})).expect("a schema");
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     assert_eq!(schema.check(&text(MAX_INSTANCE)), Ok(()));
-    let refused = schema.check(&text(MAX_INSTANCE + 1));
-    assert!(matches!(refused, Err(Misfit::Unchecked(_))));
+    let error = schema.check(&text(MAX_INSTANCE + 1));
+    assert!(matches!(error, Err(CheckError::Unchecked(_))));
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    assert!(matches!(schema.check(&deep), Err(Misfit::Unchecked(_))));
+    assert!(matches!(schema.check(&deep), Err(CheckError::Unchecked(_))));
 
     let any = compile(&json!({})).expect("a schema");
     let list = |count| format!("[{}]", vec![r#"",[{\\\",""#; count].join(","));
     assert_eq!(any.check(&list(MAX_VALUES - 1)), Ok(()));
-    let refused = any.check(&list(MAX_VALUES));
-    assert!(matches!(refused, Err(Misfit::Unchecked(_))));
+    let error = any.check(&list(MAX_VALUES));
+    assert!(matches!(error, Err(CheckError::Unchecked(_))));
 
-    // 1 for the list and 100 for each item.
+    // 1 for the array and 100 for each item.
     let items = json!({"items": {"allOf": vec![true; 99]}});
     let list = |count| Value::Array(vec![json!(1); count]);
-    let most = usize::try_from(MAX_WORK / 100).expect("small") - 1;
-    assert_eq!(work(&items, &list(most)), Ok(MAX_WORK - 99));
-    assert!(work(&items, &list(most + 1)).is_err());
+    let most = usize::try_from(MAX_COST / 100).expect("small") - 1;
+    assert_eq!(cost(&items, &list(most)), Ok(MAX_COST - 99));
+    assert!(cost(&items, &list(most + 1)).is_err());
     let compiled = compile(&items).expect("a schema");
     assert_eq!(compiled.check(&list(most).to_string()), Ok(()));
-    let refused = compiled.check(&list(most + 1).to_string());
-    assert!(matches!(refused, Err(Misfit::Unchecked(_))));
+    let error = compiled.check(&list(most + 1).to_string());
+    assert!(matches!(error, Err(CheckError::Unchecked(_))));
 }
 
 #[test]
-fn a_walk_is_not_deeper_than_the_stack_can_bear() {
+fn the_depth_of_a_walk_is_limited() {
     // Two for each level, and one at the end.
     let schema = json!({"items": {"allOf": [{"$ref": "#"}]}});
     let nested = |levels: u32| (0..levels).fold(json!(1), |value, _| json!([value]));
-    let deepest = (MAX_NESTED - 1) / 3;
+    let deepest = (MAX_WALK_DEPTH - 1) / 3;
     let compiled = compile(&schema).expect("a schema");
     assert_eq!(compiled.check(&nested(deepest).to_string()), Ok(()));
-    let refused = compiled.check(&nested(deepest + 1).to_string());
-    assert!(matches!(refused, Err(Misfit::Unchecked(_))));
+    let error = compiled.check(&nested(deepest + 1).to_string());
+    assert!(matches!(error, Err(CheckError::Unchecked(_))));
 }
 
 #[test]
 fn long_texts_and_long_lists_of_choices_cost_more() {
     let text = |bytes| json!("x".repeat(bytes));
-    let cost = |schema: Value, value: Value| work(&schema, &value).expect("within the limit");
+    let cost = |schema: Value, value: Value| cost(&schema, &value).expect("within the limit");
     assert_eq!(cost(json!({}), text(3200)), 101);
     assert!(cost(json!({"pattern": "x"}), text(3200)) > 3200);
     assert!(cost(json!({"pattern": "x{999}"}), text(1000)) > 200_000);
@@ -362,33 +395,46 @@ fn long_texts_and_long_lists_of_choices_cost_more() {
 }
 
 #[test]
-fn a_schema_in_a_schema_is_refused() {
+fn an_embedded_schema_is_rejected() {
     let inner = json!({"properties": {"a": {"$id": "https://example.com/a", "$ref": "#/b"}}});
     assert_eq!(
-        refused(&inner),
-        Refused::Embedded("https://example.com/a".to_owned())
+        schema_error(&inner),
+        SchemaError::EmbeddedSchema("https://example.com/a".to_owned())
     );
     let other = json!({"items": {"$schema": "http://json-schema.org/draft-04/schema#"}});
-    assert!(matches!(refused(&other), Refused::Dialect(_)));
+    assert!(matches!(
+        schema_error(&other),
+        SchemaError::UnsupportedDialect(_)
+    ));
     let old = json!({"$schema": "http://json-schema.org/draft-04/schema#", "not": {"id": "x:y"}});
-    assert_eq!(refused(&old), Refused::Embedded("x:y".to_owned()));
+    assert_eq!(
+        schema_error(&old),
+        SchemaError::EmbeddedSchema("x:y".to_owned())
+    );
     assert!(compile(&json!({"not": {"id": "x:y"}})).is_ok());
-    // Two of one name are nobody's.
+    // A name that occurs twice is ambiguous.
     let twice = json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a"}, "y": {"$anchor": "a"}}});
-    assert_eq!(refused(&twice), Refused::Missing("#a".to_owned()));
-    // Nor are they when one of them is no schema, but looks like one that never ends.
+    assert_eq!(
+        schema_error(&twice),
+        SchemaError::UnresolvedReference("#a".to_owned())
+    );
+    // Also if one of the two is no subschema but looks like one with an endless recursion.
     for nowhere in ["examples", "const", "enum", "default", "x-own"] {
         let hidden = json!([{"$anchor": "a", "anyOf": [{"$ref": "#a"}, {"$ref": "#a"}]}]);
         let twice = json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a"}}, nowhere: hidden});
         assert_eq!(
-            refused(&twice),
-            Refused::Missing("#a".to_owned()),
+            schema_error(&twice),
+            SchemaError::UnresolvedReference("#a".to_owned()),
             "{nowhere}"
         );
         let once = json!({"$ref": "#a", nowhere: hidden});
-        assert_eq!(refused(&once), Refused::Endless, "{nowhere}");
+        assert_eq!(
+            schema_error(&once),
+            SchemaError::EndlessRecursion,
+            "{nowhere}"
+        );
     }
-    // A member of that name is none.
+    // A member of that name is not an identifier.
     let member = json!({"properties": {"$id": {"type": "string"}, "$schema": {"type": "string"}}});
     assert!(compile(&member).is_ok());
 }

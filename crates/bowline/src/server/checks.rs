@@ -18,7 +18,7 @@ mod checking {
     use bowline_types::tools::{CallToolResult, Tool};
     use bowline_types::{ErrorObject, Revision};
 
-    use crate::schema::{Misfit, Schema, is_enforced_by_decoding};
+    use crate::schema::{CheckError, Schema, is_enforced_by_decoding};
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
     use crate::server::telemetry::result_does_not_match;
@@ -89,8 +89,8 @@ mod checking {
                 Check::Empty => no_members(text),
                 Check::Against(schema) => schema.check(text).map_err(|misfit| {
                     Rejection::Arguments(match misfit {
-                        Misfit::Wrong(words) => words,
-                        Misfit::Unchecked(words) => format!("they can't be checked: {words}"),
+                        CheckError::Invalid(words) => words,
+                        CheckError::Unchecked(words) => format!("they can't be checked: {words}"),
                     })
                 }),
                 Check::No | Check::Later | Check::Refused => Ok(()),

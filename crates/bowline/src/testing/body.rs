@@ -1,12 +1,12 @@
-//! What a scripted peer says beside a method: parameters and results.
+//! Parameters and results that a scripted server sends.
 
 use bowline_proto::Payload;
 use bowline_types::{JsonObject, RawJson, RawJsonRef};
 
-/// Parameters or a result: any JSON text, or nothing.
+/// Parameters or a result: any JSON text, or none.
 ///
-/// It is checked to be JSON, and not whether it makes sense: a peer may answer what it likes.
-/// For what is not even JSON there is [`send_raw`](super::Conversation::send_raw).
+/// Only its JSON syntax is checked, since a test may need invalid parameters. Invalid JSON is sent
+/// with [`send_raw`](super::Conversation::send_raw).
 ///
 /// ```
 /// use bowline::testing::Body;
@@ -21,11 +21,11 @@ use bowline_types::{JsonObject, RawJson, RawJsonRef};
 pub struct Body(Option<String>);
 
 impl Body {
-    /// The text on one line, `None` when there is nothing.
+    /// Returns the JSON, or `None` if there is none.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, when it is no JSON.
+    /// If the text isn't valid JSON.
     pub(super) fn check(&self) -> Result<Option<RawJsonRef<'_>>, String> {
         let Some(text) = &self.0 else {
             return Ok(None);
@@ -36,11 +36,11 @@ impl Body {
         }
     }
 
-    /// The text of a result, which is never absent.
+    /// Returns the JSON of a result, which is never absent.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, when it is no JSON.
+    /// If the text isn't valid JSON.
     pub(super) fn value(&self) -> Result<RawJsonRef<'_>, String> {
         match self.check()? {
             Some(json) => Ok(json),

@@ -10,35 +10,35 @@ use bowline_types::progress::ProgressParams;
 use bowline_types::{ErrorObject, RequestId, Revision, Wire as _};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
-use tokio::time::timeout;
+use tokio::time;
 
-use super::PATIENCE;
+use super::DEFAULT_TIMEOUT;
 use super::body::Body;
 use super::handshake::Handshake;
 use super::message::{ReceivedMessage, ReceivedNotification, ReceivedRequest};
-use super::unexpected::{Line, Side, Transcript, Unexpected};
+use super::unexpected::{Side, Transcript, TranscriptLine, Unexpected};
 
-/// One stream of a client, with the test as its server. Dropping it ends the stream.
+/// A stream of a client, whose server is the test. Dropping it ends the stream.
 ///
-/// It is strict: what comes next has to be what is expected. [`next`](Self::next) takes
-/// whatever comes.
+/// It is strict: the next message must be the expected one. [`next`](Self::next) accepts any
+/// message.
 ///
-/// All that waits is cancel safe: what was read stays for the next one who asks, and what
-/// was not written yet leaves before the next message.
+/// All methods that wait are cancel safe: bytes that were read are kept for the next call, and
+/// bytes that were not written yet are sent before the next message.
 #[derive(Debug)]
 pub struct Conversation {
     stream: DuplexStream,
     incoming: BytesMut,
     outgoing: BytesMut,
     transcript: Transcript,
-    patience: Duration,
-    /// The next id of a request of ours.
+    timeout: Duration,
+    /// The id of the next request.
     next_id: i64,
 }
 
 impl Conversation {
-    /// A conversation over a stream of your own, for a transport of your own:
-    /// [`Peer::accept`](super::Peer::accept) is how others begin.
+    /// Creates a conversation over a stream, for a transport of your own. Otherwise use
+    /// [`Peer::accept`](super::Peer::accept).
     ///
     /// ```
     /// use bowline::testing::Conversation;
@@ -56,20 +56,20 @@ impl Conversation {
             incoming: BytesMut::new(),
             outgoing: BytesMut::new(),
             transcript: Transcript::default(),
-            patience: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
             next_id: 1,
         }
     }
 
-    /// How long to wait for the client from now on.
-    pub fn patience(&mut self, patience: Duration) -> &mut Self {
-        self.patience = patience;
+    /// Sets how long to wait for the client from now on.
+    pub fn timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.timeout = timeout;
         self
     }
 
-    /// Agrees on a revision, as a server of that revision does: of the stateless era it
-    /// answers `server/discover`, of the handshake era it refuses that, answers `initialize`
-    /// and waits for `notifications/initialized`. The request that it answered.
+    /// Performs the handshake as a server of a revision, and returns the request of the client. In
+    /// the stateless era the server responds to `server/discover`. In the handshake era it rejects
+    /// `server/discover`, responds to `initialize`, and waits for `notifications/initialized`.
     ///
     /// ```
     /// use bowline::testing::{Conversation, Handshake, Unexpected};
@@ -86,86 +86,90 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When the client begins otherwise.
+    /// If the client sends something else.
     pub async fn handshake(
         &mut self,
         handshake: impl Into<Handshake>,
     ) -> Result<ReceivedRequest, Unexpected> {
-        handshake.into().answer(self).await
+        handshake.into().run(self).await
     }
 
-    /// The next message, which has to be this request.
+    /// Expects that the next message is this request.
     ///
     /// # Errors
     ///
-    /// When something else comes, or nothing.
+    /// If the next message is another one, or none arrives before the timeout.
     pub async fn expect(&mut self, method: &str) -> Result<ReceivedRequest, Unexpected> {
-        let wanted = format!("the request {method}");
-        match self.next_for(&wanted).await? {
+        let expected = format!("the request {method}");
+        match self.next_expected(&expected).await? {
             ReceivedMessage::Request(request) if request.method() == method => Ok(request),
-            other => Err(self.instead(&wanted, &other)),
+            other => Err(self.unexpected_message(&expected, &other)),
         }
     }
 
-    /// The next message, which has to be this notification.
+    /// Expects that the next message is this notification.
     ///
     /// # Errors
     ///
-    /// When something else comes, or nothing.
+    /// If the next message is another one, or none arrives before the timeout.
     pub async fn expect_notification(
         &mut self,
         method: &str,
     ) -> Result<ReceivedNotification, Unexpected> {
-        let wanted = format!("the notification {method}");
-        match self.next_for(&wanted).await? {
-            ReceivedMessage::Notification(note) if note.method() == method => Ok(note),
-            other => Err(self.instead(&wanted, &other)),
+        let expected = format!("the notification {method}");
+        match self.next_expected(&expected).await? {
+            ReceivedMessage::Notification(notification) if notification.method() == method => {
+                Ok(notification)
+            }
+            other => Err(self.unexpected_message(&expected, &other)),
         }
     }
 
-    /// The next message, which has to be the answer to this request of ours.
+    /// Expects that the next message is the response to this request of the server.
     ///
     /// # Errors
     ///
-    /// When something else comes, or nothing.
-    pub async fn expect_answer(&mut self, request: &RequestId) -> Result<RpcResult, Unexpected> {
-        let wanted = format!("the answer to {request}");
-        match self.next_for(&wanted).await? {
-            ReceivedMessage::Answer { id, reply } if id == *request => Ok(reply),
-            other => Err(self.instead(&wanted, &other)),
+    /// If the next message is another one, or none arrives before the timeout.
+    pub async fn expect_response(&mut self, request: &RequestId) -> Result<RpcResult, Unexpected> {
+        let expected = format!("the response to {request}");
+        match self.next_expected(&expected).await? {
+            ReceivedMessage::Response { id, result } if id == *request => Ok(result),
+            other => Err(self.unexpected_message(&expected, &other)),
         }
     }
 
-    /// Nothing more, until the client closes the stream.
+    /// Expects that the client closes the stream without another message.
     ///
     /// # Errors
     ///
-    /// When something comes, or the stream stays open.
+    /// If a message arrives, or the stream is still open at the timeout.
     pub async fn expect_end(&mut self) -> Result<(), Unexpected> {
-        let wanted = "the end of the stream";
-        let Some(line) = self.line(wanted).await? else {
+        let expected = "the end of the stream";
+        let Some(line) = self.next_line(expected).await? else {
             return Ok(());
         };
         Err(match ReceivedMessage::read(&line) {
-            Ok(message) => self.instead(wanted, &message),
-            Err(words) => self.unexpected(wanted, format!("this is no message: {words}")),
+            Ok(message) => self.unexpected_message(expected, &message),
+            Err(problem) => {
+                self.unexpected(expected, format!("received an invalid message: {problem}"))
+            }
         })
     }
 
-    /// The next message, whatever it is.
+    /// Returns the next message, of any kind.
     ///
     /// # Errors
     ///
-    /// When none comes in time, or it is no message, or the stream has ended.
+    /// If no message arrives before the timeout, the message is invalid, or the stream has ended.
     pub async fn next(&mut self) -> Result<ReceivedMessage, Unexpected> {
-        self.next_for("a message").await
+        self.next_expected("a message").await
     }
 
-    /// Answers a request.
+    /// Responds to a request with a result.
     ///
     /// # Errors
     ///
-    /// When the client is gone or doesn't read, or the result is no JSON.
+    /// If the client is gone or doesn't read, or the result isn't valid JSON.
     pub async fn reply(
         &mut self,
         request: &ReceivedRequest,
@@ -174,16 +178,16 @@ impl Conversation {
         let (result, mut line) = (result.into(), Vec::new());
         match result.value() {
             Ok(result) => write_raw_result(&mut line, request.id(), result),
-            Err(words) => return Err(self.unexpected("a result", words)),
+            Err(problem) => return Err(self.unexpected("a result", problem)),
         }
-        self.say(line).await
+        self.send_line(line).await
     }
 
-    /// Answers a request with an error.
+    /// Responds to a request with an error.
     ///
     /// # Errors
     ///
-    /// When the client is gone or doesn't read.
+    /// If the client is gone or doesn't read.
     pub async fn reply_error(
         &mut self,
         request: &ReceivedRequest,
@@ -191,15 +195,15 @@ impl Conversation {
     ) -> Result<(), Unexpected> {
         let mut line = Vec::new();
         write_error(&mut line, Some(request.id()), error);
-        self.say(line).await
+        self.send_line(line).await
     }
 
-    /// Reports progress of a request whose maker wants to hear of it.
+    /// Sends a progress notification for a request.
     ///
     /// # Errors
     ///
-    /// When it doesn't, or the client is gone or doesn't read.
-    pub async fn report(
+    /// If the request has no progress token, or the client is gone or doesn't read.
+    pub async fn report_progress(
         &mut self,
         request: &ReceivedRequest,
         progress: i64,
@@ -210,15 +214,15 @@ impl Conversation {
         let params = ProgressParams::new(token, progress).to_json(Revision::LATEST);
         match params {
             Ok(params) => self.notify("notifications/progress", params).await,
-            Err(error) => Err(self.unexpected("progress that can be said", error.to_string())),
+            Err(error) => Err(self.unexpected("valid progress", error.to_string())),
         }
     }
 
-    /// Notifies the client.
+    /// Sends a notification.
     ///
     /// # Errors
     ///
-    /// When the client is gone or doesn't read, or the parameters are no JSON.
+    /// If the client is gone or doesn't read, or the parameters aren't valid JSON.
     pub async fn notify(
         &mut self,
         method: &str,
@@ -227,31 +231,31 @@ impl Conversation {
         let (params, mut line) = (params.into(), Vec::new());
         match params.check() {
             Ok(params) => write_raw_notification(&mut line, method, params),
-            Err(words) => return Err(self.unexpected("parameters", words)),
+            Err(problem) => return Err(self.unexpected("parameters", problem)),
         }
-        self.say(line).await
+        self.send_line(line).await
     }
 
-    /// Asks the client, and waits for the answer, which has to be the next message.
+    /// Sends a request, and expects that the next message is its response.
     ///
     /// # Errors
     ///
-    /// When something else comes, or nothing.
+    /// If the next message is another one, or none arrives before the timeout.
     pub async fn request(
         &mut self,
         method: &str,
         params: impl Into<Body>,
     ) -> Result<RpcResult, Unexpected> {
-        let id = self.ask(method, params).await?;
-        self.expect_answer(&id).await
+        let id = self.send_request(method, params).await?;
+        self.expect_response(&id).await
     }
 
-    /// Asks the client, and waits for nothing: see [`expect_answer`](Self::expect_answer).
+    /// Sends a request, without waiting: see [`expect_response`](Self::expect_response).
     ///
     /// # Errors
     ///
-    /// When the client is gone or doesn't read, or the parameters are no JSON.
-    pub async fn ask(
+    /// If the client is gone or doesn't read, or the parameters aren't valid JSON.
+    pub async fn send_request(
         &mut self,
         method: &str,
         params: impl Into<Body>,
@@ -260,50 +264,50 @@ impl Conversation {
         let id = RequestId::from(self.next_id);
         match params.check() {
             Ok(params) => write_raw_request(&mut line, &id, method, params),
-            Err(words) => return Err(self.unexpected("parameters", words)),
+            Err(problem) => return Err(self.unexpected("parameters", problem)),
         }
         self.next_id += 1;
-        self.say(line).await?;
+        self.send_line(line).await?;
         Ok(id)
     }
 
-    /// Sends bytes as they are. A message ends with a line break.
+    /// Sends bytes unchanged. A message must end with a line break.
     ///
     /// # Errors
     ///
-    /// When the client is gone or doesn't read.
+    /// If the client is gone or doesn't read.
     pub async fn send_raw(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Unexpected> {
         let bytes = bytes.as_ref();
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         self.transcript.push(Side::Server, line);
         self.outgoing.extend_from_slice(bytes);
-        let patience = self.patience;
-        match timeout(patience, self.flush()).await {
+        let limit = self.timeout;
+        match time::timeout(limit, self.flush()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.unexpected("a client that reads", error.to_string())),
             Err(_) => {
-                let words = format!("it took nothing for {patience:?}");
-                Err(self.unexpected("a client that reads", words))
+                let problem = format!("the client read nothing for {limit:?}");
+                Err(self.unexpected("a client that reads", problem))
             }
         }
     }
 
-    /// Ends the stream. The client still reads what was sent before.
+    /// Closes the stream. The client still reads what was sent before.
     pub fn hang_up(self) {}
 
-    /// What was said on this stream, by both sides: the last 1,000 lines. What the client
-    /// sent and nobody expected yet is not among them.
-    pub fn said(&self) -> Vec<Line> {
+    /// Returns the transcript of both sides: the last 1,000 lines. Messages of the client that the
+    /// test has not received yet are not included.
+    pub fn transcript(&self) -> Vec<TranscriptLine> {
         self.transcript.lines()
     }
 
-    /// The next message, however long it takes. `None` when there is none.
-    pub(super) async fn next_ever(&mut self) -> Option<ReceivedMessage> {
+    /// Returns the next message, without a timeout. `None` if there is none.
+    pub(super) async fn next_without_timeout(&mut self) -> Option<ReceivedMessage> {
         let line = self.read_line().await.ok()??;
         ReceivedMessage::read(&line).ok()
     }
 
-    async fn say(&mut self, mut line: Vec<u8>) -> Result<(), Unexpected> {
+    async fn send_line(&mut self, mut line: Vec<u8>) -> Result<(), Unexpected> {
         line.push(b'\n');
         self.send_raw(line).await
     }
@@ -315,21 +319,25 @@ impl Conversation {
         Ok(())
     }
 
-    async fn next_for(&mut self, wanted: &str) -> Result<ReceivedMessage, Unexpected> {
-        let Some(line) = self.line(wanted).await? else {
-            return Err(self.unexpected(wanted, "the stream ended"));
+    async fn next_expected(&mut self, expected: &str) -> Result<ReceivedMessage, Unexpected> {
+        let Some(line) = self.next_line(expected).await? else {
+            return Err(self.unexpected(expected, "the stream ended"));
         };
         let message = ReceivedMessage::read(&line);
-        message.map_err(|words| self.unexpected(wanted, format!("this is no message: {words}")))
+        message.map_err(|problem| {
+            self.unexpected(expected, format!("received an invalid message: {problem}"))
+        })
     }
 
-    /// The next line. `None` at the end of the stream.
-    async fn line(&mut self, wanted: &str) -> Result<Option<Bytes>, Unexpected> {
-        let patience = self.patience;
-        match timeout(patience, self.read_line()).await {
+    /// Returns the next line, or `None` at the end of the stream.
+    async fn next_line(&mut self, expected: &str) -> Result<Option<Bytes>, Unexpected> {
+        let limit = self.timeout;
+        match time::timeout(limit, self.read_line()).await {
             Ok(Ok(line)) => Ok(line),
-            Ok(Err(error)) => Err(self.unexpected(wanted, error.to_string())),
-            Err(_) => Err(self.unexpected(wanted, format!("nothing came within {patience:?}"))),
+            Ok(Err(error)) => Err(self.unexpected(expected, error.to_string())),
+            Err(_) => {
+                Err(self.unexpected(expected, format!("received no message within {limit:?}")))
+            }
         }
     }
 
@@ -354,11 +362,11 @@ impl Conversation {
         }
     }
 
-    fn instead(&self, wanted: &str, came: &ReceivedMessage) -> Unexpected {
-        self.unexpected(wanted, format!("{} came", came.words()))
+    fn unexpected_message(&self, expected: &str, message: &ReceivedMessage) -> Unexpected {
+        self.unexpected(expected, format!("received {}", message.describe()))
     }
 
-    pub(super) fn unexpected(&self, wanted: &str, instead: impl Into<String>) -> Unexpected {
-        Unexpected::new(wanted, instead, self.said())
+    pub(super) fn unexpected(&self, expected: &str, actual: impl Into<String>) -> Unexpected {
+        Unexpected::new(expected, actual, self.transcript())
     }
 }

@@ -1,4 +1,4 @@
-//! How a scripted server agrees on a revision.
+//! The handshake of a scripted server.
 
 use bowline_proto::Payload;
 use bowline_types::capabilities::ServerCapabilities;
@@ -11,10 +11,9 @@ use super::conversation::Conversation;
 use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
 
-/// What a scripted server says about itself when a client connects.
+/// How a scripted server answers the handshake or the discovery of a client.
 ///
-/// A [`Revision`] is one with no capabilities. See
-/// [`Conversation::handshake`].
+/// Converted from a [`Revision`], it declares no capabilities. See [`Conversation::handshake`].
 #[derive(Clone, Debug)]
 pub struct Handshake {
     revision: Revision,
@@ -24,7 +23,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// A server that speaks this revision, and no other.
+    /// Creates the handshake of a server that supports this revision only.
     pub fn new(revision: Revision) -> Self {
         Self {
             revision,
@@ -34,25 +33,25 @@ impl Handshake {
         }
     }
 
-    /// What it can do. Default: nothing.
+    /// Sets the capabilities. Default: none.
     pub fn capabilities(&mut self, capabilities: ServerCapabilities) -> &mut Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Who it is. Default: `scripted`, version 1.
+    /// Sets the name and version. Default: `scripted`, version 1.
     pub fn server_info(&mut self, server_info: Implementation) -> &mut Self {
         self.server_info = server_info;
         self
     }
 
-    /// How to use it. Default: it doesn't say.
+    /// Sets the instructions. Default: none.
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    pub(super) async fn answer(
+    pub(super) async fn run(
         self,
         server: &mut Conversation,
     ) -> Result<ReceivedRequest, Unexpected> {
@@ -60,12 +59,13 @@ impl Handshake {
             Era::Stateless => {
                 let request = server.expect("server/discover").await?;
                 let versions = vec![self.revision.to_string()];
-                self.discovered(server, &request, versions).await?;
+                self.answer_discover(server, &request, versions).await?;
                 Ok(request)
             }
             Era::Handshake => {
-                let request = self.initialize(server).await?;
-                self.initialized(server, &request, self.revision).await?;
+                let request = self.expect_initialize(server).await?;
+                self.answer_initialize(server, &request, self.revision)
+                    .await?;
                 server
                     .expect_notification("notifications/initialized")
                     .await?;
@@ -74,8 +74,11 @@ impl Handshake {
         }
     }
 
-    /// The `initialize` of a client, which may have tried the other era before.
-    async fn initialize(&self, server: &mut Conversation) -> Result<ReceivedRequest, Unexpected> {
+    /// Expects the `initialize` of a client, which may try the stateless era before.
+    async fn expect_initialize(
+        &self,
+        server: &mut Conversation,
+    ) -> Result<ReceivedRequest, Unexpected> {
         let request = match server.next().await? {
             ReceivedMessage::Request(request) if request.method() == "server/discover" => {
                 let error = ErrorObject::method_not_found("method not found");
@@ -83,20 +86,20 @@ impl Handshake {
                 return server.expect("initialize").await;
             }
             ReceivedMessage::Request(request) => request,
-            ReceivedMessage::Notification(_) | ReceivedMessage::Answer { .. } => {
-                return Err(server.unexpected("the request initialize", "no request came"));
+            ReceivedMessage::Notification(_) | ReceivedMessage::Response { .. } => {
+                return Err(server.unexpected("the request initialize", "received no request"));
             }
         };
         match request.method() {
             "initialize" => Ok(request),
             other => {
-                let instead = format!("the request {other} came");
-                Err(server.unexpected("the request initialize", instead))
+                let actual = format!("received the request {other}");
+                Err(server.unexpected("the request initialize", actual))
             }
         }
     }
 
-    pub(super) async fn discovered(
+    pub(super) async fn answer_discover(
         &self,
         server: &mut Conversation,
         request: &ReceivedRequest,
@@ -106,11 +109,11 @@ impl Handshake {
         let mut result = DiscoverResult::new(versions, self.capabilities.clone());
         result.meta = Some(meta);
         result.instructions.clone_from(&self.instructions);
-        let said = Payload::encode(&result, Revision::LATEST);
-        reply(server, request, said).await
+        let payload = Payload::encode(&result, Revision::LATEST);
+        reply(server, request, payload).await
     }
 
-    pub(super) async fn initialized(
+    pub(super) async fn answer_initialize(
         &self,
         server: &mut Conversation,
         request: &ReceivedRequest,
@@ -122,19 +125,21 @@ impl Handshake {
             self.server_info.clone(),
         );
         result.instructions.clone_from(&self.instructions);
-        let said = Payload::encode(&result, revision);
-        reply(server, request, said).await
+        let payload = Payload::encode(&result, revision);
+        reply(server, request, payload).await
     }
 }
 
 async fn reply(
     server: &mut Conversation,
     request: &ReceivedRequest,
-    said: Result<Payload, NotInRevision>,
+    payload: Result<Payload, NotInRevision>,
 ) -> Result<(), Unexpected> {
-    match said {
+    match payload {
         Ok(result) => server.reply(request, result).await,
-        Err(error) => Err(server.unexpected("a handshake that can be said", error.to_string())),
+        Err(error) => {
+            Err(server.unexpected("a handshake that the revision supports", error.to_string()))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a client says.
+//! Messages that the scripted server receives.
 
 use crate::RpcResult;
 use bowline_proto::Payload;
@@ -12,19 +12,19 @@ use bowline_types::{
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "JSON-RPC has these, and no client of ours sends a batch"
+    reason = "JSON-RPC has these, and the client sends no batches"
 )]
 pub enum ReceivedMessage {
-    /// It wants an answer.
+    /// A request, which expects a response.
     Request(ReceivedRequest),
-    /// It wants none.
+    /// A notification.
     Notification(ReceivedNotification),
-    /// The answer to a request of the server.
-    Answer {
-        /// The id of that request.
+    /// The response to a request of the server.
+    Response {
+        /// The id of the request.
         id: RequestId,
-        /// The answer.
-        reply: RpcResult,
+        /// The result, or the error.
+        result: RpcResult,
     },
 }
 
@@ -44,73 +44,73 @@ pub struct ReceivedNotification {
 }
 
 impl ReceivedMessage {
-    /// Reads a line of the client.
+    /// Parses a line of the client.
     pub(super) fn read(line: &[u8]) -> Result<Self, String> {
         let envelope = Envelope::parse(line).map_err(|error| error.to_string())?;
         Ok(match envelope {
             Envelope::Request(request) => Self::Request(ReceivedRequest {
                 id: request.id,
                 method: request.method.into(),
-                params: payload(request.params)?,
+                params: params_payload(request.params)?,
             }),
             Envelope::Notification(notification) => Self::Notification(ReceivedNotification {
                 method: notification.method.into(),
-                params: payload(notification.params)?,
+                params: params_payload(notification.params)?,
             }),
-            Envelope::Success(success) => Self::Answer {
+            Envelope::Success(success) => Self::Response {
                 id: success.id,
-                reply: Ok(payload(Some(success.result))?),
+                result: Ok(params_payload(Some(success.result))?),
             },
             Envelope::Failure(failure) => {
                 let error = ErrorObject::from_json(failure.error.as_str());
                 let error = error.map_err(|error| error.to_string())?;
-                let id = failure.id.ok_or("an error about no request")?;
-                Self::Answer {
+                let id = failure.id.ok_or("an error response without an id")?;
+                Self::Response {
                     id,
-                    reply: Err(error),
+                    result: Err(error),
                 }
             }
             Envelope::Batch(_) => return Err("a batch".to_owned()),
         })
     }
 
-    /// What it is, in a few words.
-    pub(super) fn words(&self) -> String {
+    /// Returns a short description.
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Request(request) => format!("the request {}", request.method),
-            Self::Notification(note) => format!("the notification {}", note.method),
-            Self::Answer { id, reply: Ok(_) } => format!("a result for {id}"),
-            Self::Answer { id, reply: Err(_) } => format!("an error for {id}"),
+            Self::Notification(notification) => format!("the notification {}", notification.method),
+            Self::Response { id, result: Ok(_) } => format!("a result for {id}"),
+            Self::Response { id, result: Err(_) } => format!("an error for {id}"),
         }
     }
 }
 
 impl ReceivedRequest {
-    /// The id, which the answer repeats.
+    /// Returns the id, which the response repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The parameters, `{}` when there are none.
+    /// Returns the parameters, or `{}` if there are none.
     pub fn params(&self) -> &Payload {
         &self.params
     }
 
-    /// Reads the parameters.
+    /// Decodes the parameters.
     ///
     /// # Errors
     ///
-    /// When they are no `T`.
+    /// If the parameters aren't a valid `T`.
     pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
         self.params.decode()
     }
 
-    /// The token under which the client wants to hear of progress.
+    /// Returns the progress token, if the client requests progress notifications.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         let meta = Reader::new(self.params.as_str())
             .peek_member("_meta")
@@ -121,27 +121,27 @@ impl ReceivedRequest {
 }
 
 impl ReceivedNotification {
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The parameters, `{}` when there are none.
+    /// Returns the parameters, or `{}` if there are none.
     pub fn params(&self) -> &Payload {
         &self.params
     }
 
-    /// Reads the parameters.
+    /// Decodes the parameters.
     ///
     /// # Errors
     ///
-    /// When they are no `T`.
+    /// If the parameters aren't a valid `T`.
     pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
         self.params.decode()
     }
 }
 
-fn payload(json: Option<RawJsonRef<'_>>) -> Result<Payload, String> {
+fn params_payload(json: Option<RawJsonRef<'_>>) -> Result<Payload, String> {
     let Some(json) = json else {
         return Ok(Payload::EMPTY);
     };

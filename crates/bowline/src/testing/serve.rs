@@ -1,4 +1,4 @@
-//! A server for tests that need one, and don't care which.
+//! A server that is a closure.
 
 use crate::RpcResult;
 use bowline_proto::Payload;
@@ -12,11 +12,11 @@ use super::handshake::Handshake;
 use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
 
-/// Serves whatever a client opens: it agrees on any revision, answers `ping`, and gives every
-/// other request to `answer`, one after the other. Notifications are not answered.
+/// Serves all streams of a client: supports every revision, responds to `ping`, and passes each
+/// other request to `handler`, one after the other. Notifications are ignored.
 ///
-/// It serves until the client is gone, or it is [stopped](Serving::stop). An
-/// [`Acceptor`](super::Acceptor) is a peer too.
+/// Serves until the client is dropped, or the server is [stopped](TestServer::stop). An
+/// [`Acceptor`](super::Acceptor) can be used as a peer, too.
 ///
 /// ```
 /// use bowline::testing;
@@ -36,51 +36,55 @@ use super::unexpected::Unexpected;
 /// # Panics
 ///
 /// Outside a tokio runtime.
-pub fn serve_fn<F>(peer: impl Into<Peer>, mut answer: F) -> Serving
+pub fn serve_fn<F>(peer: impl Into<Peer>, mut handler: F) -> TestServer
 where
     F: FnMut(&str, &Payload) -> RpcResult + Send + 'static,
 {
     let mut peer = peer.into();
     let task = tokio::spawn(async move {
-        while let Some(mut stream) = peer.accept_any().await {
-            // How a stream ended is the client's matter, which the test looks at.
-            let _ = serve(&mut stream, &mut answer).await;
+        while let Some(mut stream) = peer.accept_without_timeout().await {
+            // The client reports how the stream ended.
+            let _ = serve(&mut stream, &mut handler).await;
         }
     });
-    Serving(task.abort_handle())
+    TestServer(task.abort_handle())
 }
 
-/// A server of [`serve_fn`]. It goes on when this is dropped.
+/// A server started by [`serve_fn`]. It continues if this is dropped.
 #[derive(Debug)]
-pub struct Serving(AbortHandle);
+pub struct TestServer(AbortHandle);
 
-impl Serving {
-    /// Ends the server: its stream ends, and nobody accepts another one.
+impl TestServer {
+    /// Stops the server: its stream ends, and no further stream is accepted.
     pub fn stop(self) {
         self.0.abort();
     }
 }
 
-async fn serve<F>(stream: &mut Conversation, answer: &mut F) -> Result<(), Unexpected>
+async fn serve<F>(stream: &mut Conversation, handler: &mut F) -> Result<(), Unexpected>
 where
     F: FnMut(&str, &Payload) -> RpcResult,
 {
     let handshake = Handshake::new(Revision::LATEST);
-    while let Some(message) = stream.next_ever().await {
+    while let Some(message) = stream.next_without_timeout().await {
         let ReceivedMessage::Request(request) = message else {
             continue;
         };
         match request.method() {
             "server/discover" => {
                 let versions = Revisions::ALL.iter().map(String::from).collect();
-                handshake.discovered(stream, &request, versions).await?;
+                handshake
+                    .answer_discover(stream, &request, versions)
+                    .await?;
             }
             "initialize" => {
-                let revision = spoken(&request);
-                handshake.initialized(stream, &request, revision).await?;
+                let revision = requested_revision(&request);
+                handshake
+                    .answer_initialize(stream, &request, revision)
+                    .await?;
             }
             "ping" => stream.reply(&request, "{}").await?,
-            method => match answer(method, request.params()) {
+            method => match handler(method, request.params()) {
                 Ok(result) => stream.reply(&request, result).await?,
                 Err(error) => stream.reply_error(&request, &error).await?,
             },
@@ -89,10 +93,10 @@ where
     Ok(())
 }
 
-/// The revision that a client asks for, if it is one of the handshake era.
-fn spoken(request: &ReceivedRequest) -> Revision {
+/// Returns the revision that the client requests, if it is one of the handshake era.
+fn requested_revision(request: &ReceivedRequest) -> Revision {
     let params = request.decode::<InitializeParams>().ok();
-    let asked = params.and_then(|params| params.protocol_version.parse::<Revision>().ok());
-    let dated = asked.filter(|revision| revision.era() == Era::Handshake);
-    dated.unwrap_or(Revision::LATEST_HANDSHAKE)
+    let requested = params.and_then(|params| params.protocol_version.parse::<Revision>().ok());
+    let handshake_revision = requested.filter(|revision| revision.era() == Era::Handshake);
+    handshake_revision.unwrap_or(Revision::LATEST_HANDSHAKE)
 }

@@ -1,76 +1,78 @@
-//! What was said, and what was said instead of what should have been.
+//! The transcript of a conversation, and the error with it.
 
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 
-/// Lines that are remembered. A conversation of more is tested by other means than reading.
-const LINES: usize = 1000;
+/// The number of lines that are kept.
+const MAX_LINES: usize = 1000;
 
-/// Characters of a line that are shown.
-const SHOWN: usize = 400;
+/// The number of characters of a line that are printed.
+const MAX_LINE_LENGTH: usize = 400;
 
-/// Something else happened than what a test expected.
+/// A test expected something else of the client.
 ///
-/// It is shown with everything that was said, also as `{:?}`: so `expect` and a test that
-/// returns it tell what happened.
+/// Both `Display` and `Debug` print the whole transcript, so `expect`, and a test that returns the
+/// error, show what happened.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Unexpected(Box<Inner>);
 
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
-    wanted: String,
-    instead: String,
-    said: Vec<Line>,
+    expected: String,
+    actual: String,
+    transcript: Vec<TranscriptLine>,
 }
 
 impl Unexpected {
     pub(super) fn new(
-        wanted: impl Into<String>,
-        instead: impl Into<String>,
-        said: Vec<Line>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+        transcript: Vec<TranscriptLine>,
     ) -> Self {
         Self(Box::new(Inner {
-            wanted: wanted.into(),
-            instead: instead.into(),
-            said,
+            expected: expected.into(),
+            actual: actual.into(),
+            transcript,
         }))
     }
 
-    /// There was no stream.
-    pub(super) fn at_first(instead: impl Into<String>) -> Self {
-        Self::new("a stream", instead, Vec::new())
+    /// Creates the error for an absent stream.
+    pub(super) fn without_stream(actual: impl Into<String>) -> Self {
+        Self::new("a stream", actual, Vec::new())
     }
 
-    /// What was expected.
-    pub fn wanted(&self) -> &str {
-        &self.0.wanted
+    /// Returns what was expected.
+    pub fn expected(&self) -> &str {
+        &self.0.expected
     }
 
-    /// What happened instead.
-    pub fn instead(&self) -> &str {
-        &self.0.instead
+    /// Returns what happened instead.
+    pub fn actual(&self) -> &str {
+        &self.0.actual
     }
 
-    /// What was said until then.
-    pub fn said(&self) -> &[Line] {
-        &self.0.said
+    /// Returns the transcript until then.
+    pub fn transcript(&self) -> &[TranscriptLine] {
+        &self.0.transcript
     }
 }
 
 impl fmt::Display for Unexpected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner {
-            wanted,
-            instead,
-            said,
+            expected,
+            actual,
+            transcript,
         } = &*self.0;
-        write!(f, "expected {wanted}, but {instead}")?;
-        if said.is_empty() {
-            return f.write_str("; nothing was said");
+        write!(f, "expected {expected}, but {actual}")?;
+        if transcript.is_empty() {
+            return f.write_str("; the transcript is empty");
         }
-        f.write_str("; this was said:")?;
-        said.iter().try_for_each(|line| write!(f, "\n  {line}"))
+        f.write_str("; transcript:")?;
+        transcript
+            .iter()
+            .try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 
@@ -82,34 +84,34 @@ impl fmt::Debug for Unexpected {
 
 impl Error for Unexpected {}
 
-/// Who says something.
+/// A side of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a conversation has two sides")]
 pub enum Side {
-    /// The client, which is tested.
+    /// The client under test.
     Client,
-    /// The server, which the test plays.
+    /// The server, which the test scripts.
     Server,
 }
 
-/// A line of a conversation.
+/// A line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Line {
-    /// Who said it.
+pub struct TranscriptLine {
+    /// The sender.
     pub side: Side,
-    /// What, without the line break. What is no UTF-8 is replaced.
+    /// The line without its line break. Invalid UTF-8 is replaced.
     pub text: String,
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TranscriptLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = match self.side {
             Side::Client => "client",
             Side::Server => "server",
         };
         write!(f, "{side} → ")?;
-        match self.text.char_indices().nth(SHOWN) {
+        match self.text.char_indices().nth(MAX_LINE_LENGTH) {
             None => f.write_str(&self.text),
             Some((at, _)) => {
                 let more = self.text.len() - at;
@@ -121,18 +123,18 @@ impl fmt::Display for Line {
 
 /// The last lines of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct Transcript(VecDeque<Line>);
+pub(super) struct Transcript(VecDeque<TranscriptLine>);
 
 impl Transcript {
     pub(super) fn push(&mut self, side: Side, line: &[u8]) {
-        if self.0.len() == LINES {
+        if self.0.len() == MAX_LINES {
             self.0.pop_front();
         }
         let text = String::from_utf8_lossy(line).into_owned();
-        self.0.push_back(Line { side, text });
+        self.0.push_back(TranscriptLine { side, text });
     }
 
-    pub(super) fn lines(&self) -> Vec<Line> {
+    pub(super) fn lines(&self) -> Vec<TranscriptLine> {
         self.0.iter().cloned().collect()
     }
 }

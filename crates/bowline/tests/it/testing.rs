@@ -1,4 +1,4 @@
-//! The scripted peer does what a test tells it to, and tells what came instead.
+//! The scripted peer follows the test, and reports unexpected messages.
 
 // proves: MO-3
 
@@ -31,24 +31,24 @@ async fn a_handshake_is_answered_in_every_revision() -> Test {
         let (transport, mut peer) = testing::peer();
         let client = Client::start(transport, config());
         let mut server = peer.accept().await?;
-        let mut hello = Handshake::new(revision);
-        hello.server_info(Implementation::new("files", "3"));
-        hello.instructions("read first");
-        server.handshake(hello).await?;
+        let mut handshake = Handshake::new(revision);
+        handshake.server_info(Implementation::new("files", "3"));
+        handshake.instructions("read first");
+        server.handshake(handshake).await?;
         client.ready().await?;
         assert_eq!(client.revision(), Some(revision));
         assert_eq!(
-            client.server_info().map(|it| it.name).as_deref(),
+            client.server_info().map(|info| info.name).as_deref(),
             Some("files")
         );
-        let agreement = client.agreement().expect("it is ready");
+        let agreement = client.agreement().expect("the client is ready");
         assert_eq!(agreement.instructions.as_deref(), Some("read first"));
     }
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_that_a_server_says_arrives() -> Test {
+async fn all_messages_of_the_server_arrive() -> Test {
     let (client, mut server, _peer) = connected(Revision::V2025_11_25).await?;
     let call = client.call("tools/call", r#"{"name":"x"}"#);
     let mut answer = call.with_progress().send();
@@ -57,7 +57,7 @@ async fn all_that_a_server_says_arrives() -> Test {
         (request.method(), request.id().as_i64().is_some()),
         ("tools/call", true)
     );
-    server.report(&request, 1).await?;
+    server.report_progress(&request, 1).await?;
     assert!(answer.progress().await.is_some());
     server.reply(&request, "{\n\"content\":[]}").await?;
     assert_eq!(answer.await?.as_str(), r#"{ "content":[]}"#);
@@ -70,14 +70,14 @@ async fn all_that_a_server_says_arrives() -> Test {
     assert_eq!(answer.await.unwrap_err().kind(), ErrorKind::JsonRpc);
 
     assert!(server.request("ping", ()).await?.is_ok());
-    let refused = server.request("odd/method", "{}").await?.unwrap_err();
-    assert_eq!(refused.code, -32601);
+    let rejected = server.request("unknown/method", "{}").await?.unwrap_err();
+    assert_eq!(rejected.code, -32601);
 
     client.notify("notifications/roots/list_changed", ())?;
-    let note = server
+    let notification = server
         .expect_notification("notifications/roots/list_changed")
         .await?;
-    assert_eq!(note.params().as_str(), "{}");
+    assert_eq!(notification.params().as_str(), "{}");
 
     client.stop().await;
     server.expect_end().await?;
@@ -85,37 +85,40 @@ async fn all_that_a_server_says_arrives() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_instead_is_told_with_all_that_was_said() -> Test {
+async fn an_unexpected_message_is_reported_with_the_transcript() -> Test {
     let (client, mut server, _peer) = connected(Revision::LATEST).await?;
     let _answer = client.call("tools/list", ()).send();
     let unexpected = server.expect("tools/call").await.unwrap_err();
-    assert_eq!(unexpected.wanted(), "the request tools/call");
-    assert_eq!(unexpected.instead(), "the request tools/list came");
-    let lines = unexpected.said();
+    assert_eq!(unexpected.expected(), "the request tools/call");
+    assert_eq!(unexpected.actual(), "received the request tools/list");
+    let lines = unexpected.transcript();
     assert_eq!(lines.len(), 3, "{unexpected}");
     assert_eq!((lines[0].side, lines[1].side), (Side::Client, Side::Server));
-    let words = unexpected.to_string();
-    assert!(words.contains("server/discover") && words.contains("tools/list"));
-    assert_eq!(words, format!("{unexpected:?}"));
-    assert_eq!(server.said(), lines);
+    let message = unexpected.to_string();
+    assert!(message.contains("server/discover") && message.contains("tools/list"));
+    assert_eq!(message, format!("{unexpected:?}"));
+    assert_eq!(server.transcript(), lines);
 
-    server.patience(Duration::from_secs(2));
+    server.timeout(Duration::from_secs(2));
     let silent = server.expect("tools/call").await.unwrap_err();
-    assert_eq!(silent.instead(), "nothing came within 2s");
+    assert_eq!(silent.actual(), "received no message within 2s");
     let bad = server
         .notify("notifications/message", "{")
         .await
         .unwrap_err();
-    assert!(bad.wanted().contains("parameters"), "{bad}");
+    assert!(bad.expected().contains("parameters"), "{bad}");
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_waits_for_streams_with_patience() -> Test {
+async fn a_peer_waits_for_a_stream_until_its_timeout() -> Test {
     let (transport, mut peer) = testing::peer();
-    peer.patience(Duration::from_secs(1));
-    let none = peer.accept().await.unwrap_err();
-    assert!(none.to_string().contains("opened none within 1s"), "{none}");
+    peer.timeout(Duration::from_secs(1));
+    let timed_out = peer.accept().await.unwrap_err();
+    assert!(
+        timed_out.to_string().contains("no stream within 1s"),
+        "{timed_out}"
+    );
     drop(transport);
     let gone = peer.accept().await.unwrap_err();
     assert!(gone.to_string().contains("the client is gone"), "{gone}");
@@ -123,7 +126,7 @@ async fn a_peer_waits_for_streams_with_patience() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_hangs_up_and_another_takes_its_place() -> Test {
+async fn a_client_reconnects_after_the_server_hangs_up() -> Test {
     let (client, mut server, mut peer) = connected(Revision::LATEST).await?;
     let answer = client.call("tools/list", ()).send();
     server.expect("tools/list").await?;
@@ -156,13 +159,13 @@ async fn raw_bytes_are_sent_as_they_are() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_given_up_loses_nothing() -> Test {
+async fn a_cancelled_wait_loses_no_message() -> Test {
     let (client, mut server, _peer) = connected(Revision::LATEST).await?;
     let waited = tokio::time::timeout(Duration::from_secs(1), server.next()).await;
     assert!(waited.is_err());
     let _answer = client.call("tools/list", ()).send();
     let ReceivedMessage::Request(request) = server.next().await? else {
-        panic!("it is a request");
+        panic!("not a request");
     };
     assert_eq!(request.method(), "tools/list");
     assert!(request.decode::<ProgressParams>().is_err());
@@ -170,12 +173,12 @@ async fn a_wait_that_is_given_up_loses_nothing() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_served_client_needs_no_script() -> Test {
+async fn serve_fn_answers_without_a_script() -> Test {
     for revision in Revisions::ALL.iter() {
         let (transport, peer) = testing::peer();
-        let serving = testing::serve_fn(peer, |method, params| match method {
+        let test_server = testing::serve_fn(peer, |method, params| match method {
             "tools/call" => Ok(params.clone()),
-            _ => Err(ErrorObject::new(-32601, "no such method")),
+            _ => Err(ErrorObject::new(-32601, "method not found")),
         });
         let mut config = config();
         config.connection().revisions(Revisions::from(revision));
@@ -185,9 +188,9 @@ async fn a_served_client_needs_no_script() -> Test {
         assert!(echo.as_str().contains(r#""name":"x""#));
         assert!(client.call("tools/list", ()).await.is_err());
         client.ping().await?;
-        serving.stop();
+        test_server.stop();
         let mut changes = client.state_changes();
-        let lost = changes.next().await.expect("it is not closed");
+        let lost = changes.next().await.expect("the client is not closed");
         assert_eq!(lost.to, ConnectionState::Backoff);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Accounts in words, for a reader.
+//! Prints reports for users.
 //!
 //! ```text
 //! line 2: request tools/call, id 7
@@ -13,87 +13,85 @@
 use bowline_types::Revisions;
 use bowline_types::wire::{Finding, Severity};
 
-use crate::commands::explain::account::{Account, Kind, is_error};
+use crate::commands::explain::report::{FrameReport, MessageKind, is_error};
 use crate::excerpt::excerpt;
 use crate::printer::{Printer, Tone};
 
-/// Prints what there is to say of `frame`.
+/// Prints the report on `frame`.
 pub(super) fn print(
-    account: &Account<'_>,
+    report: &FrameReport<'_>,
     frame: &[u8],
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let line = account.line.unwrap_or_default();
-    head(account, 0, &format!("line {line}"), printer)?;
-    if let Some(offset) = account.offset {
+    let line = report.line.unwrap_or_default();
+    print_head(report, 0, &format!("line {line}"), printer)?;
+    if let Some(offset) = report.offset {
         for text in excerpt(frame, offset) {
             printer.line(1, Tone::Plain, &text)?;
         }
     }
-    if let Some(hint) = account.hint {
+    if let Some(hint) = report.hint {
         printer.line(1, Tone::Plain, &format!("hint: {hint}"))?;
     }
-    body(account, 1, printer)
+    print_body(report, 1, printer)
 }
 
-/// The line that says what it is.
-fn head(
-    account: &Account<'_>,
+/// Prints the line with the summary.
+fn print_head(
+    report: &FrameReport<'_>,
     depth: usize,
-    place: &str,
+    label: &str,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let tone = match account.kind {
-        Kind::Invalid => Tone::Bad,
-        Kind::Request | Kind::Notification | Kind::Result | Kind::Error | Kind::Batch => {
-            Tone::Plain
-        }
+    let tone = match report.kind {
+        MessageKind::Invalid => Tone::Bad,
+        MessageKind::Request
+        | MessageKind::Notification
+        | MessageKind::Result
+        | MessageKind::Error
+        | MessageKind::Batch => Tone::Plain,
     };
-    printer.line(depth, tone, &format!("{place}: {}", account.summary))
+    printer.line(depth, tone, &format!("{label}: {}", report.summary))
 }
 
-/// What the revisions say of it, and its parts.
-fn body(account: &Account<'_>, depth: usize, printer: &mut Printer) -> anyhow::Result<()> {
-    let judges = account.verdicts.iter().map(|verdict| verdict.revision);
-    let judges: Revisions = judges.collect();
-    if account.valid {
-        let text = format!("valid in {}", every(account.valid_in));
+/// Prints the findings of all revisions, and the parts.
+fn print_body(report: &FrameReport<'_>, depth: usize, printer: &mut Printer) -> anyhow::Result<()> {
+    let selected = report.verdicts.iter().map(|verdict| verdict.revision);
+    let selected: Revisions = selected.collect();
+    if report.valid {
+        let text = format!("valid in {}", every_revision(report.valid_in));
         printer.line(depth, Tone::Good, &text)?;
     }
-    errors(account, judges, depth, printer)?;
-    notes(account, judges, depth, printer)?;
-    for (part, number) in account.parts.iter().zip(1..) {
-        head(part, depth, &format!("part {number}"), printer)?;
-        body(part, depth + 1, printer)?;
+    print_errors(report, selected, depth, printer)?;
+    print_notes(report, selected, depth, printer)?;
+    for (part, number) in report.parts.iter().zip(1..) {
+        print_head(part, depth, &format!("part {number}"), printer)?;
+        print_body(part, depth + 1, printer)?;
     }
-    if account.parts_left_out > 0 {
-        let text = format!("and {} parts more", account.parts_left_out);
+    if report.parts_left_out > 0 {
+        let text = format!("and {} more parts", report.parts_left_out);
         printer.line(depth, Tone::Plain, &text)?;
     }
     Ok(())
 }
 
-/// Why it is not valid where it isn't.
-fn errors(
-    account: &Account<'_>,
-    judges: Revisions,
+/// Prints the errors, grouped by revisions.
+fn print_errors(
+    report: &FrameReport<'_>,
+    selected: Revisions,
     depth: usize,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let groups = together(grouped(account, is_error));
-    // Hardly a message is valid in every revision; only one that is valid in none is bad.
-    let tone = if account.valid {
-        Tone::Plain
-    } else {
-        Tone::Bad
-    };
-    let is_one_common = groups.iter().any(|(revisions, _)| *revisions == judges);
-    if !account.valid && !is_one_common && !judges.is_empty() {
-        let text = format!("not valid in {}", any(judges));
+    let groups = merge_by_revisions(group_findings(report, is_error));
+    // Few messages are valid in every revision. Only one that is valid in none is an error.
+    let tone = if report.valid { Tone::Plain } else { Tone::Bad };
+    let is_one_common = groups.iter().any(|(revisions, _)| *revisions == selected);
+    if !report.valid && !is_one_common && !selected.is_empty() {
+        let text = format!("not valid in {}", any_revision(selected));
         printer.line(depth, tone, &text)?;
     }
     for (revisions, findings) in groups {
-        let what = format!("not valid in {}:", any(revisions));
+        let what = format!("not valid in {}:", any_revision(revisions));
         if let [finding] = findings[..] {
             printer.line(depth, tone, &format!("{what} {finding}"))?;
             continue;
@@ -106,20 +104,20 @@ fn errors(
     Ok(())
 }
 
-/// What is good to know where it is valid. What a revision thinks of the details of a
-/// message that it refuses matters only when all refuse it: a note may tell why.
-fn notes(
-    account: &Account<'_>,
-    judges: Revisions,
+/// Prints the notes of the revisions in which the frame is valid. If it is valid in none, prints
+/// those of all revisions, since a note may explain an error.
+fn print_notes(
+    report: &FrameReport<'_>,
+    selected: Revisions,
     depth: usize,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let relevant = if account.valid {
-        account.valid_in
+    let relevant = if report.valid {
+        report.valid_in
     } else {
-        judges
+        selected
     };
-    let groups = grouped(account, |finding| !is_error(finding));
+    let groups = group_findings(report, |finding| !is_error(finding));
     let groups = groups.into_iter().filter_map(|group| {
         let revisions = group.revisions.intersection(relevant);
         (!revisions.is_empty()).then_some(Group { revisions, ..group })
@@ -137,7 +135,7 @@ fn notes(
         let text = format!("note{}: {finding}", within(revisions));
         printer.line(depth, Tone::Aside, &text)?;
     }
-    for (revisions, findings) in together(ignored) {
+    for (revisions, findings) in merge_by_revisions(ignored) {
         let paths: Vec<_> = findings.iter().map(|finding| &*finding.path).collect();
         let text = format!("ignored{}: {}", within(revisions), paths.join(", "));
         printer.line(depth, Tone::Aside, &text)?;
@@ -145,8 +143,8 @@ fn notes(
     Ok(())
 }
 
-/// The findings of the same revisions, together.
-fn together(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)> {
+/// Merges the findings of the same revisions.
+fn merge_by_revisions(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)> {
     let mut together: Vec<(Revisions, Vec<&Finding>)> = Vec::new();
     for Group { revisions, finding } in groups {
         match together.iter_mut().find(|(known, _)| *known == revisions) {
@@ -157,16 +155,16 @@ fn together(groups: Vec<Group<'_>>) -> Vec<(Revisions, Vec<&Finding>)> {
     together
 }
 
-/// A finding, and the revisions that found it.
+/// A finding with its revisions.
 struct Group<'a> {
     finding: &'a Finding,
     revisions: Revisions,
 }
 
-/// The findings that are `wanted`, each once, in the order in which they first come.
-fn grouped<'a>(account: &Account<'a>, wanted: fn(&Finding) -> bool) -> Vec<Group<'a>> {
+/// Groups the findings that are `wanted`, in the order of their first occurrence.
+fn group_findings<'a>(report: &FrameReport<'a>, wanted: fn(&Finding) -> bool) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for verdict in &account.verdicts {
+    for verdict in &report.verdicts {
         for finding in verdict.findings.iter().filter(|finding| wanted(finding)) {
             match groups.iter_mut().find(|group| group.finding == finding) {
                 Some(group) => group.revisions = group.revisions.with(verdict.revision),
@@ -180,17 +178,17 @@ fn grouped<'a>(account: &Account<'a>, wanted: fn(&Finding) -> bool) -> Vec<Group
     groups
 }
 
-/// `revisions`, after "valid in".
-fn every(revisions: Revisions) -> String {
-    named(revisions, "every revision")
+/// Formats `revisions` after "valid in".
+fn every_revision(revisions: Revisions) -> String {
+    list_or_all(revisions, "every revision")
 }
 
-/// `revisions`, after "not valid in".
-fn any(revisions: Revisions) -> String {
-    named(revisions, "any revision")
+/// Formats `revisions` after "not valid in".
+fn any_revision(revisions: Revisions) -> String {
+    list_or_all(revisions, "any revision")
 }
 
-fn named(revisions: Revisions, all: &str) -> String {
+fn list_or_all(revisions: Revisions, all: &str) -> String {
     if revisions == Revisions::ALL {
         all.into()
     } else {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::config::entry::{Entry, Reach, Text, UrlKind};
-use crate::config::places::Origin;
+use crate::config::entry::{Entry, Text, Transport, UrlKind};
+use crate::config::locations::Origin;
 use crate::config::problem::{Position, Problem};
-use crate::config::{Catalogue, Found, Winner};
+use crate::config::{Catalogue, ConfiguredServer, NameOwner};
 use crate::redact;
 use crate::surroundings::Surroundings;
 use crate::target::DEMO;
@@ -93,14 +93,14 @@ pub(super) struct Trouble {
 impl<'a> Account<'a> {
     /// A server from a file, and what is wrong with it.
     pub(super) fn of_found(
-        found: &Found<'a>,
+        found: &ConfiguredServer<'a>,
         surroundings: &Surroundings,
     ) -> (Self, Option<Problem>) {
         let entry = found.entry;
-        let problem = entry.complete(found.place, surroundings).err();
+        let problem = entry.resolve(found.location, surroundings).err();
         let mut account = Self {
             name: &entry.name,
-            origin: origin(found.place.origin),
+            origin: origin(found.location.origin),
             file: Some(&entry.source.path),
             line: Some(entry.source.position(entry.at).line),
             disabled: entry.is_disabled(),
@@ -111,11 +111,11 @@ impl<'a> Account<'a> {
         };
         match found.shadowed_by {
             None => {}
-            Some(Winner::Demo) => {
+            Some(NameOwner::Demo) => {
                 account.shadowed_by = Some(BUILT_IN.to_owned());
                 account.shown_winner = Some("the demo");
             }
-            Some(Winner::Entry(winner)) => {
+            Some(NameOwner::Entry(winner)) => {
                 account.shadowed_by = Some(winner.source.path.display().to_string());
                 account.shown_winner = Some(&winner.source.shown);
             }
@@ -138,7 +138,7 @@ impl<'a> Account<'a> {
     }
 
     /// The same, with the files in which others have its name.
-    pub(super) fn shadowing(mut self, others: &[Found<'a>]) -> Self {
+    pub(super) fn shadowing(mut self, others: &[ConfiguredServer<'a>]) -> Self {
         let paths = others.iter().map(|found| &found.entry.source.path);
         self.shadows = paths.map(|path| path.display().to_string()).collect();
         let shown = others.iter().map(|found| found.entry.source.shown.as_str());
@@ -156,8 +156,8 @@ impl<'a> Account<'a> {
         self.timeout_ms = server
             .timeout
             .and_then(|timeout| timeout.as_millis().try_into().ok());
-        match &server.reach {
-            Reach::Command(fields) => {
+        match &server.transport {
+            Transport::Command(fields) => {
                 self.transport = Some("stdio");
                 let args = fields.args.iter().map(|arg| arg.raw.as_str());
                 let words = [fields.program.raw.as_str()].into_iter().chain(args);
@@ -167,7 +167,7 @@ impl<'a> Account<'a> {
                 self.env_file = fields.env_file.as_ref().map(path);
                 self.cwd = fields.folder.as_ref().map(path);
             }
-            Reach::Url(fields) => {
+            Transport::Url(fields) => {
                 self.supported = false;
                 self.transport = Some(match fields.kind {
                     UrlKind::Http => "http",
@@ -184,8 +184,8 @@ impl<'a> List<'a> {
     /// The servers, and the files of the catalogue.
     pub(super) fn new(servers: &'a [Account<'a>], catalogue: &'a Catalogue) -> Self {
         let files = catalogue.files.iter().map(|file| FileAccount {
-            path: &file.place.path,
-            origin: origin(file.place.origin),
+            path: &file.location.path,
+            origin: origin(file.location.origin),
             problem: file.entries.as_ref().err().map(Trouble::of),
         });
         Self {

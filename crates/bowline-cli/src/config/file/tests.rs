@@ -5,8 +5,8 @@ use crate::scratch::Scratch;
 
 const HERE: &str = "/srv/project";
 
-fn place(path: PathBuf, origin: Origin) -> Place {
-    Place {
+fn location(path: PathBuf, origin: Origin) -> Location {
+    Location {
         path,
         origin,
         folder: HERE.into(),
@@ -26,16 +26,16 @@ fn read(text: &str, origin: Origin) -> Result<Vec<Entry>, Problem> {
     let mut here = surroundings(scratch.path());
     let shown = here.shown(&path);
     here.folder = HERE.into();
-    let mut file = ConfigFile::read(place(path, origin), &here).unwrap();
+    let mut file = ConfigFile::read(location(path, origin), &here).unwrap();
     if let Err(problem) = &mut file.entries {
         problem.file = shown.into();
     }
     file.entries
 }
 
-fn names(text: &str) -> Vec<(String, Shape)> {
+fn names(text: &str) -> Vec<(String, ConfigFormat)> {
     let entries = read(text, Origin::Project).unwrap();
-    let names = entries.into_iter().map(|entry| (entry.name, entry.shape));
+    let names = entries.into_iter().map(|entry| (entry.name, entry.format));
     names.collect()
 }
 
@@ -44,53 +44,59 @@ fn lists_are_found_in_every_shape() {
     for (text, expected) in [
         (
             r#"{"mcpServers": {"a": {}, "b": {}}}"#,
-            &[("a", Shape::McpServers), ("b", Shape::McpServers)][..],
+            &[
+                ("a", ConfigFormat::McpServers),
+                ("b", ConfigFormat::McpServers),
+            ][..],
         ),
         (
             r#"{"inputs": [], "servers": {"a": {}}}"#,
-            &[("a", Shape::VsCode)],
+            &[("a", ConfigFormat::VsCode)],
         ),
         (
             r#"{"mcp": {"inputs": [], "servers": {"a": {}}}}"#,
-            &[("a", Shape::VsCode)],
+            &[("a", ConfigFormat::VsCode)],
         ),
         (
             r#"{"mcp": {"a": {"type": "local"}}}"#,
-            &[("a", Shape::Opencode)],
+            &[("a", ConfigFormat::Opencode)],
         ),
-        // A server of opencode's that is called `servers`.
+        // A server of opencode with the name `servers`.
         (
             r#"{"mcp": {"servers": {"command": ["x"]}}}"#,
-            &[("servers", Shape::Opencode)],
+            &[("servers", ConfigFormat::Opencode)],
         ),
-        (r#"{"context_servers": {"a": {}}}"#, &[("a", Shape::Zed)]),
+        (
+            r#"{"context_servers": {"a": {}}}"#,
+            &[("a", ConfigFormat::Zed)],
+        ),
         (
             r#"{"mcpServers": {"a": {}}, "servers": {"b": {}}}"#,
-            &[("a", Shape::McpServers), ("b", Shape::VsCode)],
+            &[("a", ConfigFormat::McpServers), ("b", ConfigFormat::VsCode)],
         ),
         (r#"{"theme": "dark"}"#, &[]),
-        // Claude Code's own.
+        // The projects of Claude Code.
         (
             r#"{"mcpServers": {"u": {}}, "projects": {"/srv": {"mcpServers": {"w": {}}},
                 "/srv/project": {"mcpServers": {"p": {}}}, "/other": {"mcpServers": {"o": {}}}}}"#,
             &[
-                ("p", Shape::McpServers),
-                ("w", Shape::McpServers),
-                ("u", Shape::McpServers),
+                ("p", ConfigFormat::McpServers),
+                ("w", ConfigFormat::McpServers),
+                ("u", ConfigFormat::McpServers),
             ],
         ),
     ] {
         let names = names(text);
         let names: Vec<_> = names
             .iter()
-            .map(|(name, shape)| (name.as_str(), *shape))
+            .map(|(name, format)| (name.as_str(), *format))
             .collect();
         assert_eq!(names, expected, "{text}");
     }
 }
 
 #[test]
-fn of_servers_with_one_name_in_a_list_the_last_counts() {
+fn the_last_of_duplicate_servers_counts() {
     let text = r#"{"mcpServers": {"a": {"command": "x"}, "b": {}, "a": {"command": "y"}}}"#;
     let entries = read(text, Origin::Project).unwrap();
     let [b, a] = entries.as_slice() else {
@@ -100,7 +106,7 @@ fn of_servers_with_one_name_in_a_list_the_last_counts() {
 }
 
 #[test]
-fn one_server_that_makes_no_sense_leaves_the_others_alone() {
+fn an_invalid_server_does_not_hide_the_others() {
     let text = "{\"mcpServers\": {\n  \"bad\": {\"command\": 5, \"args\": 7},\n  \"good\": {\"command\": \"x\"}}}";
     let entries = read(text, Origin::Project).unwrap();
     let problem = entries[0].server.clone().unwrap_err();
@@ -114,7 +120,7 @@ fn one_server_that_makes_no_sense_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_file_that_makes_no_sense_says_where() {
+fn an_invalid_file_is_reported_with_its_position() {
     for (text, message) in [
         (
             "{\n  \"mcpServers\": {\n    \"a\" {}",
@@ -139,31 +145,31 @@ fn a_file_that_makes_no_sense_says_where() {
 }
 
 #[test]
-fn a_file_without_servers_is_a_problem_only_when_it_was_named() {
+fn a_file_without_servers_is_a_problem_only_if_named() {
     let problem = read("{}", Origin::Named).unwrap_err();
     assert_eq!(
         problem.to_string(),
-        "mcp.json: it has no mcpServers, servers, mcp or context_servers"
+        "mcp.json: no list of servers (mcpServers, servers, mcp or context_servers)"
     );
     assert!(read("{}", Origin::User).unwrap().is_empty());
 }
 
 #[test]
-fn a_file_that_is_not_there_is_a_problem_only_when_it_was_named() {
+fn a_missing_file_is_a_problem_only_if_named() {
     let scratch = Scratch::new();
     let here = surroundings(scratch.path());
     for path in [scratch.path().join("none"), scratch.path().to_owned()] {
         for origin in [Origin::Project, Origin::User] {
-            assert!(ConfigFile::read(place(path.clone(), origin), &here).is_none());
+            assert!(ConfigFile::read(location(path.clone(), origin), &here).is_none());
         }
     }
-    let file = ConfigFile::read(place(scratch.path().join("none"), Origin::Named), &here);
+    let file = ConfigFile::read(location(scratch.path().join("none"), Origin::Named), &here);
     let problem = file.unwrap().entries.unwrap_err();
     assert_eq!(problem.to_string(), "none: there is no such file");
 }
 
 #[test]
-fn a_file_of_somebody_else_is_not_trusted() {
+fn a_file_of_another_user_is_not_trusted() {
     assert!(!is_foreign(1000, 1000));
     assert!(!is_foreign(0, 1000));
     assert!(is_foreign(1001, 1000));

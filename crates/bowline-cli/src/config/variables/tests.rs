@@ -18,19 +18,19 @@ fn surroundings() -> Surroundings {
     }
 }
 
-fn completed(text: &str, dialect: Dialect) -> Result<String, Incomplete> {
-    let filled = complete(
+fn resolved(text: &str, dialect: Dialect) -> Result<String, ResolveError> {
+    let text = resolve(
         text,
         dialect,
         Path::new("/srv/project"),
         &surroundings(),
-        &Cell::new(MAX_FILLED),
+        &Cell::new(MAX_RESOLVED),
     );
-    filled.map(|filled| filled.text)
+    text.map(|text| text.text)
 }
 
 #[test]
-fn what_secret_variables_stand_for_is_known_and_not_shown() {
+fn values_of_secret_variables_are_collected_and_redacted() {
     let mut surroundings = surroundings();
     let mut set =
         |name: &str, value: &str| surroundings.variables.insert(name.into(), value.into());
@@ -44,16 +44,10 @@ fn what_secret_variables_stand_for_is_known_and_not_shown() {
         ("${HOME}${workspaceFolder}", "/home/me/srv/project", &[]),
     ] {
         let project = Path::new("/srv/project");
-        let filled = complete(
-            text,
-            Dialect::Dollar,
-            project,
-            &surroundings,
-            &Cell::new(99),
-        )
-        .unwrap();
-        assert_eq!(filled.shown, shown);
-        assert_eq!(filled.secrets, secrets);
+        let room = Cell::new(99);
+        let text = resolve(text, Dialect::Dollar, project, &surroundings, &room).unwrap();
+        assert_eq!(text.redacted, shown);
+        assert_eq!(text.secrets, secrets);
     }
 }
 
@@ -68,7 +62,7 @@ fn references_are_replaced() {
         ("${EMPTY:-d}|${EMPTY}|", "d||"),
         ("${A:-d}", "1"),
         ("${NONE:-a:-b}", "a:-b"),
-        // What a variable says is not looked at again.
+        // The value of a variable is not resolved again.
         ("${_b2}", "${A}"),
         ("${workspaceFolder}/x", "/srv/project/x"),
         ("${workspaceFolderBasename}", "project"),
@@ -78,18 +72,18 @@ fn references_are_replaced() {
         ("{env:A", "{env:A"),
     ] {
         assert_eq!(
-            completed(text, Dialect::Dollar).as_deref(),
+            resolved(text, Dialect::Dollar).as_deref(),
             Ok(expected),
             "{text}"
         );
     }
     for (text, expected) in [("Bearer {env:A}", "Bearer 1"), ("${env:A}{env:A}", "11")] {
-        assert_eq!(completed(text, Dialect::Opencode).as_deref(), Ok(expected));
+        assert_eq!(resolved(text, Dialect::Opencode).as_deref(), Ok(expected));
     }
 }
 
 #[test]
-fn what_is_not_closed_is_told_without_what_follows() {
+fn unclosed_references_are_reported_without_their_text() {
     for (text, dialect, opening) in [
         ("${A", Dialect::Dollar, "${"),
         ("x${A}${secret", Dialect::Dollar, "${"),
@@ -98,85 +92,93 @@ fn what_is_not_closed_is_told_without_what_follows() {
         ("{env:A}{file:secret", Dialect::Opencode, "{file:"),
         ("${env:A", Dialect::Opencode, "${"),
     ] {
-        let incomplete = completed(text, dialect).unwrap_err();
-        let message = format!("there is no }} after {opening}");
-        assert_eq!(incomplete.message, message, "{text}");
-        assert!(!incomplete.hint.contains("secret"));
+        let error = resolved(text, dialect).unwrap_err();
+        let message = format!("missing }} after {opening}");
+        assert_eq!(error.message, message, "{text}");
+        assert!(!error.hint.contains("secret"));
     }
 }
 
 #[test]
-fn what_is_missing_is_named_with_what_to_do() {
+fn unresolved_references_have_a_hint() {
     for (text, message, hint) in [
         (
             "${NONE}",
-            "the variable NONE is not set",
-            "set it (export NONE=…), or give a default: ${NONE:-…}",
+            "environment variable NONE is not set",
+            "set it (export NONE=…), or add a default: ${NONE:-…}",
         ),
         (
             "${env:NONE}",
-            "the variable NONE is not set",
-            "set it (export NONE=…), or give a default: ${NONE:-…}",
+            "environment variable NONE is not set",
+            "set it (export NONE=…), or add a default: ${NONE:-…}",
         ),
         (
             "${input:api-key}",
-            "${input:api-key} is asked for by VS Code, and bowline doesn't ask",
-            "put the value into the environment and write ${env:API_KEY} here",
+            "unsupported reference ${input:api-key}: VS Code requests its value from the user",
+            "set an environment variable and write ${env:API_KEY} here",
         ),
         (
             "${input:1}",
-            "${input:1} is asked for by VS Code, and bowline doesn't ask",
-            "put the value into the environment and write ${env:VALUE} here",
+            "unsupported reference ${input:1}: VS Code requests its value from the user",
+            "set an environment variable and write ${env:VALUE} here",
         ),
         (
             "${command:x}",
-            "${command:x} is nothing that bowline knows",
-            "write the value itself, or ${VAR} for one from the environment",
+            "unknown reference ${command:x}",
+            "write the value itself, or ${VAR} for an environment variable",
         ),
         (
             "${NONE:-${A}}",
-            "${…} is nothing that bowline knows",
-            "write the value itself, or ${VAR} for one from the environment",
+            "unknown reference ${…}",
+            "write the value itself, or ${VAR} for an environment variable",
         ),
     ] {
         let (message, hint) = (message.to_owned(), hint.to_owned());
         assert_eq!(
-            completed(text, Dialect::Dollar),
-            Err(Incomplete { message, hint })
+            resolved(text, Dialect::Dollar),
+            Err(ResolveError { message, hint })
         );
     }
-    let file = completed("{file:~/key}", Dialect::Opencode).unwrap_err();
-    assert_eq!(file.message, "{file:~/key} is nothing that bowline knows");
+    let file = resolved("{file:~/key}", Dialect::Opencode).unwrap_err();
+    assert_eq!(file.message, "unknown reference {file:~/key}");
 }
 
 #[test]
-fn a_home_that_is_not_known_is_not_invented() {
+fn an_unknown_home_is_an_error() {
     let nowhere = Surroundings::default();
-    let error = complete(
+    let room = Cell::new(99);
+    let error = resolve(
         "${userHome}",
         Dialect::Dollar,
         Path::new("/"),
         &nowhere,
-        &Cell::new(99),
+        &room,
     );
-    assert_eq!(error.unwrap_err().message, "the variable HOME is not set");
+    assert_eq!(
+        error.unwrap_err().message,
+        "environment variable HOME is not set"
+    );
 }
 
 #[cfg(unix)]
 #[test]
-fn a_variable_that_is_no_text_is_refused() {
+fn a_variable_that_is_not_utf8_is_an_error() {
     use std::os::unix::ffi::OsStringExt;
     let mut surroundings = surroundings();
     let value = std::ffi::OsString::from_vec(vec![0xff]);
     surroundings.variables.insert("RAW".into(), value);
-    let error = complete(
+    let room = Cell::new(99);
+    let error = resolve(
         "${RAW}",
         Dialect::Dollar,
         Path::new("/"),
         &surroundings,
-        &Cell::new(99),
+        &room,
     );
-    assert_eq!(error.unwrap_err().message, "the variable RAW is not UTF-8");
+    assert_eq!(
+        error.unwrap_err().message,
+        "environment variable RAW is not valid UTF-8"
+    );
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn values_are_hidden_and_references_shown() {
 
 proptest! {
     #[test]
-    fn pieces_are_the_text(text in "[${}a-c:-]{0,30}") {
+    fn pieces_join_to_the_text(text in "[${}a-c:-]{0,30}") {
         for dialect in [Dialect::Dollar, Dialect::Opencode] {
             let whole: String = pieces(&text, dialect)
                 .into_iter()
@@ -206,7 +208,7 @@ proptest! {
                 })
                 .collect();
             prop_assert_eq!(&whole, &text);
-            let _ = completed(&text, dialect);
+            let _ = resolved(&text, dialect);
         }
     }
 }
@@ -217,7 +219,7 @@ fn what_is_filled_in_has_room_for_one_server() {
     let room = Cell::new(12);
     let filled = |text: &str| {
         let folder = Path::new("/");
-        complete(text, Dialect::Dollar, folder, &surroundings(), &room)
+        resolve(text, Dialect::Dollar, folder, &surroundings(), &room)
     };
     // 8 bytes; what stands for itself doesn't count.
     assert_eq!(filled("a text ${HOME}").unwrap().text, "a text /home/me");

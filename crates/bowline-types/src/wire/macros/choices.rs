@@ -1,6 +1,6 @@
-//! `wire_choice!`: strings that are one of several.
+//! `wire_choice!`: enumerations of strings.
 
-/// A string that is one of several, where a peer may know more of them.
+/// Declares an enumeration of strings. A peer may know other values.
 macro_rules! wire_choice {
     (
         $(#[$type_attribute:meta])*
@@ -13,12 +13,12 @@ macro_rules! wire_choice {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$attribute])* $variant,)+
-            /// One that this crate doesn't know.
+            /// An unknown value.
             Other(Box<str>),
         }
 
         impl $name {
-            /// The wire name.
+            /// Returns the wire name.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $wire,)+

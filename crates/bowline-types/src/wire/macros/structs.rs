@@ -1,46 +1,50 @@
-//! `wire_struct!`: objects with members of their own.
+//! `wire_struct!`: objects with named members.
 //!
-//! A struct reads like this; the parts after the wire name are optional and come in
-//! this order:
+//! The syntax. The parts after the wire name are optional, in this order:
 //!
 //! ```text
 //! wire_struct! {
 //!     /// Documentation.
-//!     pub struct Name                               then, in this order:
-//!         [since(V2025_03_26)]                      revisions that have the type; all
-//!         checked by function                       what else must hold to be written
-//!         , demanding TABLE                         the same as conditions of the shape
+//!     pub struct Name
+//!         [since(V2025_03_26)]                      revisions that have the type; default all
+//!         checked by function                       additional check before encoding
+//!         , requiring TABLE                         the same check as conditions of the shape
 //!     {
-//!         @required "type" = "audio";               a member that is always this string
-//!         @lenient "resultType" = "complete", in …;  the same, but its absence means it
+//!         @required "type" = "audio";               member with a constant value
+//!         @lenient "resultType" = "complete", in …; the same, with absence meaning the value
 //!         /// Documentation.
-//!         req field: Type = "wireName";             required, in `new`
-//!         opt field: Type = "wireName",             optional, with a setter
-//!             in since(V2025_06_18),                revisions that have the member; all
-//!             must only(V2025_11_25),               revisions that demand it; none
-//!             renamed "newName" since V2026_07_28,  another wire name from there on; not
-//!                                                   together with `in` and `must`
-//!             or refuse,                            not_in_revision where it is unknown
-//!             when guard,                           left out unless `guard(&value, revision)`
-//!             default "0",                          written where demanded and not set
-//!             shaped &SHAPE,                        a shape other than that of the type
-//!             skipping odd;                         items that don't decode are left out
+//!         req field: Type = "wireName";             required; a parameter of `new`
+//!         opt field: Type = "wireName",             optional; has a setter
+//!             in since(V2025_06_18),                revisions that have the member; default all
+//!             must only(V2025_11_25),               revisions that require it; default none
+//!             renamed "newName" since V2026_07_28,  another wire name from that revision on;
+//!                                                   excludes `in` and `must`
+//!             or error,                             `NotInRevision` where it is unsupported
+//!             when guard,                           omitted unless `guard(&value, revision)`
+//!             default "0",                          value if required and not set
+//!             shaped &SHAPE,                        shape, if not that of the type
+//!             skipping invalid;                     items that don't decode are skipped
 //!         ..extras;                                 unknown members are kept here
-//!         !skipped_items;                                what was skipped is told here
+//!         !skipped_items;                           skipped items are reported here
 //!     }
 //! }
 //! ```
 //!
-//! Kinds: `req` must be there; `opt` may be left out; `def` must be there but an empty
-//! one is read where it isn't; `hint` is optional and one that doesn't decode is as good as
-//! absent; `nul` must be there and may be `null`; `any` is optional
-//! and `null` is a value; `meta` is an optional `_meta`.
+//! Kinds of members:
+//!
+//! - `req` is required.
+//! - `opt` is optional.
+//! - `def` is required when written, and empty if absent when read.
+//! - `hint` is optional, and treated as absent if it doesn't decode.
+//! - `nul` is required, and may be `null`.
+//! - `any` is optional, and `null` is a value.
+//! - `meta` is an optional `_meta`.
 
 macro_rules! wire_struct {
     (
         $(#[$type_attribute:meta])*
         pub struct $name:ident $([$type_revisions:expr])? $(checked by $check:path)?
-            $(, demanding $conditions:path)?
+            $(, requiring $conditions:path)?
         {
             $(
                 @ $literal_kind:ident $literal:literal = $literal_value:literal
@@ -52,7 +56,7 @@ macro_rules! wire_struct {
                 $(, in $revisions:expr)?
                 $(, must $must:expr)?
                 $(, renamed $new_wire:literal since $renamed_since:ident)?
-                $(, or $refuse:ident)?
+                $(, or $essential:ident)?
                 $(, when $guard:expr)?
                 $(, default $default:literal)?
                 $(, shaped $shape:expr)?
@@ -72,11 +76,11 @@ macro_rules! wire_struct {
                 pub $field: wire_struct!(@type $kind $type),
             )*
             $(
-                /// Members that this crate doesn't know.
+                /// Unknown members.
                 pub $extras: $crate::json::JsonObject,
             )?
             $(
-                /// Items that make no sense and were left out. Nothing that is written.
+                /// Items that could not be decoded. Never written.
                 pub $skipped_items: $crate::pagination::SkippedItems,
             )?
         }
@@ -97,7 +101,7 @@ macro_rules! wire_struct {
             ) -> Result<Self, $crate::json::DecodeError> {
                 $(let mut $field: Option<$type> = None;)*
                 $(let mut $extras = $crate::json::JsonObject::new();)?
-                #[allow(unused_mut, unused_variables, reason = "only lists leave something out")]
+                #[allow(unused_mut, unused_variables, reason = "only lists skip items")]
                 let mut skipped_items = $crate::pagination::SkippedItems::default();
                 reader.object(|reader, key| match key {
                     $($wire $(| $new_wire)? =>
@@ -136,7 +140,7 @@ macro_rules! wire_struct {
                 $({
                     let rule = wire_struct!(@rule encoder $kind $wire
                         [$($revisions)?] [$($must)?] [$($new_wire $renamed_since)?]
-                        [$($refuse)?] [$($default)?]);
+                        [$($essential)?] [$($default)?]);
                     wire_struct!(@encode $kind encoder rule with_meta self.$field [$($guard)?]);
                 })*
                 $(
@@ -188,7 +192,7 @@ macro_rules! wire_struct {
                         )*
                     ],
                     wire_struct!(@is_open $($extras)?),
-                )$(.demanding(&$conditions))?);
+                )$(.with_conditions(&$conditions))?);
         }
 
         $crate::wire::serde_through_json!($name);
@@ -198,10 +202,10 @@ macro_rules! wire_struct {
     (@type def $type:ty) => { $type };
     (@type $optional:ident $type:ty) => { Option<$type> };
 
-    // The constructor takes the required members; the rest begins empty.
+    // The constructor takes the required members; all others are empty.
     (@new $name:ident [$($rest:ident)*] [$($extras:ident)?]) => {
         impl $name {
-            /// A value with nothing set.
+            /// Creates a value with nothing set.
             pub fn new() -> Self {
                 Self {
                     $($rest: Default::default(),)*
@@ -218,7 +222,7 @@ macro_rules! wire_struct {
     };
     (@new $name:ident [$($rest:ident)*] [$($extras:ident)?] | $($required:ident: $type:ty),+) => {
         impl $name {
-            /// A value with what every revision requires.
+            /// Creates a value from the members that all revisions require.
             pub fn new($($required: impl Into<$type>),+) -> Self {
                 Self {
                     $($required: $required.into(),)+
@@ -270,20 +274,20 @@ macro_rules! wire_struct {
         }
     };
 
-    (@decode req $field:ident $reader:ident $wire:literal $skipped_items:ident [odd]) => {
-        $crate::wire::items(&mut $field, $reader, $wire, &mut $skipped_items)
+    (@decode req $field:ident $reader:ident $wire:literal $skipped_items:ident [invalid]) => {
+        $crate::wire::decode_items(&mut $field, $reader, $wire, &mut $skipped_items)
     };
     (@decode req $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::once(&mut $field, $reader)
+        $crate::wire::decode_member(&mut $field, $reader)
     };
     (@decode hint $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::hint(&mut $field, $reader)
+        $crate::wire::decode_hint_member(&mut $field, $reader)
     };
     (@decode any $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::once(&mut $field, $reader)
+        $crate::wire::decode_member(&mut $field, $reader)
     };
     (@decode $optional:ident $field:ident $reader:ident $($rest:tt)*) => {
-        $crate::wire::optional(&mut $field, $reader)
+        $crate::wire::decode_optional_member(&mut $field, $reader)
     };
 
     (@finish req $field:ident $reader:ident $wire:literal) => {
@@ -295,30 +299,30 @@ macro_rules! wire_struct {
     (@is_lenient required) => { false };
     (@is_lenient lenient) => { true };
 
-    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt [] $refuse:tt $default:tt) => {
-        const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+    (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt [] $essential:tt $default:tt) => {
+        const { &wire_struct!(@rule_for $wire $kind $revisions $must $essential $default) }
     };
     (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt
-        [$new_wire:literal $since:ident] $refuse:tt $default:tt
+        [$new_wire:literal $since:ident] $essential:tt $default:tt
     ) => {
         if $encoder.speaks(revisions!(since($since))) {
-            const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $refuse $default) }
+            const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $essential $default) }
         } else {
-            const { &wire_struct!(@rule_for $wire $kind $revisions $must $refuse $default) }
+            const { &wire_struct!(@rule_for $wire $kind $revisions $must $essential $default) }
         }
     };
-    (@rule_for $wire:literal $kind:ident [$($revisions:expr)?] $must:tt [$($refuse:ident)?] [$($default:literal)?]) => {
-        $crate::wire::Rule {
+    (@rule_for $wire:literal $kind:ident [$($revisions:expr)?] $must:tt [$($essential:ident)?] [$($default:literal)?]) => {
+        $crate::wire::MemberRule {
             name: $wire,
             key: concat!("\"", $wire, "\":"),
             revisions: revisions!($($revisions)?),
             required: wire_struct!(@required $kind $must),
-            refuse: wire_struct!(@refuse $($refuse)?),
+            is_essential: wire_struct!(@is_essential $($essential)?),
             default: wire_struct!(@default $($default)?),
         }
     };
-    (@refuse) => { false };
-    (@refuse refuse) => { true };
+    (@is_essential) => { false };
+    (@is_essential error) => { true };
     (@default) => { None };
     (@default $default:literal) => { Some($default) };
 
@@ -340,10 +344,10 @@ macro_rules! wire_struct {
         $encoder.write_optional($rule, $self.$field.as_ref())?
     };
     (@encode $optional:ident $encoder:ident $rule:ident $with_meta:ident $self:ident.$field:ident [$guard:expr]) => {
-        let sayable = $self.$field.as_ref().filter(|value| {
+        let supported = $self.$field.as_ref().filter(|value| {
             $encoder.revision().is_none_or(|revision| $guard(value, revision))
         });
-        $encoder.write_optional($rule, sayable)?
+        $encoder.write_optional($rule, supported)?
     };
 
     (@shape $kind:ident $type:ty, $shape:expr) => { $shape };

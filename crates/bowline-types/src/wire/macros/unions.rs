@@ -1,13 +1,13 @@
-//! `wire_union!`: values that are one of several types.
+//! `wire_union!`: values of one of several types.
 
-/// A value that is one of several types. `select` looks at the reader and returns the
-/// name of the variant; a name that is not listed means an unknown one, which is kept as
-/// it is. `else` gives a replacement for revisions that lack the variant; with `keeps odd`
-/// a value that doesn't decode as its variant is kept as an unknown one, too.
+/// Declares a type that is one of several. `decided by` names a function that inspects the reader
+/// and returns the name of the variant. A value whose variant isn't listed is kept unchanged as
+/// `Other`. `else` names a function that converts a variant for revisions that lack it. With
+/// `keeps invalid` a value that doesn't decode as its variant is kept as `Other`, too.
 macro_rules! wire_union {
     (
         $(#[$type_attribute:meta])*
-        pub enum $name:ident decided by $select:expr, $in_words:literal $(, else $fallback:path)? $(, keeps $odd:ident)? {
+        pub enum $name:ident decided by $select:expr, $decision:literal $(, else $fallback:path)? $(, keeps $invalid:ident)? {
             $(
                 $(#[$attribute:meta])*
                 $variant:ident($type:ty) = $wire:literal $(, in $revisions:expr)? ;
@@ -19,7 +19,7 @@ macro_rules! wire_union {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$attribute])* $variant($type),)+
-            /// One that this crate doesn't know, as it came.
+            /// A value of an unknown kind, unchanged.
             Other($crate::json::RawJson),
         }
 
@@ -42,7 +42,7 @@ macro_rules! wire_union {
                     _ => Ok(Self::Other(reader.raw()?.to_owned())),
                 };
                 match decoded {
-                    Err(_) if wire_union!(@keeps $($odd)?) => {
+                    Err(_) if wire_union!(@keeps $($invalid)?) => {
                         *reader = before;
                         Ok(Self::Other(reader.raw()?.to_owned()))
                     }
@@ -79,7 +79,7 @@ macro_rules! wire_union {
             const SHAPE: &'static $crate::wire::Shape =
                 &$crate::wire::Shape::Union(&$crate::wire::Union {
                     name: stringify!($name),
-                    decided_by: $in_words,
+                    decided_by: $decision,
                     variants: &[$($crate::wire::Variant {
                         name: $wire,
                         revisions: revisions!($($revisions)?),
@@ -95,5 +95,5 @@ macro_rules! wire_union {
         $crate::wire::serde_through_json!($name);
     };
     (@keeps) => { false };
-    (@keeps odd) => { true };
+    (@keeps invalid) => { true };
 }

@@ -1,7 +1,7 @@
 //! Random decisions from a sequence of bytes.
 //!
-//! proptest makes the bytes and shrinks them; the generators draw from them. When they are
-//! used up every decision is the first one, so a shorter sequence is a simpler value.
+//! proptest generates and shrinks the bytes, the generators draw decisions from them. When the
+//! bytes are used up each decision is the first one, so a shorter sequence makes a simpler value.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::from(self.bytes.next().copied().unwrap_or(0)) % bound.max(1)
     }
@@ -25,12 +25,12 @@ impl<'a> Choices<'a> {
         &values[self.below(values.len())]
     }
 
-    /// `true` in about one of `n` cases, never when the bytes are used up.
+    /// Returns `true` in about one of `n` cases, and `false` when the bytes are used up.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
-    /// A text that is odd in one way or another.
+    /// Returns an unusual text.
     pub(crate) fn text(&mut self) -> &'static str {
         self.pick::<&str>(&[
             "",

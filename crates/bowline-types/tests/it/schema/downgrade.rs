@@ -1,16 +1,15 @@
-//! Which members are left out for a revision that lacks them, and which make a value
-//! not_in_revision.
+//! Members that a revision lacks are omitted, or an error where the list says so.
 
 use bowline_types::wire::{Member, Shape, Struct};
 use bowline_types::{RawJson, Revision};
 use serde_json::Value;
 
-use super::catalog::{Cover, Recoded, Type, cover};
+use super::catalog::{Coverage, Recoded, Type, coverage_of};
 use super::choices::Choices;
 use super::files::FILES;
-use super::shapes::FromShape;
+use super::shape_values::FromShape;
 
-/// Members without which the rest would mean something else. All others are left out.
+/// Members whose omission would change the meaning of the rest. All others are omitted.
 const REFUSED: &[(&str, &str)] = &[
     ("CallToolParams", "task"),
     ("CallToolParams", "inputResponses"),
@@ -31,7 +30,8 @@ fn members_are_left_out_or_refused_as_listed() {
     let mut tried = std::collections::BTreeSet::new();
     for file in FILES.iter() {
         for definition in file.definitions.keys() {
-            let (Some(Cover::Type(of)) | Some(Cover::Message(_, of))) = cover(file, definition)
+            let (Some(Coverage::Type(of)) | Some(Coverage::Message(_, of))) =
+                coverage_of(file, definition)
             else {
                 continue;
             };
@@ -39,7 +39,7 @@ fn members_are_left_out_or_refused_as_listed() {
                 continue;
             };
             for revision in shape.revisions.iter() {
-                for member in lacking(shape, revision) {
+                for member in members_missing_in(shape, revision) {
                     check(of, shape, member, revision);
                     tried.insert((shape.name, member.name));
                 }
@@ -52,8 +52,9 @@ fn members_are_left_out_or_refused_as_listed() {
     }
 }
 
-/// Members that some other revision has, and no other spelling of them in this one.
-fn lacking(shape: &Struct, revision: Revision) -> impl Iterator<Item = &'static Member> {
+/// Returns the members that only other revisions have, unless this one has another spelling of
+/// them.
+fn members_missing_in(shape: &Struct, revision: Revision) -> impl Iterator<Item = &'static Member> {
     let renamed = ["ttl", "ttlMs", "pollInterval", "pollIntervalMs"];
     shape
         .members
@@ -66,7 +67,7 @@ fn lacking(shape: &Struct, revision: Revision) -> impl Iterator<Item = &'static 
         })
 }
 
-/// `task` in parameters asks for a task; in a result it is the task.
+/// Returns `true` for the `task` of parameters, which requests a task. In a result it is the task.
 fn is_refused_task(member: &Member) -> bool {
     matches!(member.shape, Shape::Struct(shape) if shape.name == "TaskMetadata")
 }
@@ -77,10 +78,10 @@ fn check(of: Type, shape: &Struct, member: &Member, revision: Revision) {
     let home = member.revisions.newest().unwrap();
     let mut with = without.clone();
     with[member.name] = minimal(member.shape, home);
-    let expected = said(of, &without, revision)
+    let expected = written(of, &without, revision)
         .unwrap_or_else(|error| panic!("{place}: {error} without the member: {without}"));
     let is_refused = REFUSED.contains(&(shape.name, member.name));
-    match said(of, &with, revision) {
+    match written(of, &with, revision) {
         Ok(json) => {
             assert!(!is_refused, "{place} is left out");
             assert_eq!(json, expected, "{place}");
@@ -102,9 +103,9 @@ fn minimal(shape: &Shape, revision: Revision) -> Value {
     value.value(shape)
 }
 
-fn said(of: Type, value: &Value, revision: Revision) -> Result<Value, String> {
+fn written(of: Type, value: &Value, revision: Revision) -> Result<Value, String> {
     match (of.recode)(&value.to_string(), revision) {
-        Recoded::Said(json) => Ok(RawJson::to(&json).unwrap()),
+        Recoded::Written(json) => Ok(RawJson::to(&json).unwrap()),
         Recoded::NotInRevision(error) => Err(error),
         Recoded::Unreadable(error) => panic!("{error}: {value}"),
     }

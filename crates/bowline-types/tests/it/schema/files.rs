@@ -11,20 +11,20 @@ use serde_json::{Map, Value, json};
 pub(crate) struct File {
     pub(crate) name: &'static str,
     pub(crate) revision: Revision,
-    /// `definitions` or `$defs`.
+    /// The name of the keyword that holds the definitions: `definitions` or `$defs`.
     keyword: &'static str,
     dialect: String,
-    /// As they are in the file.
+    /// The definitions as in the file.
     pub(crate) definitions: Map<String, Value>,
-    /// As the specification means them.
+    /// The definitions as the specification means them.
     corrected: Map<String, Value>,
-    /// Validators that have been made; making one goes over the whole file.
+    /// Cached validators, since building one goes over the whole file.
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// Corrects what schema.json has wrong: it was made from schema.ts by a tool that turns
-/// `number` into `integer` and drops `null` where several types are allowed. Prose and
-/// schema.ts have all of JSON in `JSONValue` and any number in a form.
+/// Corrects errors of schema.json: it was generated from schema.ts by a tool that turns `number`
+/// into `integer` and drops `null` where several types are allowed. In the prose and in schema.ts,
+/// `JSONValue` is any JSON value and form numbers are any numbers.
 fn correct(definitions: &mut Map<String, Value>) {
     if let Some(value) = definitions.get_mut("JSONValue") {
         *value = json!({});
@@ -41,7 +41,7 @@ fn correct(definitions: &mut Map<String, Value>) {
     }
 }
 
-/// The five revisions and the tasks extension, which belongs to the last of them.
+/// The files of the five revisions, and of the tasks extension, which belongs to the last of them.
 pub(crate) static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let mut files: Vec<_> = Revision::ALL
         .into_iter()
@@ -61,7 +61,7 @@ impl File {
             .find(|keyword| schema.get(keyword).is_some())
             .expect("a schema file has definitions");
         let Value::Object(definitions) = schema[keyword].take() else {
-            panic!("{name}: definitions are no object");
+            panic!("{name}: definitions are not an object");
         };
         let dialect = schema["$schema"].as_str().unwrap().to_owned();
         let mut corrected = definitions.clone();
@@ -77,7 +77,7 @@ impl File {
         }
     }
 
-    /// A validator for one definition, corrected.
+    /// Returns a validator for one corrected definition.
     pub(crate) fn validator(&self, definition: &str) -> Arc<Validator> {
         let mut made = self.validators.lock().unwrap();
         if let Some(validator) = made.get(definition) {
@@ -93,7 +93,7 @@ impl File {
         validator
     }
 
-    /// The name of the definition that a schema refers to.
+    /// Returns the name of the definition that a schema refers to.
     pub(crate) fn referred<'v>(&self, schema: &'v Value) -> Option<&'v str> {
         let reference = schema.get("$ref")?.as_str()?;
         reference
@@ -102,7 +102,7 @@ impl File {
             .strip_prefix('/')
     }
 
-    /// The schema itself, behind any number of references.
+    /// Returns the schema behind any number of references.
     pub(crate) fn resolve<'v>(&'v self, mut schema: &'v Value) -> &'v Value {
         while let Some(name) = self.referred(schema) {
             schema = &self.definitions[name];
@@ -111,7 +111,7 @@ impl File {
     }
 }
 
-/// Why an instance is not valid, in one line.
+/// Returns why an instance is invalid, in one line.
 pub(crate) fn first_error(validator: &Validator, instance: &Value) -> Option<String> {
     let error = validator.iter_errors(instance).next()?;
     Some(format!("{}: {error}", error.instance_path()))

@@ -1,4 +1,4 @@
-//! Values made from the Rust side, written by the types, validate.
+//! Values that are generated from shapes and encoded by the types are valid.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::{Method, RawJsonRef, RequestId, envelope};
@@ -6,23 +6,23 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use super::catalog::{Cover, Recoded, Type, cover};
+use super::catalog::{Coverage, Recoded, Type, coverage_of};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
-use super::shapes::FromShape;
+use super::shape_values::FromShape;
 
-/// How often each definition is tried. The smallest file has 79 of them.
+/// The number of cases per definition. The smallest file has 79 definitions.
 const CASES: u32 = 60;
 
-/// Definitions that our values don't satisfy, with the reason.
+/// Definitions that generated values don't satisfy, with the reason.
 const EXEMPT: &[(&str, &str)] = &[
-    // One Rust type, several definitions: a value satisfies that of its status or kind.
+    // One Rust type for several definitions: a value satisfies the one of its status or kind.
     ("CancelledTask", "a DetailedTask of another status"),
     ("CompletedTask", "a DetailedTask of another status"),
     ("FailedTask", "a DetailedTask of another status"),
     ("InputRequiredTask", "a DetailedTask of another status"),
     ("WorkingTask", "a DetailedTask of another status"),
-    ("EnumSchema", "a PrimitiveSchema that is no choice"),
+    ("EnumSchema", "a PrimitiveSchema that is not a choice"),
     ("MultiSelectEnumSchema", "a PrimitiveSchema of another kind"),
     (
         "SingleSelectEnumSchema",
@@ -32,33 +32,33 @@ const EXEMPT: &[(&str, &str)] = &[
 
 // proves: PV-6
 #[test]
-fn what_is_written_validates_in_every_revision() {
+fn written_values_validate_in_every_revision() {
     for file in FILES.iter() {
-        let (mut said, mut tried) = (0, 0);
+        let (mut written, mut tried) = (0, 0);
         for definition in file.definitions.keys() {
             let is_exempt = EXEMPT.iter().any(|(name, _)| name == definition);
-            let Some(cover) = cover(file, definition).filter(|_| !is_exempt) else {
+            let Some(coverage) = coverage_of(file, definition).filter(|_| !is_exempt) else {
                 continue;
             };
-            let counts = match cover {
-                Cover::Type(of) => validates(file, definition, of, &|_, json| json),
-                Cover::Answer(of) => validates(file, definition, of, &answer),
-                Cover::Message(method, of) => {
-                    validates(file, definition, of, &|id, json| message(method, id, json))
+            let counts = match coverage {
+                Coverage::Type(of) => count_valid(file, definition, of, &|_, json| json),
+                Coverage::Response(of) => count_valid(file, definition, of, &response),
+                Coverage::Message(method, of) => {
+                    count_valid(file, definition, of, &|id, json| message(method, id, json))
                 }
                 _ => continue,
             };
-            said += counts.said;
+            written += counts.written;
             tried += counts.tried;
             assert!(
-                counts.said > CASES / 4,
-                "{}: {definition} is hardly ever said",
+                counts.written > CASES / 4,
+                "{}: {definition} is hardly ever written",
                 file.name
             );
         }
         assert!(
-            said >= 1000,
-            "{}: only {said} of {tried} cases were said",
+            written >= 1000,
+            "{}: only {written} of {tried} cases were written",
             file.name
         );
     }
@@ -66,11 +66,11 @@ fn what_is_written_validates_in_every_revision() {
 
 #[derive(Default)]
 struct Counts {
-    said: u32,
+    written: u32,
     tried: u32,
 }
 
-fn validates(
+fn count_valid(
     file: &File,
     definition: &str,
     of: Type,
@@ -95,19 +95,19 @@ fn validates(
         }
         .value(of.shape);
         counts.borrow_mut().tried += 1;
-        let said = match (of.recode)(&value.to_string(), file.revision) {
+        let written = match (of.recode)(&value.to_string(), file.revision) {
             Recoded::Unreadable(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
-            // What a value of another revision's making can't say, it reports.
+            // A value with members of other revisions may fail to encode.
             Recoded::NotInRevision(_) if mixed => return Ok(()),
             Recoded::NotInRevision(error) => {
                 return Err(TestCaseError::fail(format!("{error}: {value}")));
             }
-            Recoded::Said(json) => json.to::<Value>().unwrap(),
+            Recoded::Written(json) => json.to::<Value>().unwrap(),
         };
-        counts.borrow_mut().said += 1;
-        let message = wrap(id, said);
+        counts.borrow_mut().written += 1;
+        let message = wrap(id, written);
         match first_error(&validator, &message) {
             None => Ok(()),
             Some(error) => Err(TestCaseError::fail(format!(
@@ -121,7 +121,7 @@ fn validates(
     counts.into_inner()
 }
 
-/// The request or notification around parameters, as the envelope writes it.
+/// Returns the request or notification with `params`, as the envelope writes it.
 fn message(method: Method, id: i64, params: Value) -> Value {
     let params = params.to_string();
     let params = Some(RawJsonRef::parse(&params).unwrap());
@@ -140,6 +140,6 @@ fn message(method: Method, id: i64, params: Value) -> Value {
     serde_json::from_slice(&frame).unwrap()
 }
 
-fn answer(id: i64, result: Value) -> Value {
+fn response(id: i64, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }

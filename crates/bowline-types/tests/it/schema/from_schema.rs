@@ -1,4 +1,4 @@
-//! Instances of every definition are read, and written unchanged.
+//! Instances of each definition are decoded, and encoded unchanged.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::wire::Shape;
@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use super::catalog::{Cover, Recoded, Type, cover};
+use super::catalog::{Coverage, Recoded, Type, coverage_of};
 use super::choices::{Choices, bytes};
 use super::files::{FILES, File, first_error};
-use super::generate::FromSchema;
+use super::schema_instances::FromSchema;
 
-/// How often each definition is tried. The smallest file has 79 of them.
+/// The number of cases per definition. The smallest file has 79 definitions.
 const CASES: u32 = 40;
 
 // proves: PV-5
@@ -21,18 +21,18 @@ fn instances_are_read_and_written_unchanged() {
     for file in FILES.iter() {
         let mut tried = 0;
         for definition in file.definitions.keys() {
-            let Some(cover) = cover(file, definition) else {
+            let Some(coverage) = coverage_of(file, definition) else {
                 continue;
             };
-            if !matches!(cover, Cover::Messages(_) | Cover::Not(_)) {
-                tried += round_trips(file, definition, cover);
+            if !matches!(coverage, Coverage::MessageList(_) | Coverage::Exempt(_)) {
+                tried += round_trips(file, definition, coverage);
             }
         }
         assert!(tried >= 1000, "{}: only {tried} cases", file.name);
     }
 }
 
-fn round_trips(file: &File, definition: &str, cover: Cover) -> u32 {
+fn round_trips(file: &File, definition: &str, coverage: Coverage) -> u32 {
     let validator = file.validator(definition);
     let open = |name: &str| is_open(file, name);
     let mut runner = TestRunner::new(Config {
@@ -49,13 +49,13 @@ fn round_trips(file: &File, definition: &str, cover: Cover) -> u32 {
             is_part: false,
         };
         let instance = from_schema.definition(definition);
-        // First of all the generator itself must be right.
+        // The generator itself must be correct.
         if let Some(error) = first_error(&validator, &instance) {
             return Err(TestCaseError::fail(format!(
                 "the instance is wrong: {error}: {instance}"
             )));
         }
-        check(file, cover, &instance)
+        check(file, coverage, &instance)
             .map_err(|fault| TestCaseError::fail(format!("{fault}: {instance}")))
     });
     if let Err(error) = outcome {
@@ -64,44 +64,48 @@ fn round_trips(file: &File, definition: &str, cover: Cover) -> u32 {
     CASES
 }
 
-fn check(file: &File, cover: Cover, instance: &Value) -> Result<(), String> {
-    match cover {
-        Cover::Type(of) => unchanged(file, of, instance),
-        Cover::Message(method, params) => {
+fn check(file: &File, coverage: Coverage, instance: &Value) -> Result<(), String> {
+    match coverage {
+        Coverage::Type(of) => check_unchanged(file, of, instance),
+        Coverage::Message(method, params) => {
             if instance["method"] != method.as_str() {
                 return Err(format!("its method is not {method}"));
             }
             match instance.get("params") {
                 Some(instance) if file.name == "ext-tasks" && method.is_request() => {
-                    unchanged(file, params, &with_meta(instance))
+                    check_unchanged(file, params, &with_meta(instance))
                 }
-                Some(instance) => unchanged(file, params, instance),
+                Some(instance) => check_unchanged(file, params, instance),
                 None => Ok(()),
             }
         }
-        Cover::Answer(of) => {
+        Coverage::Response(of) => {
             let text = instance.to_string();
             let envelope = Envelope::parse(text.as_bytes()).map_err(|error| error.to_string())?;
             let Envelope::Success(success) = envelope else {
-                return Err("it is no result".into());
+                return Err("not a result".into());
             };
-            unchanged(file, of, &success.result.to().unwrap())
+            check_unchanged(file, of, &success.result.to().unwrap())
         }
-        Cover::Failure(kind, data) => failure(file, kind.code(file.revision), data, instance),
-        Cover::Error(kind) => {
+        Coverage::ErrorResponse(kind, data) => {
+            check_error_response(file, kind.code(file.revision), data, instance)
+        }
+        Coverage::ErrorObject(kind) => {
             let error =
                 ErrorObject::from_json(&instance.to_string()).map_err(|error| error.to_string())?;
-            match error.kind(file.revision) == Some(kind) {
-                true => Ok(()),
-                false => Err(format!("its code doesn't mean {kind}")),
+            if error.kind(file.revision) == Some(kind) {
+                Ok(())
+            } else {
+                Err(format!("its code doesn't mean {kind}"))
             }
         }
-        Cover::Envelope => envelope(instance),
-        Cover::Messages(_) | Cover::Not(_) => Ok(()),
+        Coverage::Envelope => check_envelope(instance),
+        Coverage::MessageList(_) | Coverage::Exempt(_) => Ok(()),
     }
 }
 
-/// The schema of the extension doesn't repeat what 2026-07-28 demands of every request.
+/// Adds the metadata that 2026-07-28 requires of each request. The schema of the extension doesn't
+/// repeat it.
 fn with_meta(params: &Value) -> Value {
     let mut params = params.clone();
     params["_meta"] = json!({
@@ -111,18 +115,18 @@ fn with_meta(params: &Value) -> Value {
     params
 }
 
-fn unchanged(file: &File, of: Type, instance: &Value) -> Result<(), String> {
+fn check_unchanged(file: &File, of: Type, instance: &Value) -> Result<(), String> {
     match (of.recode)(&instance.to_string(), file.revision) {
         Recoded::Unreadable(error) => Err(format!("unreadable: {error}")),
-        Recoded::NotInRevision(error) => Err(format!("not_in_revision: {error}")),
-        Recoded::Said(json) => match json.to::<Value>() {
+        Recoded::NotInRevision(error) => Err(format!("not in the revision: {error}")),
+        Recoded::Written(json) => match json.to::<Value>() {
             Ok(value) if value == *instance => Ok(()),
-            _ => Err(format!("it became {json}")),
+            _ => Err(format!("changed to {json}")),
         },
     }
 }
 
-fn failure(
+fn check_error_response(
     file: &File,
     code: Option<i64>,
     data: Option<Type>,
@@ -130,7 +134,7 @@ fn failure(
 ) -> Result<(), String> {
     let text = instance.to_string();
     let Ok(Envelope::Failure(failure)) = Envelope::parse(text.as_bytes()) else {
-        return Err("it is no error".into());
+        return Err("not an error".into());
     };
     let error =
         ErrorObject::from_json(failure.error.as_str()).map_err(|error| error.to_string())?;
@@ -138,13 +142,13 @@ fn failure(
         return Err(format!("its code is not {code:?}"));
     }
     match (data, error.data) {
-        (Some(of), Some(data)) => unchanged(file, of, &data.to().unwrap()),
+        (Some(of), Some(data)) => check_unchanged(file, of, &data.to().unwrap()),
         _ => Ok(()),
     }
 }
 
-/// The envelope finds what the instance says.
-fn envelope(instance: &Value) -> Result<(), String> {
+/// Checks that the envelope pass agrees with the instance.
+fn check_envelope(instance: &Value) -> Result<(), String> {
     let text = instance.to_string();
     let parsed = Envelope::parse(text.as_bytes());
     let agrees = match (instance, parsed) {
@@ -166,9 +170,10 @@ fn envelope(instance: &Value) -> Result<(), String> {
         }
         (_, Ok(Envelope::Batch(_)) | Err(_)) => false,
     };
-    match agrees {
-        true => Ok(()),
-        false => Err("the envelope is another".into()),
+    if agrees {
+        Ok(())
+    } else {
+        Err("the envelope pass finds something else".into())
     }
 }
 
@@ -176,10 +181,10 @@ fn to_value(id: &impl Wire) -> Value {
     id.to_lossless_json().unwrap().to().unwrap()
 }
 
-/// Whether the type of a definition keeps unknown members.
+/// Returns `true` if the type of a definition keeps unknown members.
 fn is_open(file: &File, definition: &str) -> bool {
-    match cover(file, definition) {
-        Some(Cover::Type(of)) => matches!(of.shape, Shape::Struct(shape) if shape.is_open),
+    match coverage_of(file, definition) {
+        Some(Coverage::Type(of)) => matches!(of.shape, Shape::Struct(shape) if shape.is_open),
         _ => false,
     }
 }

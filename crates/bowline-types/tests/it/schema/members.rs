@@ -1,16 +1,16 @@
-//! What the shapes say of members equals what the schemas say: names, kinds, and which
-//! are required, in every revision.
+//! The members of the shapes equal those of the schemas: names, kinds, and which are required, in
+//! every revision.
 
 use std::collections::BTreeSet;
 
 use bowline_types::wire::{Shape, Struct};
 use serde_json::Value;
 
-use super::catalog::{Cover, cover};
+use super::catalog::{Coverage, coverage_of};
 use super::coverage::{names, parts};
 use super::files::{FILES, File};
 
-/// Members that a shape has and the definition doesn't list, with the reason.
+/// Members of shapes that the definitions don't list, with the reason.
 const BEYOND_THE_SCHEMA: &[(&str, &str, &str)] = &[
     (
         "ClientCapabilities",
@@ -105,12 +105,12 @@ const BEYOND_THE_SCHEMA: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Types that stand where the schema has a more general one, with the reason.
+/// Types that are narrower than the type in the schema, with the reason.
 const NARROWER: &[(&str, &str, &str)] = &[
     (
         "ServerRequestMeta",
         "Meta",
-        "has a progress token before 2026-07-28, plain since",
+        "has a progress token before 2026-07-28, and no members since",
     ),
     (
         "EmptyResult",
@@ -120,11 +120,11 @@ const NARROWER: &[(&str, &str, &str)] = &[
     (
         "ListRootsParams",
         "RequestParams",
-        "embedded in results since 2026-07-28, hence of its own",
+        "embedded in results since 2026-07-28, hence a type of its own",
     ),
 ];
 
-/// Members that the schema requires of some values of the type only.
+/// Members that the schema requires for some values of the type only.
 const REQUIRED_BY_STATUS: &[&str] = &["inputRequests", "result", "error"];
 
 #[test]
@@ -133,9 +133,9 @@ fn members_are_those_of_the_schema() {
     let mut compared = 0;
     for file in FILES.iter() {
         for (definition, schema) in &file.definitions {
-            let (shape, schema) = match cover(file, definition) {
-                Some(Cover::Type(of)) => (of.shape, schema),
-                Some(Cover::Message(_, of)) => match property(file, schema, "params") {
+            let (shape, schema) = match coverage_of(file, definition) {
+                Some(Coverage::Type(of)) => (of.shape, schema),
+                Some(Coverage::Message(_, of)) => match property(file, schema, "params") {
                     Some(params) => (of.shape, params),
                     None => continue,
                 },
@@ -165,14 +165,13 @@ struct Comparison<'f> {
 
 impl Comparison<'_> {
     fn value(&mut self, place: &str, shape: &Shape, schema: &Value) {
-        // A definition that is referred to is compared under its own name: here it only
-        // matters that it is the same type.
+        // A referenced definition is compared under its own name. Here only the type matters.
         if let Some(referred) = self.file.referred(schema) {
-            let expected = match cover(self.file, referred) {
-                Some(Cover::Type(of)) => name(of.shape),
+            let expected = match coverage_of(self.file, referred) {
+                Some(Coverage::Type(of)) => name(of.shape),
                 _ => return,
             };
-            // Any object is an object; 2025-11-25 has references where others have `{}`.
+            // Any object is an object: 2025-11-25 has references where other revisions have `{}`.
             let found = name(shape);
             let is_narrower = NARROWER
                 .iter()
@@ -190,7 +189,7 @@ impl Comparison<'_> {
             }
             Shape::Struct(shape) => self.members(place, shape, schema),
             Shape::Array(element) | Shape::UpTo(_, element) | Shape::Map(element) => {
-                self.type_is(place, shape, schema);
+                self.check_type(place, shape, schema);
                 let key = if matches!(shape, Shape::Array(_) | Shape::UpTo(..)) {
                     "items"
                 } else {
@@ -215,7 +214,7 @@ impl Comparison<'_> {
                 }
             }
             Shape::Literal(literal) => {
-                // `resultType` is a string in the schemas; the prose says which.
+                // `resultType` is any string in the schemas; the prose defines the values.
                 let constant = schema.get("const").and_then(Value::as_str);
                 if constant != Some(literal) && !(constant.is_none() && schema["type"] == "string")
                 {
@@ -227,14 +226,14 @@ impl Comparison<'_> {
             }
             Shape::Any | Shape::Union(_) | Shape::OneOrMany(..) | Shape::Nullable(_) => {}
             Shape::Object if schema.get("anyOf").is_some() => {}
-            _ => self.type_is(place, shape, schema),
+            _ => self.check_type(place, shape, schema),
         }
     }
 
     fn members(&mut self, place: &str, shape: &Struct, schema: &Value) {
         let revision = self.file.revision;
         let parts = parts(self.file, schema);
-        // Where alternatives differ in their members, instances decide, not this.
+        // Alternatives with different members are covered by the instances instead.
         if parts.iter().any(|part| part.get("anyOf").is_some()) {
             return;
         }
@@ -271,8 +270,8 @@ impl Comparison<'_> {
     }
 
     fn may_be_missing(&self, shape: &Struct, member: &str) -> bool {
-        // Up to 2025-06-18 the definitions of requests and notifications don't repeat
-        // the `_meta` of their base.
+        // Up to 2025-06-18 the definitions of requests and notifications don't repeat the `_meta`
+        // of their base.
         let is_base_meta = member == "_meta"
             && self.file.revision < bowline_types::Revision::V2025_11_25
             && shape.name.ends_with("Params");
@@ -282,7 +281,7 @@ impl Comparison<'_> {
                 .any(|(of, name, _)| (*of == "*" || *of == shape.name) && *name == member)
     }
 
-    fn type_is(&mut self, place: &str, shape: &Shape, schema: &Value) {
+    fn check_type(&mut self, place: &str, shape: &Shape, schema: &Value) {
         let expected = match shape {
             Shape::String => "string",
             Shape::Integer | Shape::Natural => "integer",

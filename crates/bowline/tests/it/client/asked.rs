@@ -44,7 +44,7 @@ async fn a_form_is_completed_and_checked_before_it_is_sent() -> Test {
     assert_eq!(refused.code, -32603);
     assert_eq!(
         refused.message,
-        "the field `name` must have 2 characters at least"
+        "the field `name` must have at least 2 characters"
     );
     Ok(())
 }
@@ -117,7 +117,7 @@ async fn sampling_with_tools_has_to_be_declared_and_in_order() -> Test {
     let refused = server.request("sampling/createMessage", dangling).await?;
     let refused = refused.expect_err("a use without a result");
     assert_eq!(refused.code, -32602);
-    assert_eq!(refused.message, "the tool use `1` has no result");
+    assert_eq!(refused.message, "tool use `1` has no result");
     Ok(())
 }
 

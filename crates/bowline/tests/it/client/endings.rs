@@ -20,7 +20,7 @@ async fn a_server_that_dies_while_we_owe_it_too_much_is_noticed() -> Test {
     let answer = client.call("tools/list", ()).send();
     server.expect("tools/list").await?;
     // It asks and doesn't read: our answers don't leave, so we stop reading.
-    server.patience(Duration::from_millis(100));
+    server.timeout(Duration::from_millis(100));
     let id = "x".repeat(500);
     for number in 0.. {
         let ping = format!(r#"{{"jsonrpc":"2.0","id":"{id}{number}","method":"ping"}}"#);

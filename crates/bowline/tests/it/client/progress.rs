@@ -19,14 +19,14 @@ async fn progress_is_told_in_order_to_the_one_who_asked() -> Test {
         let listing = server.expect("tools/list").await?;
         assert!(listing.progress_token().is_none());
         for number in 1..=3 {
-            server.report(&request, number).await?;
+            server.report_progress(&request, number).await?;
             let report = answer.progress().await.expect("the call goes on");
             assert_eq!(report.progress.as_i64(), Some(number));
         }
         server.reply(&request, r#"{"content":[]}"#).await?;
         assert!(answer.progress().await.is_none());
         answer.await?;
-        server.report(&request, 4).await?;
+        server.report_progress(&request, 4).await?;
         server.reply(&listing, r#"{"tools":[]}"#).await?;
         other.await?;
     }
@@ -41,13 +41,13 @@ async fn the_latest_32_reports_are_kept_for_a_slow_reader() -> Test {
     let mut answer = call.with_progress().send();
     let request = server.expect("tools/call").await?;
     for number in 1..=32 {
-        server.report(&request, number).await?;
+        server.report_progress(&request, number).await?;
     }
     all_is_read(&client, &mut server).await?;
     let first = answer.progress().await.map(|it| it.progress.as_i64());
     assert_eq!(first, Some(Some(1)));
     for number in 33..=40 {
-        server.report(&request, number).await?;
+        server.report_progress(&request, number).await?;
     }
     server.reply(&request, r#"{"content":[]}"#).await?;
     all_is_read(&client, &mut server).await?;
@@ -72,7 +72,7 @@ async fn a_callback_sees_all_progress_before_the_answer() -> Test {
         .send();
     let request = server.expect("tools/call").await?;
     for number in 1..=5 {
-        server.report(&request, number).await?;
+        server.report_progress(&request, number).await?;
     }
     server
         .notify(
@@ -104,7 +104,7 @@ async fn progress_restarts_the_timeout_but_not_the_total() -> Test {
     let reporting = tokio::spawn(async move {
         for number in 0.. {
             tokio::time::sleep(Duration::from_secs(3)).await;
-            if server.report(&request, number).await.is_err() {
+            if server.report_progress(&request, number).await.is_err() {
                 break;
             }
         }
@@ -126,7 +126,7 @@ async fn a_callback_that_is_slower_than_the_server_holds_up_nothing_else() -> Te
     let request = server.expect("tools/call").await?;
     let flood = tokio::spawn(async move {
         for number in 1.. {
-            if server.report(&request, number).await.is_err() {
+            if server.report_progress(&request, number).await.is_err() {
                 break;
             }
         }

@@ -134,7 +134,7 @@ async fn a_request_that_the_server_cancels_drops_its_handler_and_has_no_answer()
     let mut config = config();
     let mut told = endless(&mut config);
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
-    let id = server.ask("x/endless", "{}").await?;
+    let id = server.send_request("x/endless", "{}").await?;
     assert_eq!(told.recv().await, Some("begun"));
     cancel(&mut server, &id).await?;
     assert_eq!(told.recv().await, Some("dropped"));
@@ -151,8 +151,8 @@ async fn handlers_are_dropped_with_their_connection() -> Test {
     let mut config = config();
     let mut told = endless(&mut config);
     let (client, mut server, mut peer) = connected_with(config, OLD).await?;
-    server.ask("x/endless", "{}").await?;
-    server.ask("x/endless", "{}").await?;
+    server.send_request("x/endless", "{}").await?;
+    server.send_request("x/endless", "{}").await?;
     assert_eq!(
         (told.recv().await, told.recv().await),
         (Some("begun"), Some("begun"))
@@ -163,7 +163,7 @@ async fn handlers_are_dropped_with_their_connection() -> Test {
         (Some("dropped"), Some("dropped"))
     );
     let mut server = again(&client, &mut peer, OLD).await?;
-    server.ask("x/endless", "{}").await?;
+    server.send_request("x/endless", "{}").await?;
     assert_eq!(told.recv().await, Some("begun"));
     client.stop().await;
     assert_eq!(told.recv().await, Some("dropped"));
@@ -177,13 +177,13 @@ async fn room_for_requests_is_free_again_when_handlers_are_gone() -> Test {
     let mut told = endless(&mut config);
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
     for _ in 0..10 {
-        let id = server.ask("x/endless", "{}").await?;
+        let id = server.send_request("x/endless", "{}").await?;
         assert_eq!(told.recv().await, Some("begun"));
         cancel(&mut server, &id).await?;
         assert_eq!(told.recv().await, Some("dropped"));
     }
     for _ in 0..2 {
-        server.ask("x/endless", "{}").await?;
+        server.send_request("x/endless", "{}").await?;
         assert_eq!(told.recv().await, Some("begun"));
     }
     let refused = server.request("x/endless", "{}").await?;
@@ -240,7 +240,7 @@ async fn the_time_of_a_call_stands_still_while_our_handler_runs() -> Test {
         Ok(object(r#"{"action":"cancel"}"#))
     });
     let (client, mut server, _peer) = connected_with(config, NEW).await?;
-    server.patience(Duration::from_secs(1000));
+    server.timeout(Duration::from_secs(1000));
     let call = client.call("tools/call", r#"{"name":"x"}"#);
     let answer = call.timeout(Duration::from_secs(5)).send();
     let request = server.expect("tools/call").await?;
@@ -458,7 +458,7 @@ async fn time_stands_still_while_a_person_is_asked() -> Test {
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
     let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
     let call = server.expect("tools/call").await?;
-    server.patience(Duration::from_secs(200));
+    server.timeout(Duration::from_secs(200));
     let answered = server.request("elicitation/create", r#"{"message":"?"}"#);
     answered.await?.expect("a person answers");
     server.reply(&call, r#"{"content":[]}"#).await?;

@@ -81,7 +81,7 @@ async fn handlers_may_stop_the_client_that_runs_them() -> Test {
             });
         });
     let began = Instant::now();
-    server.ask("x/stop", "{}").await?;
+    server.send_request("x/stop", "{}").await?;
     server.notify("notifications/stop", ()).await?;
     for _ in 0..3 {
         is_done.recv().await.expect("each stop returns");
@@ -228,7 +228,7 @@ async fn the_last_handle_that_is_dropped_closes_the_connection() -> Test {
     }
     assert_eq!(last, Some(ConnectionState::Closed));
     let gone = peer.accept().await.unwrap_err();
-    assert!(gone.instead().contains("gone"), "{gone}");
+    assert!(gone.actual().contains("gone"), "{gone}");
     Ok(())
 }
 

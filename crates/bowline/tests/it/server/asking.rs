@@ -240,7 +240,7 @@ async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
         ),
         (
             r#"{"age":36,"name":5}"#,
-            Some("the field `name` must be a text"),
+            Some("the field `name` must be a string"),
         ),
     ] {
         for (revision, is_blocking) in [

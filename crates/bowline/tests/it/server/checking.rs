@@ -52,7 +52,7 @@ async fn untyped_arguments_are_checked_before_the_handler_runs() {
             let client = connected(Server::new("untyped", "1").add_tool(tool), revision).await;
             for (arguments, words) in [
                 (r#"{}"#, "count: is missing"),
-                (r#"{"count":0}"#, "count: must be 1 at least"),
+                (r#"{"count":0}"#, "count: must be at least 1"),
                 (r#"{"count":1.5}"#, "count: must be an integer"),
                 (
                     r#"{"count":1,"tags":["a","c"]}"#,
@@ -60,7 +60,7 @@ async fn untyped_arguments_are_checked_before_the_handler_runs() {
                 ),
                 (
                     r#"{"count":1,"tags":["a","a"]}"#,
-                    "tags: must not have an item twice",
+                    "tags: must not have duplicate items",
                 ),
                 (
                     r#"{"count":1,"secret":"hunter2"}"#,
@@ -120,8 +120,8 @@ async fn what_decoding_does_not_enforce_is_checked_and_decoding_speaks_first() {
     let client = connected(server, revision).await;
     assert_eq!(called(&client, "it", r#"{"count":10}"#).await, "false");
     for (arguments, words) in [
-        (r#"{"count":11}"#, "count: must be 10 at most"),
-        (r#"{"count":0}"#, "count: must be 1 at least"),
+        (r#"{"count":11}"#, "count: must be at most 10"),
+        (r#"{"count":0}"#, "count: must be at least 1"),
         (
             r#"{"count":1,"name":"A"}"#,
             "name: must match the pattern ^[a-z]+$",
@@ -168,7 +168,7 @@ async fn a_struct_within_arguments_is_no_list() {
         (r#"{"from":[1,2]}"#, "from: must be an object"),
         (
             r#"{"from":{"x":1,"y":2},"to":[3,4]}"#,
-            "to: fits none of 2 alternatives",
+            "to: matches none of 2 alternatives",
         ),
     ] {
         let heard = refusal(&client, "it", arguments, revision).await;
@@ -248,7 +248,7 @@ async fn a_result_that_does_not_fit_its_schema_is_not_told() {
 #[tokio::test]
 async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
     let remote = json!({"type": "object", "$ref": "https://example.com/s"});
-    let refused = "it refers to https://example.com/s, and nothing outside of it is fetched";
+    let refused = "external reference https://example.com/s (only references inside the schema are supported)";
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = || {
         [
@@ -284,7 +284,7 @@ async fn arguments_that_are_too_much_work_are_refused() {
     let client = connected(Server::new("hostile", "1").add_tool(tool), Revision::LATEST).await;
     let nested = (0..40).fold(json!({}), |value, _| json!({"a": value}));
     let heard = refusal(&client, "it", &nested.to_string(), Revision::LATEST).await;
-    let words = "they can't be checked: it is too much work to check it against its schema";
+    let words = "they can't be checked: too expensive to check against its schema";
     assert_eq!(heard, format!("the arguments are wrong: {words}"));
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }

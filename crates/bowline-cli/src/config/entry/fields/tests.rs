@@ -1,13 +1,13 @@
 use super::*;
 use crate::config::jsonc::parse;
 
-fn server(text: &str, shape: Shape) -> Result<Server, Wrong> {
-    read(&parse(text).unwrap(), shape)
+fn server(text: &str, format: ConfigFormat) -> Result<Server, InvalidField> {
+    read(&parse(text).unwrap(), format)
 }
 
-/// What a command comes to in one line: `NAME=value… program args… (in folder)`.
-fn command(text: &str, shape: Shape) -> String {
-    let Reach::Command(command) = server(text, shape).unwrap().reach else {
+/// Formats a command in one line: `NAME=value… program args… (in folder)`.
+fn command(text: &str, format: ConfigFormat) -> String {
+    let Transport::Command(command) = server(text, format).unwrap().transport else {
         panic!("no command");
     };
     let env = command.env.iter();
@@ -23,40 +23,40 @@ fn command(text: &str, shape: Shape) -> String {
 
 #[test]
 fn commands_are_understood_in_every_shape() {
-    for (text, shape, expected) in [
+    for (text, format, expected) in [
         (
             r#"{"command": "npx", "args": ["-y", 5, true], "env": {"A": "x", "P": 3000, "N": null}, "cwd": "/x"}"#,
-            Shape::McpServers,
+            ConfigFormat::McpServers,
             "A=x P=3000 npx -y 5 true (in /x)",
         ),
         (
             r#"{"type": "stdio", "command": "npx", "args": null, "envFile": ".env", "other": [{}]}"#,
-            Shape::VsCode,
+            ConfigFormat::VsCode,
             "npx (with .env)",
         ),
         (
             r#"{"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "b"}}"#,
-            Shape::Opencode,
+            ConfigFormat::Opencode,
             "A=b npx -y x",
         ),
         (
             r#"{"command": {"path": "x", "args": ["a"], "env": {"B": "c"}}, "settings": {}}"#,
-            Shape::Zed,
+            ConfigFormat::Zed,
             "B=c x a",
         ),
         (
             r#"{"source": "custom", "command": "x", "args": ["a"], "env": {}}"#,
-            Shape::Zed,
+            ConfigFormat::Zed,
             "x a",
         ),
-        // A command is nearer than a URL when nothing else is said.
+        // Without a type, a command takes precedence over a URL.
         (
             r#"{"command": "x", "url": "http://y"}"#,
-            Shape::McpServers,
+            ConfigFormat::McpServers,
             "x",
         ),
     ] {
-        assert_eq!(command(text, shape), expected, "{text}");
+        assert_eq!(command(text, format), expected, "{text}");
     }
 }
 
@@ -92,7 +92,8 @@ fn urls_are_understood_in_every_shape() {
             UrlKind::Sse,
         ),
     ] {
-        let Reach::Url(fields) = server(text, Shape::McpServers).unwrap().reach else {
+        let Transport::Url(fields) = server(text, ConfigFormat::McpServers).unwrap().transport
+        else {
             panic!("no URL: {text}");
         };
         assert_eq!((fields.url.raw.as_str(), fields.kind), ("http://x", kind));
@@ -104,7 +105,7 @@ fn urls_are_understood_in_every_shape() {
 }
 
 #[test]
-fn a_server_can_be_switched_off_both_ways() {
+fn a_server_can_be_disabled_by_either_field() {
     for (field, expected) in [
         (r#""disabled": true"#, true),
         (r#""disabled": false"#, false),
@@ -114,36 +115,38 @@ fn a_server_can_be_switched_off_both_ways() {
     ] {
         let text = format!(r#"{{"command": "x", {field}}}"#);
         assert_eq!(
-            server(&text, Shape::McpServers).unwrap().is_disabled,
+            server(&text, ConfigFormat::McpServers).unwrap().is_disabled,
             expected
         );
     }
 }
 
 #[test]
-fn a_timeout_is_read_as_its_client_means_it() {
-    for (number, shape, expected) in [
-        ("60", Shape::McpServers, Duration::from_secs(60)),
-        ("999", Shape::McpServers, Duration::from_secs(999)),
-        ("1000", Shape::McpServers, Duration::from_secs(1)),
-        ("0.5", Shape::McpServers, Duration::from_millis(500)),
-        ("500", Shape::Opencode, Duration::from_millis(500)),
-        ("2000", Shape::Zed, Duration::from_secs(2000)),
-        ("1e300", Shape::Zed, LONGEST),
+fn a_timeout_is_read_in_the_unit_of_its_client() {
+    for (number, format, expected) in [
+        ("60", ConfigFormat::McpServers, Duration::from_secs(60)),
+        ("999", ConfigFormat::McpServers, Duration::from_secs(999)),
+        ("1000", ConfigFormat::McpServers, Duration::from_secs(1)),
+        ("0.5", ConfigFormat::McpServers, Duration::from_millis(500)),
+        ("500", ConfigFormat::Opencode, Duration::from_millis(500)),
+        ("2000", ConfigFormat::Zed, Duration::from_secs(2000)),
+        ("1e300", ConfigFormat::Zed, MAX_TIMEOUT),
     ] {
         let text = format!(r#"{{"command": "x", "timeout": {number}}}"#);
-        assert_eq!(server(&text, shape).unwrap().timeout, Some(expected));
+        assert_eq!(server(&text, format).unwrap().timeout, Some(expected));
     }
     assert_eq!(
-        server(r#"{"command": "x"}"#, Shape::Zed).unwrap().timeout,
+        server(r#"{"command": "x"}"#, ConfigFormat::Zed)
+            .unwrap()
+            .timeout,
         None
     );
 }
 
 #[test]
-fn texts_know_their_field_and_place() {
+fn texts_have_their_field_and_position() {
     let text = r#"{"command": {"path": "p", "args": ["a"], "env": {"B": "c"}}, "args": ["d"]}"#;
-    let Reach::Command(command) = server(text, Shape::Zed).unwrap().reach else {
+    let Transport::Command(command) = server(text, ConfigFormat::Zed).unwrap().transport else {
         panic!("no command");
     };
     let mut texts = vec![command.program];
@@ -166,14 +169,14 @@ fn texts_know_their_field_and_place() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named() {
+fn invalid_fields_are_reported() {
     for (text, field, message) in [
         (r#""x""#, "", "expected an object, found a string"),
-        ("{}", "", "it has neither a command nor a url"),
+        ("{}", "", r#"missing "command" or "url""#),
         (
             r#"{"source": "extension"}"#,
             "",
-            "it comes with an extension of the editor, which alone can start it",
+            "the server is started by an editor extension, and not configured here",
         ),
         (
             r#"{"command": ""}"#,
@@ -183,7 +186,7 @@ fn what_makes_no_sense_is_named() {
         (
             r#"{"command": []}"#,
             "command",
-            "expected at least one word, found an empty array",
+            "expected a program, found an empty array",
         ),
         (
             r#"{"command": {}}"#,
@@ -243,7 +246,7 @@ fn what_makes_no_sense_is_named() {
         (
             r#"{"type": "ws", "url": "x"}"#,
             "type",
-            "bowline has no transport `ws`",
+            "unsupported transport `ws`",
         ),
         (
             r#"{"type": 1, "url": "x"}"#,
@@ -253,12 +256,12 @@ fn what_makes_no_sense_is_named() {
         (
             r#"{"type": "stdio", "url": "x"}"#,
             "",
-            "it is to be started, but there is no command",
+            r#"missing "command", which "type" requires"#,
         ),
         (
             r#"{"type": "http", "command": "x"}"#,
             "",
-            "it is to be reached by HTTP, but there is no url",
+            r#"missing "url", which "type" requires"#,
         ),
         (
             r#"{"url": {}}"#,
@@ -271,12 +274,12 @@ fn what_makes_no_sense_is_named() {
             "expected an object of strings, found a string",
         ),
     ] {
-        let wrong = server(text, Shape::McpServers).unwrap_err();
+        let error = server(text, ConfigFormat::McpServers).unwrap_err();
         assert_eq!(
-            (wrong.field.as_str(), wrong.message.as_str()),
+            (error.field.as_str(), error.message.as_str()),
             (field, message),
             "{text}"
         );
-        assert!(!wrong.hint.is_empty());
+        assert!(!error.hint.is_empty());
     }
 }

@@ -31,7 +31,7 @@ async fn an_interval_of_nothing_or_less_is_no_loop() -> Test {
 #[tokio::test(start_paused = true)]
 async fn an_interval_of_a_million_years_is_an_hour() -> Test {
     let (client, mut server, _peer) = connected(NEW).await?;
-    server.patience(Duration::from_secs(100_000));
+    server.timeout(Duration::from_secs(100_000));
     let call = client.tools().call("slow", ());
     let day = Duration::from_secs(24 * 60 * 60);
     let call = tokio::spawn(call.max_total(day).send());

@@ -336,21 +336,21 @@ async fn progress_goes_on_until_the_task_has_ended() -> Test {
     });
     let call = tokio::spawn(call.send());
     let request = server.expect("tools/call").await?;
-    server.report(&request, 1).await?;
+    server.report_progress(&request, 1).await?;
     let begun = old_task("working", "");
     let begun = format!(r#"{{"task":{begun}}}"#);
     server.reply(&request, begun).await?;
     for number in 2..=4 {
-        server.report(&request, number).await?;
+        server.report_progress(&request, number).await?;
     }
     for number in 1..=4 {
         assert_eq!(reports.recv().await, Some(Some(number)));
     }
     old_look(&mut server, "working", "").await?;
-    server.report(&request, 5).await?;
+    server.report_progress(&request, 5).await?;
     old_look(&mut server, "completed", "").await?;
     let result = server.expect("tasks/result").await?;
-    server.report(&request, 6).await?;
+    server.report_progress(&request, 6).await?;
     server.reply(&result, DONE).await?;
     assert_eq!(call.await??.text(), "done");
     for number in 5..=6 {
@@ -359,7 +359,7 @@ async fn progress_goes_on_until_the_task_has_ended() -> Test {
     assert_eq!(reports.recv().await, None, "the callback is gone");
 
     // Nobody waits for it any more: what comes is counted, and that is all.
-    server.report(&request, 7).await?;
+    server.report_progress(&request, 7).await?;
     all_is_read(&client, &mut server).await?;
     assert_eq!(client.stats().pointless_notifications, 1);
     Ok(())
@@ -385,7 +385,7 @@ async fn progress_of_a_task_that_nobody_waits_for_is_told_to_nobody() -> Test {
             expect_cancel(&mut server).await?;
             request
         };
-        server.report(&request, 1).await?;
+        server.report_progress(&request, 1).await?;
         all_is_read(&client, &mut server).await?;
         assert_eq!(client.stats().pointless_notifications, before + 1);
     }
