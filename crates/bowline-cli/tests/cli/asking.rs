@@ -261,7 +261,7 @@ fn who_is_not_there_gives_no_answer_and_the_option_is_named() {
     let place = Place::new("asking_nobody");
     for (name, args) in [
         ("asking_nobody", &["ask_name"][..]),
-        ("asking_nobody_page", &["ask_page"]),
+        ("asking_nobody_page", &["ask_url"]),
         ("asking_nobody_model", &["ask_model", "question=Why?"]),
     ] {
         place.check(name, &[&["call", "demo"], args].concat());
