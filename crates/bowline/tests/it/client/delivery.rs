@@ -181,7 +181,7 @@ async fn a_call_that_is_refused_has_not_run() -> Test {
     let undeclared = client.prompts().list().await.unwrap_err();
     let refused = [
         (ErrorKind::Backpressure, call(r#"{"name":"x"}"#).await),
-        (ErrorKind::Config, call("[1]").await),
+        (ErrorKind::InvalidParams, call("[1]").await),
     ];
     for (kind, ended) in refused {
         let error = ended.unwrap_err();
