@@ -4,7 +4,7 @@
 //! A request of the stateless era carries all that is needed to serve it, so [`route`] needs
 //! no connection: it says what is to be done, or with which error and HTTP status the
 //! request is refused. Messages of the handshake era belong to a session; over HTTP
-//! [`dated`] says to which.
+//! [`route_handshake_request`] says to which.
 
 mod base64;
 mod handshake_http;

@@ -59,7 +59,7 @@ pub enum Routed<'a> {
     Unknown(UnknownRequest<'a>),
     /// Hand it to the session that it belongs to: all else that is a message. Where no
     /// revision of the handshake era is served it is a notification or an answer, which is
-    /// dropped; over HTTP [`dated`](super::handshake_http()) has the status.
+    /// dropped; over HTTP [`route_handshake_request`](super::route_handshake_request) has the status.
     Session(Envelope<'a>),
     /// Refuse it.
     Refused(Box<Refusal>),
