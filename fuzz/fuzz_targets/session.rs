@@ -86,7 +86,10 @@ fn check_frame(frame: &[u8]) {
         assert!(batch.len() <= 4);
         for part in batch.parts() {
             let answer = part.expect("a message");
-            assert!(matches!(answer, Envelope::Success(_) | Envelope::Failure(_)));
+            assert!(matches!(
+                answer,
+                Envelope::Success(_) | Envelope::Failure(_)
+            ));
         }
     }
 }
