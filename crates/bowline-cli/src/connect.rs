@@ -132,10 +132,10 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
     let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
     let mut words = format!("cannot connect: {}", reason(error));
     if has_hung && scene.is_stopped {
-        words += "; the server is stopped, as one that asks for something on the terminal is";
+        words += "; the server process is stopped, which happens when it tries to read from the terminal";
     }
     if let Some(sample) = sample(error) {
-        words += &format!("; the server wrote something that is not MCP: `{sample}`");
+        words += &format!("; the server wrote to stdout what is not an MCP message: `{sample}`");
     }
     if has_hung && let Some(lines) = &scene.last_words {
         words += &in_error(lines);
@@ -205,26 +205,26 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
         return Some(NO_SERVER.to_owned());
     }
     let guess = match (error.transport_end().filter(|_| !has_hung), said.only) {
-        (Some(_), _) => return Some("run the server by itself to see what it says".to_owned()),
+        (Some(_), _) => return Some("run the server's command by itself to see its output".to_owned()),
         // What can't be started says itself what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
         (None, Some(_)) if error.to_string().contains(NOTHING_IN_COMMON) => {
-            return Some("leave --revision out, or name one that the server speaks".to_owned());
+            return Some("omit --revision, or name a revision that the server supports".to_owned());
         }
         (None, _) if has_hung && scene.is_stopped => return Some(NO_TERMINAL.to_owned()),
-        (None, Some(_)) => Some("leave --revision out, which the server may not speak"),
-        (None, None) if has_hung => Some("name its revision with --revision if it is an old one"),
+        (None, Some(_)) => Some("omit --revision: the server may not support this revision"),
+        (None, None) if has_hung => Some("if the server supports only an old revision, name it with --revision"),
         (None, None) => None,
     };
-    let verbose = (!said.is_verbose).then_some("`--verbose` tells what was tried");
+    let verbose = (!said.is_verbose).then_some("`--verbose` shows what was tried");
     let hints: Vec<_> = guess.into_iter().chain(verbose).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 const NO_SERVER: &str =
-    "stdout of a server is for messages alone; is it one, or does it need an option to be one?";
+    "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
 
-const NO_TERMINAL: &str = "a server has no terminal: give it what it asks for in another way";
+const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 
 /// Characters that are shown of what a server wrote that is no message.
 const LONGEST_SAMPLE: usize = 80;
@@ -270,7 +270,7 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
     // It was refused, and not executed.
     if let [page, ..] = &error.url_elicitations()[..] {
         let page: String = page.url.chars().take(LONGEST_PAGE).collect();
-        let hint = format!("open {page} if you trust it; --accept-pages says that you have");
+        let hint = format!("open {page} if you trust it, then call again with --accept-pages");
         return failure(error).hint(hint).into();
     }
     match was_executed(&error) {
@@ -283,7 +283,7 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
 /// The most that is repeated of a page's address.
 const LONGEST_PAGE: usize = 500;
 
-const DECLARE: &str = "bowline has not declared what the server requires of its client; \
+const DECLARE: &str = "the server requires a client capability that bowline has not declared; \
     --root PATH declares roots";
 
 /// The error with which the server answered, if that is what `error` is about.
@@ -305,7 +305,7 @@ pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
     }
     match error.kind() {
         ErrorKind::SchemaMismatch => {
-            return Some("the tool was executed, and its answer is told as it came");
+            return Some("the tool was executed; its result is shown as received");
         }
         ErrorKind::InvalidResponse => return Some(ANSWERED),
         ErrorKind::Timeout
@@ -318,12 +318,12 @@ pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
         _ => return None,
     }
     Some(match error.may_have_run()? {
-        true => "the server had been sent the call and may have executed it",
-        false => "the call was never sent, so the server has not executed it",
+        true => "the call was sent, and the server may have executed it",
+        false => "the call was not sent, so the server has not executed it",
     })
 }
 
-const ANSWERED: &str = "the tool was executed: there is an answer, but not one that can be told";
+const ANSWERED: &str = "the tool was executed, but its result is invalid and can't be shown";
 
 #[cfg(test)]
 mod tests {

@@ -126,7 +126,7 @@ impl<'a> Telling<'a> {
             return self.pour(parts);
         }
         if parts.is_empty() {
-            self.printer.talk("there is nothing in the answer");
+            self.printer.talk("the result is empty");
         }
         let has_bytes = parts.iter().any(Part::is_bytes);
         let has_room = self.has_room_for(parts)?;
@@ -192,9 +192,9 @@ impl<'a> Telling<'a> {
         self.printer.flush()?;
         let path = path.display();
         self.printer.warning(
-            &format!("the answer has {count} files, and {path} is not a directory"),
+            &format!("the result has {count} files, and {path} is not a directory"),
             Some(&format!(
-                "end it with a slash to have a directory made: --output {path}/"
+                "end the path with a slash to create a directory: --output {path}/"
             )),
         );
         Ok(false)
@@ -213,12 +213,12 @@ impl<'a> Telling<'a> {
         }
         let error = match self.lost {
             0 => return Ok(()),
-            1 => anyhow!("1 part of the answer is lost"),
-            many => anyhow!("{many} parts of the answer are lost"),
+            1 => anyhow!("1 part of the result was not saved"),
+            many => anyhow!("{many} parts of the result were not saved"),
         };
         let data = match format {
-            Format::Text => "`--json` has the data as it came",
-            Format::Json => "the data is in the answer, as it came",
+            Format::Text => "`--json` shows the data as received",
+            Format::Json => "the printed result has the data as received",
         };
         let hint = match made {
             Some(made) => format!("{made}; {data}"),
@@ -352,8 +352,8 @@ fn joined_texts(parts: &[Part<'_>]) -> String {
 
 fn decoded(kind: &str, base64: &str) -> anyhow::Result<Vec<u8>> {
     base64::decode(base64).ok_or_else(|| match base64.starts_with("data:") {
-        true => anyhow!("the {kind} of the server is a data: URL instead of base64"),
-        false => anyhow!("the {kind} of the server is not base64"),
+        true => anyhow!("the {kind} is a data: URL instead of base64"),
+        false => anyhow!("the {kind} is not valid base64"),
     })
 }
 
@@ -368,4 +368,4 @@ fn print_link(link: &ResourceLink, printer: &mut Printer) -> anyhow::Result<()> 
 }
 
 /// What is said once, below texts that are not shown as they are.
-const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them as they are";
+const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them unescaped";

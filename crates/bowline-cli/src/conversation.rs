@@ -73,7 +73,7 @@ pub(crate) fn hold<T>(
     descriptors::check(descriptors::OF_CLIENT)?;
     let mut interrupt = Interrupt::listen()?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start")?;
+    let runtime = runtime.context("cannot start the async runtime")?;
     let name = target.name.clone();
     let child = target.launch.child().grace(GRACE);
     let children = child.children();
@@ -118,9 +118,9 @@ async fn gone(mut children: Children, name: &str, printer: &mut Printer) -> anyh
     if timeout(LONG_END, children.ended()).await.is_ok() {
         return Ok(());
     }
-    printer.talk(&format!("waiting for {name} to end; Ctrl-C leaves"));
+    printer.talk(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
     let ended = timeout(LONGEST_END, children.ended()).await;
-    ended.with_context(|| format!("the process of {name} can't be ended"))
+    ended.with_context(|| format!("the process of {name} did not exit"))
 }
 
 impl<'a> Conversation<'a> {
@@ -203,14 +203,14 @@ impl<'a> Conversation<'a> {
         for odd in &skipped_items.first {
             let name = odd.name.as_deref().map(|name| format!(" `{name}`"));
             let name = name.unwrap_or_default();
-            self.warn(&format!("a {kind}{name} is left out: {}", odd.error), None);
+            self.warn(&format!("skipped an invalid {kind}{name}: {}", odd.error), None);
         }
         let more = skipped_items.count - skipped_items.first.len();
         if more > 0 {
-            self.warn(&format!("{more} more are left out, as odd as these"), None);
+            self.warn(&format!("skipped {more} more invalid items"), None);
         }
         if items.is_empty() && !skipped_items.is_empty() {
-            return Err(anyhow!("no {kind} that the server lists makes sense"));
+            return Err(anyhow!("every {kind} that the server lists is invalid"));
         }
         Ok(items)
     }
@@ -255,7 +255,7 @@ impl<'a> Conversation<'a> {
             return;
         }
         if let Err(error) = self.client.logging().set_level(level.clone()).await {
-            self.aside.say(&format!("the log can't be had: {error}"));
+            self.aside.say(&format!("cannot set the log level: {error}"));
         }
     }
 

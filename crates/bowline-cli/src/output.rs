@@ -67,7 +67,7 @@ impl Output {
 }
 
 /// What to do where a place can't be written.
-const ELSEWHERE: &str = "name another place with --output, or write to stdout: --output - > FILE";
+const ELSEWHERE: &str = "choose another path with --output, or write to stdout: --output - > FILE";
 
 fn check_file(path: &Path) -> Result<(), String> {
     if path.exists() {
@@ -81,7 +81,7 @@ fn check_file(path: &Path) -> Result<(), String> {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
         Some(folder) if !folder.exists() => {
-            Err(format!("there is no directory {}", folder.display()))
+            Err(format!("no such directory: {}", folder.display()))
         }
         Some(folder) => writable(folder),
         None => Ok(()),
@@ -102,7 +102,7 @@ fn writable(folder: &Path) -> Result<(), String> {
     let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
     allowed.map_err(|error| {
         let error = io::Error::from(error);
-        format!("no file can be made in {}: {error}", folder.display())
+        format!("cannot create files in {}: {error}", folder.display())
     })
 }
 
@@ -137,7 +137,7 @@ impl<'a> Files<'a> {
             }
             Output::Folder(folder) => {
                 let made = fs::create_dir_all(folder);
-                made.with_context(|| format!("cannot make {}", folder.display()))?;
+                made.with_context(|| format!("cannot create {}", folder.display()))?;
                 fresh(|number| folder.join(own_name(kind, number, mime_type)))?
             }
             Output::Usual | Output::Stdout => {
@@ -160,11 +160,11 @@ fn fresh(name: impl Fn(u32) -> PathBuf) -> anyhow::Result<(File, PathBuf)> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let error = anyhow::Error::new(error);
-                return Err(error.context(format!("cannot make {}", path.display())));
+                return Err(error.context(format!("cannot create {}", path.display())));
             }
         }
     }
-    bail!("{} and all names like it are taken", name(1).display())
+    bail!("{} and all similar names exist already", name(1).display())
 }
 
 fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String {
@@ -252,7 +252,7 @@ mod tests {
             (Output::File(at("new")), None),
             (Output::Folder(at("a/b/")), None),
             (Output::Folder("new/".into()), None),
-            (Output::File(at("a/b")), Some("there is no directory ")),
+            (Output::File(at("a/b")), Some("no such directory: ")),
             (Output::File(file.join("x")), Some(" is not a directory")),
             (Output::Folder(file.join("x/")), Some(" is not a directory")),
         ] {

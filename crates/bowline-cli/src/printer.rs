@@ -169,7 +169,7 @@ impl Printer {
     ///
     /// [`OutputClosed`], or what the output says.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
-        let json = serde_json::to_string(value).context("cannot put this into JSON")?;
+        let json = serde_json::to_string(value).context("cannot serialize as JSON")?;
         let json = escape::in_json(&json);
         writeln!(self.data, "{json}").map_err(cannot_write)
     }

@@ -45,7 +45,7 @@ fn refuse(refusal: clap::Error, words: &Words) -> ExitStatus {
         printer.talk_json();
     }
     let (error, hint) = match refusal.kind() {
-        ErrorKind::MissingSubcommand => ("no command was named".to_owned(), None),
+        ErrorKind::MissingSubcommand => ("no command given".to_owned(), None),
         _ => in_one_line(&with_fit_tips(refusal, words).to_string()),
     };
     let help = match words.command() {
@@ -144,8 +144,8 @@ fn with_fit_tips(mut refusal: clap::Error, words: &Words) -> clap::Error {
         && !is_misspelt
     {
         let tip = match words.as_argument(word) {
-            Some(argument) => format!("an argument is written without dashes: {argument}"),
-            None => format!("a value that begins with - goes after its name: NAME={word}"),
+            Some(argument) => format!("arguments are written without dashes: {argument}"),
+            None => format!("write a value that begins with - after its name: NAME={word}"),
         };
         fit.push(tip.into());
     }

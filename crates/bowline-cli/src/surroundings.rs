@@ -25,7 +25,7 @@ impl Surroundings {
     /// The folder is gone.
     pub(crate) fn current() -> anyhow::Result<Self> {
         Ok(Self {
-            folder: env::current_dir().context("cannot tell the current folder")?,
+            folder: env::current_dir().context("cannot read the current folder")?,
             variables: env::vars_os().collect(),
         })
     }

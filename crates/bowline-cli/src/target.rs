@@ -66,7 +66,7 @@ impl Wanted {
             return Ok((Self::Command { program, args }, words));
         }
         let Some((name, rest)) = words.split_first() else {
-            let error = anyhow!("no server was named");
+            let error = anyhow!("no server given");
             return Err(usage(error, WAYS));
         };
         Ok((Self::named(name), rest))
@@ -123,7 +123,7 @@ impl Wanted {
 
 /// What starts the demo: this very program.
 pub(crate) fn demo() -> anyhow::Result<Launch> {
-    let own = env::current_exe().context("cannot tell where this program is")?;
+    let own = env::current_exe().context("cannot find the path of this program")?;
     Ok(Launch {
         program: own.into(),
         args: vec!["serve".into(), DEMO.into()],
@@ -149,7 +149,7 @@ fn in_catalogue(
     if found.entry.is_disabled() {
         let file = &found.entry.source.shown;
         printer.talk(&format!(
-            "`{name}` is disabled in {file}; used, since it was named"
+            "`{name}` is disabled in {file}; using it because it was named explicitly"
         ));
     }
     // Before what it refers to: no variable makes it reachable.
@@ -172,12 +172,12 @@ fn in_catalogue(
 /// was fetched from somewhere shall not answer for a server of the user's.
 fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
     let error = anyhow!(
-        "two servers are called `{}`, one in {} of the project, one in your {}",
+        "two servers are named `{}`: one in {} of the project, one in your {}",
         own.name,
         of_project.source.shown,
         own.source.shown
     );
-    usage(error, "say which one is meant with `--config FILE`")
+    usage(error, "choose one with `--config FILE`")
 }
 
 /// Tells of files that nobody named and that can't be used.
@@ -192,7 +192,7 @@ pub(crate) fn warn_of_broken(catalogue: &Catalogue, printer: &mut Printer) {
 pub(crate) fn unknown(name: &str, catalogue: &Catalogue, printer: &mut Printer) -> anyhow::Error {
     let servers = catalogue.servers();
     let names = servers.iter().map(|found| found.entry.name.as_str());
-    let error = anyhow!("there is no server `{name}`");
+    let error = anyhow!("no server named `{name}`");
     if let Some(question) = did_you_mean(name, names.chain([DEMO])) {
         warn_of_broken(catalogue, printer);
         return usage(error, question);
@@ -200,22 +200,22 @@ pub(crate) fn unknown(name: &str, catalogue: &Catalogue, printer: &mut Printer) 
     if let Some(problem) = catalogue.broken().next() {
         let hint = problem.hint.clone();
         let error = anyhow!("{problem}");
-        return hinted(error.context(format!("no server `{name}` was found")), hint);
+        return hinted(error.context(format!("no server named `{name}`")), hint);
     }
-    let hint = "`bowline servers` lists what was found; a command goes after --";
+    let hint = "`bowline servers` lists the configured servers; a command goes after --";
     usage(error, hint)
 }
 
 fn no_http() -> anyhow::Error {
-    let error = anyhow!("servers with a URL can't be reached yet");
-    let hint = "name a command after --, such as -- npx -y mcp-remote URL";
+    let error = anyhow!("servers with a URL are not supported yet");
+    let hint = "give a command after --, such as -- npx -y mcp-remote URL";
     Failure::new(ExitStatus::Unreachable, error)
         .hint(hint)
         .into()
 }
 
 /// How a server can be named.
-const WAYS: &str = "name one of `bowline servers`, `demo`, or a command after --";
+const WAYS: &str = "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
 
 #[cfg(test)]
 mod tests;

@@ -36,7 +36,7 @@ pub(crate) fn begin(times_asked: u8, format: Format) -> anyhow::Result<()> {
     };
     let talks_json = format == Format::Json;
     let teller = Teller::new(level, move |line: &str| printer::note(talks_json, line));
-    subscriber::set_global_default(teller).context("cannot be verbose")
+    subscriber::set_global_default(teller).context("cannot install the log subscriber")
 }
 
 /// Says each event as a line.

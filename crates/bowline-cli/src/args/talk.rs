@@ -24,7 +24,7 @@ pub(crate) enum TalkCommand {
     /// Call a tool of a server
     #[command(override_usage = help::CALL_USAGE, after_long_help = help::CALL_HELP)]
     Call(AskArgs),
-    /// List the resources of a server, and its templates
+    /// List the resources and resource templates of a server
     #[command(override_usage = help::RESOURCES_USAGE, after_long_help = help::RESOURCES_HELP)]
     Resources(AloneArgs),
     /// Read a resource of a server
@@ -33,19 +33,19 @@ pub(crate) enum TalkCommand {
     /// List the prompts of a server, or show one
     #[command(override_usage = help::PROMPTS_USAGE, after_long_help = help::PROMPTS_HELP)]
     Prompts(ListArgs),
-    /// Get a prompt of a server, filled in
+    /// Get a prompt of a server with its arguments filled in
     #[command(override_usage = help::PROMPT_USAGE, after_long_help = help::PROMPT_HELP)]
     Prompt(AskArgs),
-    /// Complete an argument of a prompt, or a variable of a template
+    /// Complete an argument of a prompt, or a variable of a resource template
     #[command(override_usage = help::COMPLETE_USAGE, after_long_help = help::COMPLETE_HELP)]
     Complete(CompleteArgs),
-    /// Measure how long a server takes to answer
+    /// Measure how long a server takes to respond
     #[command(override_usage = help::PING_USAGE, after_long_help = help::PING_HELP)]
     Ping(PingArgs),
-    /// Say who a server is, and what it has
+    /// Show the identity and capabilities of a server
     #[command(override_usage = help::INFO_USAGE, after_long_help = help::INFO_HELP)]
     Info(AloneArgs),
-    /// Follow what changes at a server: its state, lists, resources, log
+    /// Follow the changes of a server: its state, lists, resources and log
     #[command(override_usage = help::WATCH_USAGE, after_long_help = help::WATCH_HELP)]
     Watch(WatchArgs),
 }
@@ -56,30 +56,30 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 
-    /// Speak this revision only
+    /// Use this protocol revision only
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Option<Revision>,
 
-    /// Give up when the server takes longer to start, or to answer or report progress (30,
+    /// Give up when the server takes longer to start, or longer to respond or report progress (30,
     /// unless its configuration says otherwise)
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Give up a call that takes longer in all, whatever progress it reports, or the task that
-    /// it becomes (600, or --timeout where that is more)
+    /// Give up a call, or the task that it becomes, when it takes longer in total, whatever progress
+    /// it reports (600, or --timeout if that is more)
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) max_time: Option<Duration>,
 
-    /// Show what the server logs from this level on: debug, info, notice, warning (unless
-    /// another is given), error, critical, alert or emergency
+    /// Show log messages of the server from this level on: debug, info, notice, warning (the
+    /// default), error, critical, alert or emergency
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = level_parser())]
     pub(crate) log: Option<LoggingLevel>,
 
-    /// Tell the server that it may work in this folder (may be given several times)
+    /// Expose this folder to the server as a root (may be given several times)
     #[arg(long, value_name = "PATH")]
     pub(crate) root: Vec<PathBuf>,
 
-    /// The command that starts the server, in place of a server's name
+    /// The command that starts the server, instead of the name of a server
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
@@ -102,11 +102,11 @@ pub(crate) struct PingArgs {
     #[arg(value_name = "SERVER")]
     pub(crate) words: Vec<String>,
 
-    /// How often
+    /// How many pings to send
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) count: u32,
 
-    /// How long to wait before the next one
+    /// How long to wait between pings
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = pause)]
     pub(crate) interval: Duration,
 
@@ -118,7 +118,7 @@ pub(crate) struct PingArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then the only one to show
+    /// then the name of the one to show
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
@@ -130,13 +130,13 @@ pub(crate) struct ListArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then what is asked for, and its arguments
+    /// then the name of what is requested, and its arguments
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
-    /// Save images, sound and blobs in this directory, which exists, or is made if a slash ends
-    /// its name; or the only one of them, or a text if there is nothing else, as this file, which
-    /// is replaced. `-`: all of it to stdout, byte by byte
+    /// Save images, audio and blobs in this directory, which must exist unless the path ends with
+    /// a slash; or, if there is only one of them or only text, in this file, which is replaced.
+    /// `-`: write everything to stdout, unescaped
     #[arg(short, long, value_name = "DIR/|FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -152,8 +152,8 @@ pub(crate) struct AskArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompleteArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then the prompt or template, the argument with what has been typed of it, and arguments
-    /// that have their values
+    /// then the prompt or template, the argument with what has been typed so far, and arguments
+    /// whose values are known
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
@@ -172,11 +172,11 @@ pub(crate) struct WatchArgs {
     #[arg(short, long, value_name = "URI")]
     pub(crate) resource: Vec<String>,
 
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) time: Option<Duration>,
 
-    /// End after so many events
+    /// Stop after this many events
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
@@ -187,16 +187,16 @@ pub(crate) struct WatchArgs {
 /// A time that something may take: more than none.
 fn seconds(text: &str) -> Result<Duration, String> {
     match pause(text)? {
-        Duration::ZERO => Err("it must be more than 0".to_owned()),
+        Duration::ZERO => Err("must be greater than 0".to_owned()),
         time => Ok(time),
     }
 }
 
 /// A time in seconds, a day at most.
 fn pause(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if !(0.0..=LONGEST).contains(&seconds) {
-        return Err(format!("it must be between 0 and {LONGEST}"));
+        return Err(format!("must be between 0 and {LONGEST}"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }

@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
             }),
             Some(field) if list_of(schema).is_some() => field.values.push(value),
             Some(_) => {
-                let error = anyhow!("{key} is given twice, and is no array");
+                let error = anyhow!("{key} is given twice, and is not an array");
                 return Err(usage(error, "give it once"));
             }
         }
@@ -109,10 +109,10 @@ impl<'a> Builder<'a> {
         let names = self.names_near(key);
         let hint = match did_you_mean(key, names.iter().map(String::as_str)) {
             Some(question) => question,
-            None if names.is_empty() => "it takes none".to_owned(),
-            None => format!("it has {}", some_of(&names, ", ")),
+            None if names.is_empty() => "it has no arguments".to_owned(),
+            None => format!("its arguments are {}", some_of(&names, ", ")),
         };
-        usage(anyhow!("there is no argument `{key}`"), hint)
+        usage(anyhow!("no argument named `{key}`"), hint)
     }
 
     /// The names among which `key` was meant to be: of the members of an object that it begins
@@ -199,7 +199,7 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<Given>) -> anyhow::Result<It
 /// How an array of texts is written, and a text that looks like one.
 fn quoted(key: &str) -> String {
     format!(
-        r#"quote it for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a text that begins with ["#
+        r#"quote the value for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a text that begins with ["#
     )
 }
 
@@ -218,7 +218,7 @@ fn repeated(key: &str, text: &str, schema: Schema<'_>) -> Option<String> {
         ""
     };
     Some(format!(
-        "name it for each element: {key}={first} {key}={second}{dots}"
+        "repeat the name for each element: {key}={first} {key}={second}{dots}"
     ))
 }
 
@@ -229,7 +229,7 @@ fn wrong(key: &str, text: &str, mismatch: Mismatch) -> anyhow::Error {
         "{key}: expected {}, found `{shown}{dots}`",
         mismatch.expected
     );
-    let hint = format!("{key}:=… sends any JSON as it is");
+    let hint = format!("{key}:=… sends any JSON value unchanged");
     usage(error, mismatch.question.unwrap_or(hint))
 }
 
@@ -240,8 +240,8 @@ fn insert(
     key: &str,
 ) -> anyhow::Result<()> {
     let conflict = |name: &str| {
-        let error = anyhow!("{name} is given as a whole, and by its members ({key})");
-        usage(error, "give it in one way")
+        let error = anyhow!("{name} is given both as a whole and by its members ({key})");
+        usage(error, "give it in one of the two ways")
     };
     let Some((name, rest)) = path.split_first() else {
         return Ok(());

@@ -191,13 +191,13 @@ fn is_whole(text: &str) -> bool {
 
 fn expected(text: &str, schema: Schema<'_>, kinds: &[Kind<'_>]) -> String {
     match kinds {
-        [] => "no value at all".to_owned(),
+        [] => "no value (the schema allows none)".to_owned(),
         [Kind::OneOf(values)] if values.len() > 1 => format!("one of {}", type_of(schema)),
         [Kind::Boolean] => "true or false".to_owned(),
-        [Kind::Integer] if is_numeric(text) && is_whole(text) => "an integer of 64 bits".to_owned(),
+        [Kind::Integer] if is_numeric(text) && is_whole(text) => "a 64-bit integer".to_owned(),
         [Kind::Integer] => "an integer".to_owned(),
         [Kind::Number] if is_numeric(text) => {
-            "a number that a double can hold, up to 1.8e308".to_owned()
+            "a number in the range of a double, up to 1.8e308".to_owned()
         }
         [Kind::Number] => "a number".to_owned(),
         [Kind::Object(_)] => "a JSON object".to_owned(),

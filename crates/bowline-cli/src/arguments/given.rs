@@ -92,7 +92,7 @@ pub(super) fn read(
         None => (key, false),
     };
     if key.is_empty() {
-        let error = anyhow!("`{word}` has no name before the =");
+        let error = anyhow!("`{word}` has no name before =");
         return Err(usage(error, "write key=value"));
     }
     let text = match value.strip_prefix('@') {
@@ -122,7 +122,7 @@ fn json(key: &str, text: &str) -> anyhow::Result<Given> {
     match serde_json::from_str(text) {
         Ok(raw) => Ok(Given::Json(raw)),
         Err(error) => {
-            let error = anyhow!("{key}: after := this is no JSON: {error}");
+            let error = anyhow!("{key}: invalid JSON after :=: {error}");
             let hint = format!("write {key}=… for a text");
             Err(usage(error, hint))
         }
@@ -152,7 +152,7 @@ fn no_argument(word: &str, builder: &Builder<'_>) -> anyhow::Error {
     } else {
         "write key=value, key:=json, key=@file, or one JSON object".to_owned()
     };
-    usage(anyhow!("`{word}` is no argument"), hint)
+    usage(anyhow!("`{word}` is not an argument"), hint)
 }
 
 impl<'de> Deserialize<'de> for Members {

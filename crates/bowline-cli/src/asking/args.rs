@@ -4,25 +4,25 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "When the server asks")]
 pub(crate) struct AskingArgs {
-    /// Fill in this field of forms that have it, as arguments of tools are given: key=value,
+    /// Fill in this field of elicitation forms, written as tool arguments are: key=value,
     /// key:=json or key=@file (may be given several times)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) answer: Vec<String>,
 
-    /// Accept forms with their defaults, and with what --answer gives
+    /// Accept elicitation forms with their defaults and the fields of --answer
     #[arg(long)]
     pub(crate) accept_defaults: bool,
 
-    /// Say that pages were opened; where they are is told on stderr
+    /// Accept URL elicitations as opened; the URLs are shown on stderr
     #[arg(long)]
     pub(crate) accept_pages: bool,
 
-    /// Say no to forms, pages and requests for a model
+    /// Decline forms, URL elicitations and sampling requests
     #[arg(long, conflicts_with_all = ["answer", "accept_defaults", "accept_pages", "sample"])]
     pub(crate) decline: bool,
 
-    /// Answer with this text when a model is asked (may be given several times: for the first
-    /// request, for the second, and the last one from then on)
+    /// Answer a sampling request with this text (may be given several times: the first text for
+    /// the first request, and so on; the last text for all further requests)
     #[arg(long, value_name = "TEXT")]
     pub(crate) sample: Vec<String>,
 }

@@ -41,7 +41,7 @@ impl<'a> Field<'a> {
         lines.extend(default.map(|value| format!("  default: {}", cut(&shown_value(value)))));
         // Spec, client/elicitation, all revisions that have it: forms are not for secrets.
         if redact::is_secret_name(self.name) {
-            lines.push("  careful: a server must not ask for a secret in a form".to_owned());
+            lines.push("  warning: a server must not ask for a secret in a form".to_owned());
         }
         lines
     }

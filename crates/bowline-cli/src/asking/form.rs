@@ -39,7 +39,7 @@ impl Interview<'_> {
     async fn run(mut self, person: &mut impl Person) -> Result<ElicitResult, ElicitResult> {
         if let Some(name) = without_choice(self.schema, &self.filled) {
             person.show(&format!(
-                "the form can't be filled in: {} is required and has nothing to choose from",
+                "the form can't be filled in: {} is required but has no choices",
                 cut(name)
             ));
             return Err(ElicitResult::cancel());
@@ -162,8 +162,8 @@ pub(super) fn fields(schema: &FormSchema) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-const HELP: &str = "an empty line takes the default or leaves the field out; \
-    !decline says no, !cancel or Ctrl-D gives no answer";
+const HELP: &str = "an empty line takes the default or omits the field; \
+    !decline declines, !cancel or Ctrl-D cancels";
 
 #[cfg(test)]
 mod tests {
@@ -209,7 +209,7 @@ mod tests {
              name (text, at most 4 characters, required)\n\
              name> \nname is required\n\
              name> Augusta\nname must have 4 characters at most\n\
-             name> !help\nthere is no !help; for a text that begins with ! write !!help\n\
+             name> !help\nunknown command !help; for a text that begins with ! write !!help\n\
              name> Ada\n"
         );
         assert_eq!(seen, expected);
@@ -274,7 +274,7 @@ mod tests {
         for none in [r#""enum":[]"#, r#""oneOf":[]"#] {
             let (said, seen) = filled(&form(none, "\"it\""), Map::default(), &[]);
             assert_eq!(said, "cancel");
-            let warning = "can't be filled in: it is required and has nothing to choose from";
+            let warning = "can't be filled in: it is required but has no choices";
             assert!(seen.contains(warning), "{seen}");
             // What may be left out is.
             let (said, _) = filled(&form(none, ""), Map::default(), &["so", "", "y"]);

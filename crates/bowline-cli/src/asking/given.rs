@@ -152,7 +152,7 @@ impl Given {
         }
         let arguments = Arguments::read(&words, &schema, &mut io::empty())?;
         let arguments = serde_json::to_string(&arguments)?;
-        Map::from_json(&arguments).context("the answers can't be sent")
+        Map::from_json(&arguments).context("cannot encode the answers")
     }
 
     /// Answers that no form has asked for.

@@ -105,8 +105,8 @@ impl Asking {
     /// Warns of answers that no form has asked for: most are misspelt.
     pub(crate) fn warn_of_unused(&self, printer: &mut Printer) {
         for key in self.0.given.unused() {
-            let hint = Some("check its name; a server asks only where it has to");
-            printer.warning(&format!("no form asked for `{key}`"), hint);
+            let hint = Some("check the name of the field; the server may also not have sent a form");
+            printer.warning(&format!("no form had the field `{key}`"), hint);
         }
     }
 }
@@ -133,7 +133,7 @@ impl Asker {
             return ElicitResult::cancel();
         };
         if let Reason::Unfit(reason) = reason {
-            printer::aside(&format!("what was given doesn't fit: {reason}"));
+            printer::aside(&format!("the answers of the command line are invalid: {reason}"));
         }
         form::fill(&mut *floor.terminal, &self.server, asked, given).await
     }
@@ -146,8 +146,8 @@ impl Asker {
         if given.accepts_pages {
             let server = &self.server;
             self.warn(
-                &format!("{server} asked to open a page: {}", asked.url),
-                Some("it was told that this was done"),
+                &format!("{server} asked to open a URL: {}", asked.url),
+                Some("answered as opened, because of --accept-pages"),
             );
             return page::accepted();
         }
@@ -157,10 +157,10 @@ impl Asker {
         let page: String = asked.url.chars().take(LONGEST_PAGE).collect();
         self.warn(
             &format!(
-                "{} asked to open a page and got no answer: {page}",
+                "{} asked to open a URL; the request was cancelled: {page}",
                 self.server
             ),
-            Some("open it if you trust it; --accept-pages of `bowline call` says that you have"),
+            Some("open it if you trust it, then run `bowline call` with --accept-pages"),
         );
         ElicitResult::cancel()
     }
@@ -187,7 +187,7 @@ impl Asker {
         if let Some(text) = given.next_sample() {
             let answer = model::text(text, "bowline --sample", asked);
             return answer.map_err(|reason| {
-                self.warn(&format!("--sample is no answer: {reason}"), None);
+                self.warn(&format!("--sample can't answer this request: {reason}"), None);
                 model::refusal()
             });
         }
@@ -196,10 +196,10 @@ impl Asker {
         }
         self.warn(
             &format!(
-                "{} asked for an answer of a model and got none",
+                "{} sent a sampling request, which was refused",
                 self.server
             ),
-            Some("answer with --sample TEXT of `bowline call`, or let it ask at a terminal"),
+            Some("answer it with `bowline call --sample TEXT`, or run it on a terminal"),
         );
         Err(model::refusal())
     }
@@ -218,7 +218,7 @@ impl Asker {
 
     fn warn_of_form(&self, asked: &ElicitFormParams, reason: &Reason) {
         let message = cut(&asked.message);
-        let asks = format!("{} asked \"{message}\" and got no answer", self.server);
+        let asks = format!("{} sent the form \"{message}\", which was cancelled", self.server);
         match reason {
             Reason::Incomplete(names) => {
                 let names = names.iter();

@@ -60,7 +60,7 @@ pub(super) fn text(
     asked: &CreateMessageParams,
 ) -> Result<CreateMessageResult, String> {
     match mode(asked) {
-        ToolChoiceMode::Required => Err("the server wants a tool to be used".to_owned()),
+        ToolChoiceMode::Required => Err("the server requires a tool call".to_owned()),
         _ => Ok(said(SamplingContent::text(text), model, "endTurn")),
     }
 }
@@ -85,10 +85,10 @@ fn tool_use(command: &str, asked: &CreateMessageParams) -> Result<SamplingConten
     };
     let mut tools = asked.tools.iter().flatten();
     if mode(asked) == ToolChoiceMode::None || !tools.any(|tool| tool.name == name) {
-        return Err(format!("there is no tool {name}"));
+        return Err(format!("no tool named {name}"));
     }
     let input = JsonObject::parse(input);
-    let input = input.map_err(|error| format!("the input of {name} is no JSON object: {error}"))?;
+    let input = input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
     // Unlike any before it in this conversation.
     let content = asked.messages.iter().flat_map(|it| it.content.iter());
     let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
@@ -105,7 +105,7 @@ fn mode(asked: &CreateMessageParams) -> ToolChoiceMode {
 fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
     let tokens = asked.max_tokens;
     person.show(&format!(
-        "{server} asks for an answer of your model, of at most {tokens} tokens:"
+        "{server} sends a sampling request for your model, of at most {tokens} tokens:"
     ));
     if let Some(prompt) = &asked.system_prompt {
         person.show("system:");
@@ -114,7 +114,7 @@ fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
     // The latest are what is asked.
     let skipped = asked.messages.len().saturating_sub(MAX_MESSAGES);
     if skipped > 0 {
-        person.show(&format!("… {skipped} messages before"));
+        person.show(&format!("… {skipped} earlier messages"));
     }
     for message in &asked.messages[skipped..] {
         person.show(&format!("{}:", cut(message.role.as_str())));
@@ -122,7 +122,7 @@ fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
             show_text(person, &shown(content));
         }
     }
-    let mut help = "type what it says; an empty line ends it, !decline says no".to_owned();
+    let mut help = "type the answer of the model; an empty line ends it, !decline declines".to_owned();
     if let Some(tools) = asked.tools.as_deref().filter(|it| !it.is_empty()) {
         let names: Vec<_> = tools.iter().take(MAX_TOOLS).map(|it| &*it.name).collect();
         let word = match mode(asked) {
@@ -132,7 +132,7 @@ fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
         };
         person.show(&format!("tools: {}; {word}", cut(&names.join(", "))));
         // Writing to a string can't fail.
-        let _ = write!(help, ", !tool NAME {{…}} uses a tool");
+        let _ = write!(help, ", !tool NAME {{…}} calls a tool");
     }
     person.show(&help);
 }
@@ -143,13 +143,13 @@ fn shown(content: &SamplingContent) -> String {
         SamplingContent::Text(text) => text.text.clone(),
         SamplingContent::Image(image) => format!("[an image, {}]", image.mime_type),
         SamplingContent::Audio(audio) => format!("[sound, {}]", audio.mime_type),
-        SamplingContent::ToolUse(used) => format!("[uses {} {}]", used.name, used.input),
+        SamplingContent::ToolUse(used) => format!("[calls {} {}]", used.name, used.input),
         SamplingContent::ToolResult(result) => {
             let texts = result.content.iter().filter_map(|it| it.as_text());
             let texts = texts.collect::<Vec<_>>().join("\n");
             format!("[the result of {}]\n{texts}", result.tool_use_id)
         }
-        _ => "[something else]".to_owned(),
+        _ => "[unknown content]".to_owned(),
     }
 }
 
@@ -194,11 +194,11 @@ mod tests {
         let (said, seen) = answered(PLAIN, &["", "Because", "!x", "it holds", ""]);
         let expected = r#"{"role":"assistant","content":{"type":"text","text":"Because\nit holds"},"model":"human","stopReason":"endTurn"}"#;
         assert_eq!(said, expected);
-        let expected = "demo asks for an answer of your model, of at most 9 tokens:\n\
+        let expected = "demo sends a sampling request for your model, of at most 9 tokens:\n\
              system:\n  | Be brief\nuser:\n  | Why?\\u{1b}[2J\n  | Say!\n\
-             type what it says; an empty line ends it, !decline says no\n\
+             type the answer of the model; an empty line ends it, !decline declines\n\
              model> \nmodel> Because\nmodel> !x\n\
-             there is no !x; for a text that begins with ! write !!x\n\
+             unknown command !x; for a text that begins with ! write !!x\n\
              model> it holds\nmodel> \n";
         assert_eq!(seen, expected);
         // The end of the input ends the text, and nothing at all is no answer.
@@ -224,23 +224,23 @@ mod tests {
         let expected = r#"{"role":"assistant","content":{"type":"tool_use","id":"call-2","name":"add","input":{"a":2}},"model":"human","stopReason":"toolUse"}"#;
         assert_eq!(said, expected);
         for line in [
-            "  | [an image, image/png]\n  | [sound, audio/wav]\n  | [something else]\n",
-            "  | [uses add {\"a\":1}]\n",
+            "  | [an image, image/png]\n  | [sound, audio/wav]\n  | [unknown content]\n",
+            "  | [calls add {\"a\":1}]\n",
             "  | [the result of x]\n  | 1\n",
             "tools: add; one must be used\n",
-            "\nthe server wants a tool to be used\n",
-            "\nthere is no tool sub\n",
-            "\nthe input of add is no JSON object: ",
+            "\nthe server requires a tool call\n",
+            "\nno tool named sub\n",
+            "\nthe input of add is not a JSON object: ",
         ] {
             assert!(seen.contains(line), "{line}: {seen}");
         }
         let forbidden = TOOLS.replace("required", "none");
         let (_, seen) = answered(&forbidden, &["!tool add", "no", ""]);
-        assert!(seen.contains("none may be used\n") && seen.contains("there is no tool add\n"));
+        assert!(seen.contains("none may be used\n") && seen.contains("no tool named add\n"));
         let (said, _) = answered(&TOOLS.replace("required", "auto"), &["!tool add"]);
         assert!(said.contains(r#""input":{}"#), "{said}");
         let (_, seen) = answered(PLAIN, &["!tool add", "!decline"]);
-        assert!(seen.contains("there is no tool add\n"), "{seen}");
+        assert!(seen.contains("no tool named add\n"), "{seen}");
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         let messages: Vec<_> = (0..MAX_MESSAGES + 1).map(message).collect();
         let asked = serde_json::json!({"maxTokens": 1, "messages": messages}).to_string();
         let (_, seen) = answered(&asked, &["!decline"]);
-        assert!(seen.contains("… 1 messages before\nuser:\n  | m1\n"));
+        assert!(seen.contains("… 1 earlier messages\nuser:\n  | m1\n"));
         assert!(!seen.contains("m0") && seen.contains("m20"), "{seen}");
     }
 }

@@ -11,7 +11,7 @@ pub(super) async fn visit(
     server: &str,
     page: &ElicitUrlParams,
 ) -> ElicitResult {
-    person.show(&format!("{server} asks you to open a page:"));
+    person.show(&format!("{server} asks you to open a URL:"));
     show_text(person, &page.message);
     for line in lines(&page.url) {
         person.show(&line);
@@ -34,9 +34,9 @@ pub(super) async fn visit(
 
 /// Asks whether the call that needs the pages is to be made again.
 pub(super) async fn is_done(person: &mut impl Person) -> bool {
-    person.show("the server goes on when you are done there");
+    person.show("the call is made again when you are done there");
     loop {
-        match Said::of(person.ask("press Enter then, or !cancel> ").await) {
+        match Said::of(person.ask("press Enter when done, or !cancel> ").await) {
             Said::Nothing | Said::Text(_) => return true,
             Said::Decline | Said::Cancel => return false,
             Said::Command(command) => person.show(&unknown_command(&command)),
@@ -52,7 +52,7 @@ pub(super) fn accepted() -> ElicitResult {
 /// The URL, its host, and what is odd about them.
 pub(super) fn lines(url: &str) -> Vec<String> {
     // All of it, however long: what is left out could be the point.
-    let mut lines = vec![format!("  page: {url}")];
+    let mut lines = vec![format!("  URL: {url}")];
     let place = Place::of(url);
     if let Some(place) = &place {
         lines.push(format!("  host: {}", cut(place.host)));
@@ -61,7 +61,7 @@ pub(super) fn lines(url: &str) -> Vec<String> {
     lines.extend(
         doubts
             .into_iter()
-            .map(|doubt| format!("  careful: {doubt}")),
+            .map(|doubt| format!("  warning: {doubt}")),
     );
     lines
 }
@@ -94,7 +94,7 @@ impl<'a> Place<'a> {
 /// Why somebody should look twice (client/elicitation, 2025-11-25: warn of ambiguous URLs).
 fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
     let Some(Place { scheme, user, host }) = place else {
-        return vec!["this is no page on the web"];
+        return vec!["not an http or https URL"];
     };
     let scheme = scheme.to_ascii_lowercase();
     let is_here = is_here(host);
@@ -105,23 +105,23 @@ fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
     [
         (
             scheme != "https" && scheme != "http",
-            "this is no page on the web",
+            "not an http or https URL",
         ),
         (
             scheme == "http" && !is_here,
-            "what you type there can be read on the way",
+            "the connection is not encrypted",
         ),
         (
             user.is_some(),
-            "what stands before the @ says nothing about the host",
+            "the part before the @ is not the host",
         ),
         (
             !host.is_ascii() || is_disguised,
-            "the host may look like another one",
+            "the host name may imitate another one",
         ),
         (
             url.contains(|it: char| it.is_control() || it.is_whitespace() || it == '\\'),
-            "it has characters that no URL has",
+            "the URL has invalid characters",
         ),
     ]
     .into_iter()
@@ -157,13 +157,13 @@ mod tests {
     fn a_page_is_shown_and_not_opened() {
         let (said, seen) = visited(&["", "what", "!open", "yes"]);
         assert_eq!(said, "accept");
-        let expected = "demo asks you to open a page:\n  | Please\n  | look\n  \
-             page: https://example.com/a?b=c\n  host: example.com\n\
+        let expected = "demo asks you to open a URL:\n  | Please\n  | look\n  \
+             URL: https://example.com/a?b=c\n  host: example.com\n\
              open it yourself if you trust it; it is not opened for you\n\
              opened? (y)es, (n)o> \n\
              opened? (y)es, (n)o> what\nanswer y or n, !decline or !cancel\n\
              opened? (y)es, (n)o> !open\n\
-             there is no !open; for a text that begins with ! write !!open\n\
+             unknown command !open; for a text that begins with ! write !!open\n\
              opened? (y)es, (n)o> yes\n";
         assert_eq!(seen, expected);
         assert_eq!(visited(&["n"]).0, "decline");
@@ -192,11 +192,11 @@ mod tests {
     // proves: F-CL-01
     #[test]
     fn where_it_leads_is_said_plainly() {
-        let web = "this is no page on the web";
-        let read = "what you type there can be read on the way";
-        let user = "what stands before the @ says nothing about the host";
-        let alike = "the host may look like another one";
-        let odd = "it has characters that no URL has";
+        let web = "not an http or https URL";
+        let read = "the connection is not encrypted";
+        let user = "the part before the @ is not the host";
+        let alike = "the host name may imitate another one";
+        let odd = "the URL has invalid characters";
         for (url, host, doubts) in [
             ("https://example.com", Some("example.com"), &[][..]),
             ("HTTPS://example.com:8443/x", Some("example.com:8443"), &[]),
@@ -221,13 +221,13 @@ mod tests {
             ("ftp://example.com", Some("example.com"), &[web]),
             ("", None, &[web]),
         ] {
-            let mut expected = vec![format!("  page: {url}")];
+            let mut expected = vec![format!("  URL: {url}")];
             expected.extend(host.map(|host| format!("  host: {host}")));
-            expected.extend(doubts.iter().map(|it| format!("  careful: {it}")));
+            expected.extend(doubts.iter().map(|it| format!("  warning: {it}")));
             assert_eq!(lines(url), expected);
         }
         let hostile = lines("https://a\u{1b}[2J.com");
         assert_eq!(hostile[1], "  host: a\\u{1b}[2J.com");
-        assert_eq!(hostile[2], format!("  careful: {odd}"));
+        assert_eq!(hostile[2], format!("  warning: {odd}"));
     }
 }

@@ -49,7 +49,7 @@ impl Said {
 
 /// Why a command is none.
 pub(super) fn unknown_command(command: &str) -> String {
-    format!("there is no !{command}; for a text that begins with ! write !!{command}")
+    format!("unknown command !{command}; for a text that begins with ! write !!{command}")
 }
 
 /// Shows a text of the server below what was said, so that no line of it looks like ours.
@@ -65,7 +65,7 @@ fn lines_of(text: &str) -> Vec<String> {
     let mut shown: Vec<_> = lines.by_ref().take(MAX_LINES).map(cut).collect();
     let more = lines.count();
     if more > 0 {
-        shown.push(format!("… and {more} lines more"));
+        shown.push(format!("… and {more} more lines"));
     }
     shown
 }
@@ -76,7 +76,7 @@ pub(super) fn cut(text: &str) -> String {
     let mut shown: String = characters.by_ref().take(MAX_CHARACTERS).collect();
     let more = characters.count();
     if more > 0 {
-        shown.push_str(&format!("… and {more} characters more"));
+        shown.push_str(&format!("… and {more} more characters"));
     }
     escape::for_terminal(&shown).into_owned()
 }
@@ -166,8 +166,8 @@ mod tests {
 
         let mut person = Script::default();
         show_text(&mut person, &"x\n".repeat(MAX_LINES + 2));
-        assert_eq!(person.seen.lines().last(), Some("  | … and 2 lines more"));
+        assert_eq!(person.seen.lines().last(), Some("  | … and 2 more lines"));
         assert_eq!(cut(&"x".repeat(MAX_CHARACTERS)).len(), MAX_CHARACTERS);
-        assert!(cut(&"x".repeat(MAX_CHARACTERS + 1)).ends_with("… and 1 characters more"));
+        assert!(cut(&"x".repeat(MAX_CHARACTERS + 1)).ends_with("… and 1 more characters"));
     }
 }

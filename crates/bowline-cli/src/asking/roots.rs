@@ -17,7 +17,7 @@ use crate::failure::usage;
 pub(crate) fn root(path: &Path) -> anyhow::Result<Root> {
     let found: PathBuf = path.canonicalize().map_err(|error| {
         let error = anyhow!("the root {} can't be used: {error}", path.display());
-        usage(error, "give the path of a folder or a file that is there")
+        usage(error, "give the path of a folder or file that exists")
     })?;
     let root = Root::new(uri(&found));
     Ok(match found.file_name() {

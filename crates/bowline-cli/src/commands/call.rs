@@ -62,7 +62,7 @@ pub(super) fn typed_input(words: &[String]) -> anyhow::Result<Vec<u8>> {
 
 fn arguments(tool: &Tool, words: &[String], input: &[u8]) -> anyhow::Result<Arguments> {
     let schema = serde_json::to_value(&tool.input_schema);
-    let schema = schema.context("the schema of the tool can't be read")?;
+    let schema = schema.context("cannot read the input schema of the tool")?;
     Arguments::read(words, &schema, &mut { input })
 }
 
@@ -133,7 +133,7 @@ fn tell(
         Err(error) => return Err(error),
     };
     if let Some(why) = unchecked {
-        let words = format!("the answer was not checked against the tool's schema: {why}");
+        let words = format!("the result was not checked against the tool's output schema: {why}");
         conversation.warn(&words, None);
     }
     if let Some(misfit) = misfit {
@@ -145,7 +145,7 @@ fn tell(
     // That it failed says more than that a part is lost, of which there was a warning.
     let failure = Failure::new(
         ExitStatus::ToolError,
-        anyhow!("the tool says that it failed"),
+        anyhow!("the tool reported an error"),
     );
     let failure = match told.as_ref().err().and_then(Failure::hint_of) {
         Some(hint) => failure.hint(hint.to_owned()),
@@ -184,4 +184,4 @@ fn tell_person(
 }
 
 /// What is said of what was not shown.
-const STRUCTURED_TOO: &str = "the answer has structured content too; `--json` shows it";
+const STRUCTURED_TOO: &str = "the result also has structured content; `--json` shows it";

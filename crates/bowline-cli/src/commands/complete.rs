@@ -80,7 +80,7 @@ impl Subject {
             return Ok(Self::Template(template));
         }
         let listed = "`bowline prompts` and `bowline resources` list them".to_owned();
-        let error = anyhow!("there is no prompt or template `{name}`");
+        let error = anyhow!("no prompt or template named `{name}`");
         Err(usage(error, hint.unwrap_or(listed)))
     }
 
@@ -97,8 +97,8 @@ impl Subject {
             return Ok(());
         }
         let hint = did_you_mean(argument, known.iter().copied());
-        let hint = hint.unwrap_or_else(|| format!("it has {}", known.join(", ")));
-        Err(usage(anyhow!("there is no argument `{argument}`"), hint))
+        let hint = hint.unwrap_or_else(|| format!("its arguments are {}", known.join(", ")));
+        Err(usage(anyhow!("no argument named `{argument}`"), hint))
     }
 }
 
@@ -167,9 +167,9 @@ fn tell(completion: &Completion, conversation: &mut Conversation<'_>) -> anyhow:
 fn more(completion: &Completion) -> Option<String> {
     let shown = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
     match completion.total {
-        Some(total) if total > shown => Some(format!("{} more; type more of it", total - shown)),
+        Some(total) if total > shown => Some(format!("{} more values; type more of the argument", total - shown)),
         _ if completion.has_more == Some(true) => {
-            Some("there are more; type more of it".to_owned())
+            Some("there are more values; type more of the argument".to_owned())
         }
         _ => None,
     }
@@ -202,7 +202,7 @@ mod tests {
         assert!(matches!(found("template:book"), Ok(Subject::Template(_))));
         assert!(matches!(found("x://{a}"), Ok(Subject::Template(_))));
         let error = found("template:greet").unwrap_err();
-        let words = "there is no prompt or template `greet`";
+        let words = "no prompt or template named `greet`";
         assert_eq!(error.to_string(), words);
         let error = found("gret").unwrap_err();
         assert_eq!(Failure::hint_of(&error), Some("did you mean `greet`?"));
@@ -230,8 +230,8 @@ mod tests {
         assert_eq!(more(&values()), None);
         assert_eq!(more(&values().total(1)), None);
         let words = more(&values().total(3).has_more(true));
-        assert_eq!(words.as_deref(), Some("2 more; type more of it"));
+        assert_eq!(words.as_deref(), Some("2 more values; type more of the argument"));
         let words = more(&values().has_more(true));
-        assert_eq!(words.as_deref(), Some("there are more; type more of it"));
+        assert_eq!(words.as_deref(), Some("there are more values; type more of the argument"));
     }
 }

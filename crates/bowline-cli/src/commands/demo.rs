@@ -29,7 +29,7 @@ use crate::settings::{DemoSettings, Format};
 pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     descriptors::check(descriptors::OF_CLIENT)?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start")?;
+    let runtime = runtime.context("cannot start the async runtime")?;
     let mut show = Show {
         settings,
         printer,

@@ -84,7 +84,7 @@ impl Account {
     /// All that is known, and why it is not more if the server was lost.
     async fn of(conversation: &Conversation<'_>) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
         let agreement = conversation.client.agreement();
-        let agreement = agreement.context("nothing was agreed")?;
+        let agreement = agreement.context("no revision was negotiated")?;
         let mut counts = Counts::default();
         let counted = counts.count(conversation, &agreement.capabilities).await;
         let account = Self {
@@ -144,7 +144,7 @@ impl Count {
             // The next list can't be had either.
             Err(error) if Failure::status_of(&error) != ExitStatus::Failed => Err(error),
             Err(error) => {
-                let words = format!("its {what} can't be listed: {}", words_of(&error));
+                let words = format!("cannot list the {what}: {}", words_of(&error));
                 conversation.warn(&words, Failure::hint_of(&error));
                 Ok(Self::Unlisted)
             }

@@ -23,14 +23,14 @@ pub(super) fn pick<T>(
     let names = items.iter().map(&name);
     let hint = match did_you_mean(wanted, names.clone()) {
         Some(question) => question,
-        None if items.is_empty() => format!("the server lists no {kind}"),
+        None if items.is_empty() => format!("the server lists no {kind}s"),
         None => {
             let some: Vec<_> = names.take(MAX_NAMES).collect();
             let more = if items.len() > MAX_NAMES { ", …" } else { "" };
-            format!("it has {}{more}", some.join(", "))
+            format!("the server has {}{more}", some.join(", "))
         }
     };
-    Err(usage(anyhow!("there is no {kind} `{wanted}`"), hint))
+    Err(usage(anyhow!("no {kind} named `{wanted}`"), hint))
 }
 
 /// Names that an error lists.
@@ -49,11 +49,11 @@ mod tests {
         assert_eq!(pick("tool-7", &names).unwrap(), "tool-7");
         for (wanted, names, hint) in [
             ("tool_1x", &names[..], "did you mean `tool-1`?"),
-            ("zzzzzzzz", &names[..2], "it has tool-0, tool-1"),
-            ("x", &[], "the server lists no tool"),
+            ("zzzzzzzz", &names[..2], "the server has tool-0, tool-1"),
+            ("x", &[], "the server lists no tools"),
         ] {
             let error = pick(wanted, names).unwrap_err();
-            assert_eq!(error.to_string(), format!("there is no tool `{wanted}`"));
+            assert_eq!(error.to_string(), format!("no tool named `{wanted}`"));
             assert_eq!(Failure::hint_of(&error), Some(hint));
         }
         let error = pick("zzzzzzzz", &names).unwrap_err();

@@ -104,7 +104,7 @@ impl std::fmt::Display for Tally {
         let plural = if count == 1 { "" } else { "s" };
         write!(
             f,
-            "{count} ping{plural}: {shortest} at least, {average} on average, {longest} at most"
+            "{count} ping{plural}: min {shortest}, average {average}, max {longest}"
         )
     }
 }
@@ -119,14 +119,14 @@ mod tests {
         tally.count(Duration::from_millis(20));
         assert_eq!(
             tally.to_string(),
-            "1 ping: 20 ms at least, 20 ms on average, 20 ms at most"
+            "1 ping: min 20 ms, average 20 ms, max 20 ms"
         );
         for millis in [10, 60] {
             tally.count(Duration::from_millis(millis));
         }
         assert_eq!(
             tally.to_string(),
-            "3 pings: 10 ms at least, 30 ms on average, 60 ms at most"
+            "3 pings: min 10 ms, average 30 ms, max 60 ms"
         );
     }
 }

@@ -50,14 +50,14 @@ pub(super) fn arguments(
     mut input: &[u8],
 ) -> anyhow::Result<Vec<(String, String)>> {
     let arguments = Arguments::read(words, &schema(prompt), &mut input)?;
-    let arguments = serde_json::to_value(&arguments).context("the arguments can't be sent")?;
+    let arguments = serde_json::to_value(&arguments).context("cannot encode the arguments")?;
     let Value::Object(members) = arguments else {
         return Ok(Vec::new());
     };
     let texts = members.into_iter().map(|(name, value)| match value {
         Value::String(text) => Ok((name, text)),
         other => {
-            let error = anyhow!("{name}: arguments of a prompt are texts, and {other} is none");
+            let error = anyhow!("{name}: prompt arguments are strings, found {other}");
             Err(usage(error, format!("write {name}=…")))
         }
     });

@@ -19,14 +19,14 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
     };
     let server = server.build()?;
     if settings.is_typed {
-        printer.talk("serving on stdin and stdout, one JSON-RPC message a line; Ctrl-D ends it");
+        printer.talk("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
     }
     descriptors::check(descriptors::OF_SERVER)?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start")?;
+    let runtime = runtime.context("cannot start the async runtime")?;
     let served = runtime.block_on(async {
         tokio::spawn(end_when_told(server.clone())?);
-        server.serve(stdio()).await.context("cannot go on")
+        server.serve(stdio()).await.context("cannot serve")
     });
     // A tool that blocks its thread must not keep the process.
     runtime.shutdown_background();

@@ -148,8 +148,8 @@ fn introduce(conversation: &mut Conversation<'_>, tells_changes: bool) {
     if conversation.format == Format::Text {
         let name = &conversation.name;
         let talk = match tells_changes {
-            true => format!("watching {name}; Ctrl-C ends it"),
-            false => format!("watching {name}, which doesn't tell what changes; Ctrl-C ends it"),
+            true => format!("watching {name}; Ctrl-C stops"),
+            false => format!("watching {name}, which sends no notifications of changes; Ctrl-C stops"),
         };
         conversation.printer.talk(&talk);
     }
@@ -224,7 +224,7 @@ async fn forward_changes(mut subscription: Subscription, sender: Sender<Message>
     }
     let reason = match subscription.end() {
         Some(Err(error)) => error.to_string(),
-        Some(Ok(())) | None => "the server has ended it".to_owned(),
+        Some(Ok(())) | None => "ended by the server".to_owned(),
     };
     let _ = sender
         .send(Message::What(What::Unsubscribed { reason }))

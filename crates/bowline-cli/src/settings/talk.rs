@@ -188,13 +188,13 @@ impl AskSettings {
         server.asking = args.asking;
         let mut rest = rest.into_iter();
         let Some(name) = rest.next() else {
-            let error = anyhow!("no {kind} was named");
+            let error = anyhow!("no {kind} given");
             return Err(usage(error, format!("`bowline {list}` lists them")));
         };
         let output = Output::resolve(args.output);
         if output == Output::Stdout && stdout_is_terminal {
-            let error = anyhow!("a terminal shall not obey what a server says");
-            return Err(usage(error, "leave --output - out, or pipe it elsewhere"));
+            let error = anyhow!("refusing to write unescaped output of a server to a terminal");
+            return Err(usage(error, "omit `--output -`, or redirect stdout to a file or pipe"));
         }
         Ok(Self {
             server,
@@ -255,21 +255,21 @@ impl CompleteSettings {
         let (server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
         let mut rest = rest.into_iter();
         let Some(reference) = rest.next() else {
-            let error = anyhow!("no prompt or template was named");
+            let error = anyhow!("no prompt or template given");
             let hint = "`bowline prompts` and `bowline resources` list them";
             return Err(usage(error, hint));
         };
         let pairs = rest.map(|word| match word.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => {
-                let error = anyhow!("`{word}` is no argument");
+                let error = anyhow!("`{word}` is not an argument");
                 Err(usage(error, "write name=value"))
             }
         });
         let mut pairs = pairs.collect::<anyhow::Result<Vec<_>>>()?.into_iter();
         let Some((argument, typed)) = pairs.next() else {
-            let error = anyhow!("no argument was given to complete");
-            return Err(usage(error, "write name= and what has been typed of it"));
+            let error = anyhow!("no argument given to complete");
+            return Err(usage(error, "write name= followed by what has been typed so far"));
         };
         Ok(Self {
             server,
@@ -286,8 +286,8 @@ fn no_more(words: &[String]) -> anyhow::Result<()> {
     match words.first() {
         None => Ok(()),
         Some(word) => {
-            let error = anyhow!("`{word}` is one word too many");
-            Err(usage(error, "`--help` shows how the command is written"))
+            let error = anyhow!("unexpected argument `{word}`");
+            Err(usage(error, "`--help` shows the usage of the command"))
         }
     }
 }

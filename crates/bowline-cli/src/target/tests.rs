@@ -63,7 +63,7 @@ fn without_a_command_the_first_word_names_the_server() {
     let (wanted, rest) = Wanted::among(&words, &[]).unwrap();
     assert_eq!((wanted, rest), (Wanted::Demo, &words[1..]));
     let none = Wanted::among(&[], &[]).unwrap_err();
-    assert_eq!(none.to_string(), "no server was named");
+    assert_eq!(none.to_string(), "no server given");
     assert_eq!(Failure::status_of(&none), ExitStatus::Usage);
 }
 
@@ -99,7 +99,7 @@ fn a_disabled_server_is_used_when_it_is_named() {
     assert_eq!(target.unwrap().launch.program, "x");
     assert_eq!(
         talk,
-        "`off` is disabled in mcp.json; used, since it was named\n"
+        "`off` is disabled in mcp.json; using it because it was named explicitly\n"
     );
 }
 
@@ -110,11 +110,11 @@ fn a_wrong_name_is_answered_with_the_nearest_right_one() {
         ("dmeo", "did you mean `demo`?"),
         (
             "zzz",
-            "`bowline servers` lists what was found; a command goes after --",
+            "`bowline servers` lists the configured servers; a command goes after --",
         ),
     ] {
         let expected = (
-            format!("there is no server `{name}`"),
+            format!("no server named `{name}`"),
             hint.to_owned(),
             ExitStatus::Usage,
         );
@@ -142,7 +142,7 @@ fn a_broken_file_is_a_warning_unless_it_may_have_the_server() {
     let (target, talk) = find(Wanted::named("fielsystem"), &broken);
     let error = target.unwrap_err();
     assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
-    assert_eq!(error.to_string(), "there is no server `fielsystem`");
+    assert_eq!(error.to_string(), "no server named `fielsystem`");
     assert_eq!(Failure::hint_of(&error), Some("did you mean `filesystem`?"));
     assert!(talk.starts_with("warning: .mcp.json:1:2: "), "{talk}");
 }
@@ -166,13 +166,13 @@ fn urls_are_recognised_and_refused() {
     for url in ["http://x", "HTTPS://x/y", "ws://x", "wss://x"] {
         assert_eq!(Wanted::named(url), Wanted::Url(url.to_owned()));
         let (message, _, status) = error(Wanted::named(url), &[]);
-        assert_eq!(message, "servers with a URL can't be reached yet");
+        assert_eq!(message, "servers with a URL are not supported yet");
         assert_eq!(status, ExitStatus::Unreachable);
     }
     let (message, _, status) = error(Wanted::named("far"), &[]);
     assert_eq!(status, ExitStatus::Unreachable);
     assert_eq!(
         message,
-        "cannot reach `far`: servers with a URL can't be reached yet"
+        "cannot reach `far`: servers with a URL are not supported yet"
     );
 }

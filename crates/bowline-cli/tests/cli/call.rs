@@ -261,7 +261,7 @@ fn contents_stay_as_they_are_but_for_what_a_terminal_obeys() {
     let output = place.run(&[&["call", "odd"], &peer[..]].concat());
     let shown = "a\r\nco\u{ad}op 👩\u{200d}👧\\u{1b}[2J\n\\u{202e}b\n";
     assert_eq!(text(&output.stdout), shown);
-    let note = "control characters are shown escaped; `--output -` writes them as they are\n";
+    let note = "control characters are shown escaped; `--output -` writes them unescaped\n";
     assert_eq!(text(&output.stderr), note);
     let output = place.run(&[&["call", "odd", "-o", "-"], &peer[..]].concat());
     let poured = "a\r\nco\u{ad}op 👩\u{200d}👧\u{1b}[2J\n\u{202e}b";
@@ -324,7 +324,7 @@ fn hostile_answers_are_escaped_and_name_no_file() {
 fn what_a_server_says_on_stderr_is_not_mixed_with_ours() {
     let place = Place::new("call_print");
     let output = place.run(&["call", "demo", "print", "text=\u{1b}[2J"]);
-    assert_eq!(text(&output.stderr), "there is nothing in the answer\n");
+    assert_eq!(text(&output.stderr), "the result is empty\n");
     let output = place.run(&["-v", "call", "demo", "print", "text=\u{1b}[2J"]);
     let told = text(&output.stderr);
     assert!(told.contains("\\u{1b}[2J"), "{told}");
@@ -354,10 +354,10 @@ fn a_tool_that_failed_has_failed_though_nobody_reads_on() {
     // More than a pipe holds.
     let message = format!("message={}", "x".repeat(100_000));
     for (format, said) in [
-        (&[][..], "error: the tool says that it failed\n"),
+        (&[][..], "error: the tool reported an error\n"),
         (
             &["--json"],
-            "{\"error\":\"the tool says that it failed\",\"exit_code\":5}\n",
+            "{\"error\":\"the tool reported an error\",\"exit_code\":5}\n",
         ),
     ] {
         let args = [&["call", "demo", "fail", &message], format].concat();

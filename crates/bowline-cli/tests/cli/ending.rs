@@ -28,7 +28,7 @@ fn a_server_that_does_not_end_is_told_of_and_ended() {
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(
-        said.contains("waiting for sh to end; Ctrl-C leaves"),
+        said.contains("waiting for sh to exit; Ctrl-C stops waiting"),
         "{said}"
     );
 }

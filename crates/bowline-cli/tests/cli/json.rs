@@ -53,11 +53,11 @@ fn notes_are_objects() {
         "slow": {"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_bowline")]},
     }});
     fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
-    let note = "`off` is disabled in .mcp.json; used, since it was named";
+    let note = "`off` is disabled in .mcp.json; using it because it was named explicitly";
     let said = objects(&place, &["ping", "off", "--json"]);
     assert_eq!(said, [json!({"note": note})]);
     let said = objects(&place, &["--json", "ping", "slow"]);
-    let note = "waiting for slow to end; Ctrl-C leaves";
+    let note = "waiting for slow to exit; Ctrl-C stops waiting";
     assert_eq!(said, [json!({"note": note})]);
 }
 

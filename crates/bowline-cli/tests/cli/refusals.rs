@@ -6,7 +6,7 @@ use crate::run::{check, run, text};
 
 /// Lines, and what is said of them.
 const LINES: [(&str, &str, &str); 20] = [
-    ("-v", "no command was named", "see `bowline --help`"),
+    ("-v", "no command given", "see `bowline --help`"),
     (
         "tools demo --xyzzy",
         "unexpected argument '--xyzzy' found",
@@ -41,22 +41,22 @@ const LINES: [(&str, &str, &str); 20] = [
     (
         "call demo add a=1 --b=3",
         "unexpected argument '--b' found",
-        "an argument is written without dashes: b=3 (see `bowline call --help`)",
+        "arguments are written without dashes: b=3 (see `bowline call --help`)",
     ),
     (
         "call demo add a=1 --b 3",
         "unexpected argument '--b' found",
-        "an argument is written without dashes: b=… (see `bowline call --help`)",
+        "arguments are written without dashes: b=… (see `bowline call --help`)",
     ),
     (
         "call demo add --a=2",
         "unexpected argument '--a' found",
-        "an argument is written without dashes: a=2 (see `bowline call --help`)",
+        "arguments are written without dashes: a=2 (see `bowline call --help`)",
     ),
     (
         "prompt demo greet --name=Ann",
         "unexpected argument '--name' found",
-        "an argument is written without dashes: name=Ann (see `bowline prompt --help`)",
+        "arguments are written without dashes: name=Ann (see `bowline prompt --help`)",
     ),
     (
         "prompt demo greet --timout=5",
@@ -66,7 +66,7 @@ const LINES: [(&str, &str, &str); 20] = [
     (
         "call demo add a=1 -b",
         "unexpected argument '-b' found",
-        "a value that begins with - goes after its name: NAME=-b (see `bowline call --help`)",
+        "write a value that begins with - after its name: NAME=-b (see `bowline call --help`)",
     ),
     (
         "call demo add --jsno",

@@ -146,7 +146,7 @@ fn ctrl_c_is_how_it_ends() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stderr), "watching demo; Ctrl-C ends it\n");
+    assert_eq!(text(&output.stderr), "watching demo; Ctrl-C stops\n");
 }
 
 // proves: F-CL-01, F-CL-02

@@ -73,9 +73,9 @@ impl Stage {
 
     /// What was agreed with the server.
     fn connected(&self) -> anyhow::Result<Step> {
-        let agreement = self.client.agreement().context("nothing was agreed")?;
+        let agreement = self.client.agreement().context("no revision was negotiated")?;
         let info = agreement.server_info.as_ref();
-        let info = info.context("the server did not introduce itself")?;
+        let info = info.context("the server sent no implementation info")?;
         let capabilities = serde_json::to_value(&agreement.capabilities);
         Ok(Step::Connect {
             process: self.process.load(Ordering::Relaxed),
@@ -85,7 +85,7 @@ impl Stage {
                 title: info.title.clone(),
             },
             revision: agreement.revision,
-            capabilities: capabilities.context("the capabilities can't be shown")?,
+            capabilities: capabilities.context("cannot serialize the capabilities")?,
             took: self.now(),
         })
     }
@@ -170,7 +170,7 @@ impl Stage {
             let report = running.next_report().await;
             ensure!(
                 report.is_some(),
-                "the call ended before it could be disturbed"
+                "the call ended before the server could be killed"
             );
         }
         Ok(())
@@ -181,10 +181,10 @@ impl Stage {
         during.progress.end();
         let process = self.process.load(Ordering::Relaxed);
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        let pid = pid.context("the server's process is not known")?;
+        let pid = pid.context("the process id of the server is not known")?;
         let at = self.now();
         kill_process(pid, Signal::KILL)
-            .with_context(|| format!("process {process} can't be killed"))?;
+            .with_context(|| format!("cannot kill process {process}"))?;
         self.kills.push(Mark {
             at,
             label: "SIGKILL".to_owned(),

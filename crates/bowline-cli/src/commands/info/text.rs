@@ -43,7 +43,7 @@ fn offers(capabilities: &ServerCapabilities, counts: &Counts) -> Vec<(&'static s
     if let Some(tools) = &capabilities.tools {
         let words = [
             count(counts.tools),
-            told(tools.list_changed, "tells when the list changes"),
+            told(tools.list_changed, "notifies of list changes"),
         ];
         offers.push(("tools", join(words)));
     }
@@ -56,15 +56,15 @@ fn offers(capabilities: &ServerCapabilities, counts: &Counts) -> Vec<(&'static s
         let words = [
             count(counts.resources),
             templates,
-            told(resources.list_changed, "tells when the list changes"),
-            told(resources.subscribe, "each can be watched"),
+            told(resources.list_changed, "notifies of list changes"),
+            told(resources.subscribe, "subscriptions"),
         ];
         offers.push(("resources", join(words)));
     }
     if let Some(prompts) = &capabilities.prompts {
         let words = [
             count(counts.prompts),
-            told(prompts.list_changed, "tells when the list changes"),
+            told(prompts.list_changed, "notifies of list changes"),
         ];
         offers.push(("prompts", join(words)));
     }
@@ -72,10 +72,10 @@ fn offers(capabilities: &ServerCapabilities, counts: &Counts) -> Vec<(&'static s
         offers.push(("completion", "of arguments".to_owned()));
     }
     if capabilities.logging.is_some() {
-        offers.push(("log", "told to clients that want it".to_owned()));
+        offers.push(("logging", "sent to clients that ask for it".to_owned()));
     }
     if capabilities.tasks.is_some() {
-        offers.push(("tasks", "calls that go on by themselves".to_owned()));
+        offers.push(("tasks", "calls can run as tasks".to_owned()));
     }
     offers.extend(names("extensions", capabilities.extensions.as_ref()));
     offers.extend(names("experimental", capabilities.experimental.as_ref()));
@@ -93,7 +93,7 @@ fn count(count: Count) -> String {
     match count {
         Count::Unasked => "declared".to_owned(),
         Count::Of(count) => count.to_string(),
-        Count::Missing => "declared, but not there".to_owned(),
+        Count::Missing => "declared, but not implemented".to_owned(),
         Count::Unlisted => "declared, but can't be listed".to_owned(),
     }
 }

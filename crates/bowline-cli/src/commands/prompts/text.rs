@@ -33,7 +33,7 @@ pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()>
     for argument in arguments {
         let mut pieces = vec![Piece::plain(&*argument.name)];
         if !is_required(argument) {
-            pieces.push(Piece::new(Tone::Aside, " (may be left out)"));
+            pieces.push(Piece::new(Tone::Aside, " (optional)"));
         }
         printer.pieces(1, &pieces)?;
         let about = argument.description.as_ref().or(argument.title.as_ref());

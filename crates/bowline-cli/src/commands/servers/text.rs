@@ -71,7 +71,7 @@ pub(super) fn one(account: &Account<'_>, printer: &mut Printer) -> anyhow::Resul
 pub(super) fn tally(servers: usize, files: usize) -> String {
     let plural = |count| if count == 1 { "" } else { "s" };
     match files {
-        0 => "no configuration was found; `bowline servers --help` says where they are looked for"
+        0 => "no configuration file found; `bowline servers --help` lists where they are looked for"
             .to_owned(),
         _ => format!(
             "{servers} server{} in {files} file{}",

@@ -33,12 +33,12 @@ pub(super) fn full(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
     }
     let claims = annotated.map_or_else(String::new, claims);
     if !claims.is_empty() {
-        row(printer, "claims", &claims)?;
+        row(printer, "annotations", &claims)?;
     }
     let execution = tool.execution.as_ref();
     match execution.and_then(|execution| execution.task_support.as_ref()) {
-        Some(TaskSupport::Optional) => row(printer, "task", "if it is asked to")?,
-        Some(TaskSupport::Required) => row(printer, "task", "always")?,
+        Some(TaskSupport::Optional) => row(printer, "task", "optional")?,
+        Some(TaskSupport::Required) => row(printer, "task", "required")?,
         _ => {}
     }
     schema("input schema", &tool.input_schema, printer)?;
@@ -59,20 +59,20 @@ fn signature_of(tool: &Tool) -> String {
 fn claims(annotations: &ToolAnnotations) -> String {
     let mut claims = Vec::new();
     match (annotations.read_only_hint, annotations.destructive_hint) {
-        (Some(true), _) => claims.push("changes nothing"),
-        (_, Some(true)) => claims.push("may destroy something"),
-        (_, Some(false)) => claims.push("destroys nothing"),
-        (Some(false), None) => claims.push("changes something"),
+        (Some(true), _) => claims.push("read-only"),
+        (_, Some(true)) => claims.push("destructive"),
+        (_, Some(false)) => claims.push("not destructive"),
+        (Some(false), None) => claims.push("not read-only"),
         (None, None) => {}
     }
     match annotations.idempotent_hint {
-        Some(true) => claims.push("can be repeated"),
-        Some(false) => claims.push("does more each time"),
+        Some(true) => claims.push("idempotent"),
+        Some(false) => claims.push("not idempotent"),
         None => {}
     }
     match annotations.open_world_hint {
-        Some(true) => claims.push("reaches outside"),
-        Some(false) => claims.push("stays inside"),
+        Some(true) => claims.push("open world"),
+        Some(false) => claims.push("closed world"),
         None => {}
     }
     claims.join(", ")
@@ -101,12 +101,12 @@ mod tests {
         let none = ToolAnnotations::new();
         assert_eq!(claims(&none), "");
         let reader = none.clone().read_only_hint(true).destructive_hint(true);
-        assert_eq!(claims(&reader), "changes nothing");
+        assert_eq!(claims(&reader), "read-only");
         let writer = none.clone().read_only_hint(false).idempotent_hint(false);
-        assert_eq!(claims(&writer), "changes something, does more each time");
+        assert_eq!(claims(&writer), "not read-only, not idempotent");
         let killer = none.clone().destructive_hint(true).open_world_hint(true);
-        assert_eq!(claims(&killer), "may destroy something, reaches outside");
+        assert_eq!(claims(&killer), "destructive, open world");
         let adder = none.destructive_hint(false).idempotent_hint(true);
-        assert_eq!(claims(&adder), "destroys nothing, can be repeated");
+        assert_eq!(claims(&adder), "not destructive, idempotent");
     }
 }

@@ -146,8 +146,8 @@ impl What {
                 };
                 ("log", Tone::Plain, text)
             }
-            Self::Missed { count } => ("missed", Tone::Bad, format!("{count} that came too fast")),
-            Self::Unsubscribed { reason } => ("over", Tone::Bad, reason.clone()),
+            Self::Missed { count } => ("missed", Tone::Bad, format!("{count} events dropped: queue full")),
+            Self::Unsubscribed { reason } => ("ended", Tone::Bad, reason.clone()),
         }
     }
 }
@@ -239,12 +239,12 @@ mod tests {
             ),
             (
                 What::Missed { count: 3 },
-                "missed   3 that came too fast",
+                "missed   3 events dropped: queue full",
                 r#""event":"missed","count":3"#,
             ),
             (
                 What::Unsubscribed { reason: "x".into() },
-                "over     x",
+                "ended    x",
                 r#""event":"unsubscribed","reason":"x""#,
             ),
         ] {
