@@ -1,7 +1,7 @@
 //! What was typed. Nothing is resolved here; that is for [`settings`](crate::settings).
 
 mod help;
-pub(crate) mod talk;
+pub(crate) mod server_commands;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -11,8 +11,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::args::talk::TalkCommand;
-use crate::bounded::MAX_BYTES;
+use crate::args::server_commands::TalkCommand;
+use crate::bounded_file::MAX_BYTES;
 use crate::config::places;
 
 /// The whole command line.

@@ -15,9 +15,9 @@
 //! whoever writes one wants to see what the server says to it. Words beside it add to it or
 //! replace its members.
 
-mod build;
-mod coerce;
-mod given;
+mod builder;
+mod coercion;
+mod typed_argument;
 
 use std::io::Read;
 
@@ -25,8 +25,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::arguments::build::Builder;
-use crate::arguments::given::{Members, Word};
+use crate::arguments::builder::Builder;
+use crate::arguments::typed_argument::{Members, Word};
 use crate::schema::Schema;
 
 /// Arguments that can be sent: a JSON object.
@@ -59,11 +59,11 @@ impl Arguments {
         let mut object: Option<Members> = None;
         let mut builder = Builder::new(Schema::of(schema));
         let mut has_pairs = false;
-        let mut stdin = given::Stdin::new(stdin);
+        let mut stdin = typed_argument::Stdin::new(stdin);
         for word in words {
-            match given::read(word, &builder, &mut stdin)? {
+            match typed_argument::read(word, &builder, &mut stdin)? {
                 Word::Object(members) if object.is_none() => object = Some(members),
-                Word::Object(_) => return Err(given::second_object(word)),
+                Word::Object(_) => return Err(typed_argument::second_object(word)),
                 Word::Pair { key, value } => {
                     has_pairs = true;
                     builder.add(key, value)?;

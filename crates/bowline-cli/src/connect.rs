@@ -205,7 +205,9 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
         return Some(NO_SERVER.to_owned());
     }
     let guess = match (error.transport_end().filter(|_| !has_hung), said.only) {
-        (Some(_), _) => return Some("run the server's command by itself to see its output".to_owned()),
+        (Some(_), _) => {
+            return Some("run the server's command by itself to see its output".to_owned());
+        }
         // What can't be started says itself what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
         (None, Some(_)) if error.to_string().contains(NOTHING_IN_COMMON) => {
@@ -213,7 +215,9 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
         }
         (None, _) if has_hung && scene.is_stopped => return Some(NO_TERMINAL.to_owned()),
         (None, Some(_)) => Some("omit --revision: the server may not support this revision"),
-        (None, None) if has_hung => Some("if the server supports only an old revision, name it with --revision"),
+        (None, None) if has_hung => {
+            Some("if the server supports only an old revision, name it with --revision")
+        }
         (None, None) => None,
     };
     let verbose = (!said.is_verbose).then_some("`--verbose` shows what was tried");
@@ -221,8 +225,7 @@ fn hint(error: &Error, scene: &Scene) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-const NO_SERVER: &str =
-    "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
+const NO_SERVER: &str = "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
 
 const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 

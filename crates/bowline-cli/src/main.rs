@@ -6,17 +6,17 @@
 
 mod args;
 mod arguments;
-mod asking;
 mod base64;
-mod bounded;
+mod bounded_file;
 mod charset;
+mod command_line;
 mod commands;
 mod config;
 mod connect;
 mod content;
-mod conversation;
 mod demo;
 mod descriptors;
+mod durations;
 mod escape;
 mod excerpt;
 mod exit;
@@ -24,30 +24,30 @@ mod failure;
 mod frames;
 mod interrupt;
 mod launch;
-mod nearest;
 mod output;
 mod paragraph;
 mod printer;
 mod progress;
 mod redact;
-mod refusal;
 mod schema;
 #[cfg(test)]
 mod scratch;
+mod server_connection;
+mod server_requests;
 mod settings;
 mod signature;
+mod suggestion;
 mod surroundings;
 mod table;
 mod target;
 mod timeline;
-mod times;
 mod verbose;
 
 use std::env;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use crate::args::talk::TalkCommand;
+use crate::args::server_commands::TalkCommand;
 use crate::args::{Args, Command};
 use crate::charset::Charset;
 use crate::exit::ExitStatus;
@@ -60,7 +60,7 @@ use crate::settings::{
 use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
-    let args = match refusal::parse(&env::args_os().collect::<Vec<_>>()) {
+    let args = match command_line::parse(&env::args_os().collect::<Vec<_>>()) {
         Ok(args) => args,
         Err(status) => return status.into(),
     };

@@ -2,9 +2,9 @@
 //!
 //! A name is never what a server says: it is what was typed, or made from a kind that we know,
 //! a number, and the ending of a media type that we know. What was not named by the user
-//! is never overwritten, and what was named is [replaced](replace) as a whole or not at all.
+//! is never overwritten, and what was named is [replaced](atomic_write) as a whole or not at all.
 
-mod replace;
+mod atomic_write;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -14,9 +14,9 @@ use anyhow::{Context as _, anyhow, bail};
 use rustix::fs::{Access, access};
 
 use crate::failure::usage;
-use crate::output::replace::Target;
+use crate::output::atomic_write::Target;
 
-pub(crate) use replace::remove_unfinished;
+pub(crate) use atomic_write::remove_unfinished;
 
 /// Where the contents of an answer go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,9 +80,7 @@ fn check_file(path: &Path) -> Result<(), String> {
     // A file that is there is replaced by one beside it.
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
-        Some(folder) if !folder.exists() => {
-            Err(format!("no such directory: {}", folder.display()))
-        }
+        Some(folder) if !folder.exists() => Err(format!("no such directory: {}", folder.display())),
         Some(folder) => writable(folder),
         None => Ok(()),
     }
@@ -131,7 +129,7 @@ impl<'a> Files<'a> {
     ) -> anyhow::Result<PathBuf> {
         let (file, path) = match self.output {
             Output::File(path) => {
-                let written = replace::replace(path, bytes);
+                let written = atomic_write::replace(path, bytes);
                 written.with_context(|| format!("cannot write {}", path.display()))?;
                 return Ok(path.clone());
             }
@@ -144,7 +142,7 @@ impl<'a> Files<'a> {
                 fresh(|number| own_name(kind, number, mime_type).into())?
             }
         };
-        let written = replace::fill(file, &path, bytes);
+        let written = atomic_write::fill(file, &path, bytes);
         written.with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }

@@ -3,7 +3,7 @@
 //! stdout is data, stderr is talk. Whatever is said passes through
 //! [`escape`] here, so callers may hand over what peers wrote.
 
-mod remark;
+mod diagnostic;
 
 use std::env;
 use std::error::Error;
@@ -19,7 +19,7 @@ use crate::connect::server_error_of;
 use crate::escape;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, words_of};
-use crate::printer::remark::Remark;
+use crate::printer::diagnostic::Remark;
 
 /// Writes lines, harmless ones.
 pub(crate) struct Printer {

@@ -4,11 +4,13 @@
 //! most is no secret, what looks like one is hidden: by the name before it, or by its look. What
 //! a server says that was given secrets is told without these.
 
-mod known;
-mod look;
+mod known_secrets;
+mod secret_patterns;
 
-pub(crate) use known::{beginning_without_secrets, json_without_secrets, keep, without_secrets};
-pub(crate) use look::{is_secret_name, is_secret_variable};
+pub(crate) use known_secrets::{
+    beginning_without_secrets, json_without_secrets, keep, without_secrets,
+};
+pub(crate) use secret_patterns::{is_secret_name, is_secret_variable};
 
 use crate::config::variables::{Dialect, hide_defaults, hide_plain};
 
@@ -127,7 +129,7 @@ fn judged(argument: &str, dialect: Dialect) -> (String, Next) {
 /// A text of several words: a script, the parameters of a connection, JSON. Where a secret
 /// ends is for those to say who read it, so all that follows its name is hidden.
 fn words(text: &str, dialect: Dialect) -> (String, Next) {
-    if look::is_private_key(text) {
+    if secret_patterns::is_private_key(text) {
         return (value(text, dialect), Next::Judged);
     }
     let mut out = String::new();
@@ -171,7 +173,7 @@ fn option(argument: &str, dialect: Dialect, judge: impl Fn(&str) -> String) -> (
         // A name is shown, unless the secret stands right behind the letter of the option.
         return match next {
             Next::Judged => (judge(name), next),
-            _ if look::is_secret(name) => (judge(name), next),
+            _ if secret_patterns::is_secret(name) => (judge(name), next),
             _ => (name.to_owned(), next),
         };
     }
@@ -209,7 +211,7 @@ fn parts(argument: &str) -> (&str, &str, Next) {
         // As docker has it for variables, and curl and mcp-remote for headers.
         "-e" | "--env" | "-H" | "--header" => Next::Pair,
         "-u" | "--user" | "--proxy-user" => Next::User,
-        name if look::is_secret_name(name) => Next::Hidden,
+        name if secret_patterns::is_secret_name(name) => Next::Hidden,
         _ => Next::Judged,
     };
     let (name, given) = argument.split_at(mark.map_or(argument.len(), |at| at + 1));
@@ -254,14 +256,14 @@ fn piece(text: &str, dialect: Dialect) -> (String, Next) {
     }
     if let Some(at) = text.find(['=', ':']) {
         let (name, given) = text.split_at(at + 1);
-        if look::is_secret(given) {
+        if secret_patterns::is_secret(given) {
             return (format!("{name}{}", value(given, dialect)), Next::Judged);
         }
     }
-    if look::is_secret(text) {
+    if secret_patterns::is_secret(text) {
         return (value(text, dialect), Next::Judged);
     }
-    let next = match look::is_secret_name(last_name(text)) {
+    let next = match secret_patterns::is_secret_name(last_name(text)) {
         true => Next::Named,
         false => Next::Judged,
     };
@@ -276,7 +278,7 @@ fn secret_after(text: &str) -> Option<usize> {
     text.match_indices(['=', ':']).find_map(|(at, _)| {
         let name = last_name(&text[start..at]);
         start = at + 1;
-        look::is_secret_name(name).then_some(start)
+        secret_patterns::is_secret_name(name).then_some(start)
     })
 }
 

@@ -1,6 +1,6 @@
 //! What is wanted: the command line, resolved against its surroundings.
 
-mod talk;
+mod server_commands;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use bowline_types::{Revision, Revisions};
 use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServersArgs, What};
 use crate::charset::Charset;
 
-pub(crate) use talk::{
+pub(crate) use server_commands::{
     AskSettings, CompleteSettings, ListSettings, PingSettings, Screen, ServerSettings,
     WatchSettings,
 };

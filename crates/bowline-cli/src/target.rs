@@ -15,8 +15,8 @@ use crate::config::entry::Entry;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, usage};
 use crate::launch::Launch;
-use crate::nearest::did_you_mean;
 use crate::printer::Printer;
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// The name of the demo.
@@ -215,7 +215,8 @@ fn no_http() -> anyhow::Error {
 }
 
 /// How a server can be named.
-const WAYS: &str = "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
+const WAYS: &str =
+    "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use bowline::ConnectionState;
 
 use crate::charset::Charset;
+use crate::durations;
 use crate::paragraph::{columns, padded};
 use crate::printer::{Piece, Tone};
-use crate::times;
 
 /// What there is to draw. Times are counted from when the client was started.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -214,7 +214,7 @@ impl Chart {
                 continue;
             };
             let (glyph, tone) = self.glyph(state);
-            let words = format!(" {state} {}", times::shown(time));
+            let words = format!(" {state} {}", durations::shown(time));
             let length = 1 + columns(&words);
             if line.len() > 1 && used + GAP + length > width {
                 lines.push(std::mem::take(&mut line));
@@ -264,7 +264,7 @@ impl Chart {
                 " ".repeat(rest),
                 padded(&call.outcome, self.outcomes)
             );
-            let time = times::shown(call.to.saturating_sub(call.from));
+            let time = durations::shown(call.to.saturating_sub(call.from));
             pieces.push(Piece::new(tone, outcome));
             pieces.push(Piece::new(Tone::Aside, format!(" {time:>TIME$}")));
         }

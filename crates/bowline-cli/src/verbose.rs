@@ -17,10 +17,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 use tracing_core::span::Current;
 
+use crate::durations;
 use crate::printer;
 use crate::redact;
 use crate::settings::Format;
-use crate::times;
 use spans::Spans;
 
 /// Tells from now on what happens: nothing, what matters, or every read and write as well.
@@ -109,7 +109,7 @@ impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
 /// An event in words: when, how grave, what it is about, what, and its fields.
 fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
     let level = event.metadata().level().as_str().to_ascii_lowercase();
-    let mut words = Words(format!("{:>7} {level:<5}", times::shown(at)));
+    let mut words = Words(format!("{:>7} {level:<5}", durations::shown(at)));
     if !scope.is_empty() {
         words.push(format_args!("[{scope}]"));
     }

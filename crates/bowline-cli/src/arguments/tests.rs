@@ -234,13 +234,13 @@ fn names_within_names_end_somewhere() {
     let schema = json!({"properties": {"a": {"$ref": "#"}}});
     let deep = |levels: usize| format!("{}=1", vec!["a"; levels].join("."));
     assert!(
-        read_with(&[&deep(build::MAX_DEPTH + 1)], &schema, "").is_err(),
+        read_with(&[&deep(builder::MAX_DEPTH + 1)], &schema, "").is_err(),
         "a is an object"
     );
     let schema = json!({"properties": {"a": {"$ref": "#"}, "b": {}}});
     let deep = |levels: usize| format!("{}.b=1", vec!["a"; levels].join("."));
-    assert!(read_with(&[&deep(build::MAX_DEPTH)], &schema, "").is_ok());
-    assert!(read_with(&[&deep(build::MAX_DEPTH + 1)], &schema, "").is_err());
+    assert!(read_with(&[&deep(builder::MAX_DEPTH)], &schema, "").is_ok());
+    assert!(read_with(&[&deep(builder::MAX_DEPTH + 1)], &schema, "").is_err());
 }
 
 proptest! {

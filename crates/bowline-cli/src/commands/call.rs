@@ -8,14 +8,14 @@ use bowline_types::RawJson;
 use bowline_types::tools::{CallToolResult, Tool};
 
 use crate::arguments::Arguments;
-use crate::bounded::MAX_BYTES;
+use crate::bounded_file::MAX_BYTES;
 use crate::commands::tools;
 use crate::content::{self, Part, Telling};
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::printer::{OutputClosed, Printer};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{AskSettings, Format};
 use crate::surroundings::Surroundings;
 
@@ -32,7 +32,7 @@ pub(crate) fn call(
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     let input = typed_input(&settings.words)?;
-    conversation::hold(
+    server_connection::hold(
         &settings.server,
         surroundings,
         printer,
@@ -143,10 +143,7 @@ fn tell(
         return told;
     }
     // That it failed says more than that a part is lost, of which there was a warning.
-    let failure = Failure::new(
-        ExitStatus::ToolError,
-        anyhow!("the tool reported an error"),
-    );
+    let failure = Failure::new(ExitStatus::ToolError, anyhow!("the tool reported an error"));
     let failure = match told.as_ref().err().and_then(Failure::hint_of) {
         Some(hint) => failure.hint(hint.to_owned()),
         None => failure,

@@ -6,12 +6,12 @@ use bowline_types::prompts::Prompt;
 use bowline_types::resources::ResourceTemplate;
 
 use crate::commands::{prompts, resources};
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::usage;
-use crate::nearest::did_you_mean;
 use crate::printer::{Printer, Tone};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{CompleteSettings, Format};
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// Completes an argument.
@@ -24,7 +24,7 @@ pub(crate) fn complete(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(
+    server_connection::hold(
         &settings.server,
         surroundings,
         printer,
@@ -167,7 +167,10 @@ fn tell(completion: &Completion, conversation: &mut Conversation<'_>) -> anyhow:
 fn more(completion: &Completion) -> Option<String> {
     let shown = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
     match completion.total {
-        Some(total) if total > shown => Some(format!("{} more values; type more of the argument", total - shown)),
+        Some(total) if total > shown => Some(format!(
+            "{} more values; type more of the argument",
+            total - shown
+        )),
         _ if completion.has_more == Some(true) => {
             Some("there are more values; type more of the argument".to_owned())
         }
@@ -230,8 +233,14 @@ mod tests {
         assert_eq!(more(&values()), None);
         assert_eq!(more(&values().total(1)), None);
         let words = more(&values().total(3).has_more(true));
-        assert_eq!(words.as_deref(), Some("2 more values; type more of the argument"));
+        assert_eq!(
+            words.as_deref(),
+            Some("2 more values; type more of the argument")
+        );
         let words = more(&values().has_more(true));
-        assert_eq!(words.as_deref(), Some("there are more values; type more of the argument"));
+        assert_eq!(
+            words.as_deref(),
+            Some("there are more values; type more of the argument")
+        );
     }
 }

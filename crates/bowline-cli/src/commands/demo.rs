@@ -1,10 +1,10 @@
 //! `bowline demo`: starts the demo server as a process of its own, calls it, kills it in the
 //! middle of a call, and shows that the connection recovers.
 //!
-//! What happens is on the [`stage`]. Each part of it becomes a [`Step`], which is printed
+//! What happens is on the [`demo_run`]. Each part of it becomes a [`Step`], which is printed
 //! before the next part begins: nothing is told that has not happened.
 
-mod stage;
+mod demo_run;
 mod step;
 mod text;
 
@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use crate::commands::demo::stage::Stage;
+use crate::commands::demo::demo_run::Stage;
 use crate::commands::demo::step::{Outcome, Step};
 use crate::descriptors;
 use crate::exit::ExitStatus;

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::commands::{prompts, resources, tools};
 use crate::connect::is_unknown_method;
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, words_of};
 use crate::printer::Printer;
+use crate::server_connection::{self, Conversation};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 
@@ -28,7 +28,7 @@ pub(crate) fn info(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(settings, surroundings, printer, async |conversation| {
+    server_connection::hold(settings, surroundings, printer, async |conversation| {
         let (account, lost) = Account::of(conversation).await?;
         match conversation.format {
             Format::Text => text::print(&account, conversation.printer)?,

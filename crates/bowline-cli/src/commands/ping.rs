@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::conversation::{self, Conversation};
+use crate::durations;
 use crate::exit::ExitStatus;
 use crate::printer::{OutputClosed, Printer, Tone};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{Format, PingSettings};
 use crate::surroundings::Surroundings;
-use crate::times;
 
 /// Pings a server.
 ///
@@ -22,7 +22,7 @@ pub(crate) fn ping(
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let mut tally = Tally::default();
-    let outcome = conversation::hold(
+    let outcome = server_connection::hold(
         &settings.server,
         surroundings,
         printer,
@@ -43,7 +43,7 @@ async fn ping_all(
     conversation: &mut Conversation<'_>,
 ) -> anyhow::Result<()> {
     if conversation.format == Format::Text {
-        let took = times::shown(conversation.connected_in);
+        let took = durations::shown(conversation.connected_in);
         let name = match conversation.client.server_info() {
             Some(server) => format!("{} {}", server.name, server.version),
             None => conversation.name.clone(),
@@ -61,11 +61,11 @@ async fn ping_all(
         tally.count(took);
         match conversation.format {
             Format::Text => {
-                let line = format!("answered in {}", times::shown(took));
+                let line = format!("answered in {}", durations::shown(took));
                 conversation.printer.line(0, Tone::Plain, &line)?;
             }
             Format::Json => {
-                let object = json!({"ping": number, "took_ms": times::millis(took)});
+                let object = json!({"ping": number, "took_ms": durations::millis(took)});
                 conversation.printer.json(&object)?;
             }
         }
@@ -99,7 +99,7 @@ impl std::fmt::Display for Tally {
             self.sum / self.count.max(1),
             self.longest,
         ]
-        .map(times::shown);
+        .map(durations::shown);
         let count = self.count;
         let plural = if count == 1 { "" } else { "s" };
         write!(

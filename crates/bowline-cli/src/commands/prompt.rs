@@ -8,11 +8,11 @@ use crate::arguments::Arguments;
 use crate::commands::call::typed_input;
 use crate::commands::prompts;
 use crate::content::{Part, Telling};
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::usage;
 use crate::output::Output;
 use crate::printer::{Printer, Tone};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{AskSettings, Format};
 use crate::surroundings::Surroundings;
 
@@ -28,7 +28,7 @@ pub(crate) fn prompt(
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     let input = typed_input(&settings.words)?;
-    conversation::hold(
+    server_connection::hold(
         &settings.server,
         surroundings,
         printer,

@@ -5,10 +5,10 @@ mod text;
 use bowline_types::prompts::Prompt;
 use serde::Serialize;
 
-use crate::commands::pick::pick;
-use crate::conversation::{self, Conversation};
+use crate::commands::find_by_name::pick;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::server_connection::{self, Conversation};
 use crate::settings::{Format, ListSettings};
 use crate::surroundings::Surroundings;
 
@@ -22,7 +22,7 @@ pub(crate) fn prompts(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(
+    server_connection::hold(
         &settings.server,
         surroundings,
         printer,

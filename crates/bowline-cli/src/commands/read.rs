@@ -5,12 +5,12 @@ use bowline_types::resources::ReadResourceResult;
 use crate::commands::resources;
 use crate::connect::server_error_of;
 use crate::content::{Part, Telling};
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
-use crate::nearest::did_you_mean;
 use crate::printer::Printer;
+use crate::server_connection::{self, Conversation};
 use crate::settings::{AskSettings, Format};
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// Reads a resource.
@@ -24,7 +24,7 @@ pub(crate) fn read(
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
-    conversation::hold(
+    server_connection::hold(
         &settings.server,
         surroundings,
         printer,

@@ -4,9 +4,9 @@ use bowline_types::resources::{Resource, ResourceTemplate};
 use serde::Serialize;
 
 use crate::connect::is_unknown_method;
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::printer::{Printer, Tone};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 use crate::table::Table;
@@ -21,7 +21,7 @@ pub(crate) fn resources(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(settings, surroundings, printer, async |conversation| {
+    server_connection::hold(settings, surroundings, printer, async |conversation| {
         let resources = list(conversation).await?;
         let templates = templates(conversation).await?;
         match conversation.format {

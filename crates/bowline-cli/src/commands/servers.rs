@@ -1,9 +1,9 @@
 //! `bowline servers`: which servers there are, and which file has them.
 
-mod account;
+mod report;
 mod text;
 
-use crate::commands::servers::account::Account;
+use crate::commands::servers::report::Account;
 use crate::config::problem::Problem;
 use crate::config::{Catalogue, Found};
 use crate::exit::ExitStatus;
@@ -41,7 +41,7 @@ fn list(
         .map(|found| Account::of_found(found, surroundings).0);
     let accounts: Vec<_> = accounts.chain([Account::of_demo()]).collect();
     match format {
-        Format::Json => printer.json(&account::List::new(&accounts, catalogue))?,
+        Format::Json => printer.json(&report::List::new(&accounts, catalogue))?,
         Format::Text => text::list(&accounts, printer)?,
     }
     printer.flush()?;

@@ -5,7 +5,7 @@
 //! when whoever reads the output is slower than the server.
 
 mod event;
-mod reader;
+mod stdout_watch;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,10 +19,10 @@ use tokio::time::timeout_at;
 
 use crate::commands::watch::event::{Event, What};
 use crate::connect::call_failed;
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::interrupt;
 use crate::printer::{OutputClosed, Printer};
+use crate::server_connection::{self, Conversation};
 use crate::settings::{Format, WatchSettings};
 use crate::surroundings::Surroundings;
 
@@ -36,7 +36,7 @@ pub(crate) fn watch(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let watched = conversation::hold(
+    let watched = server_connection::hold(
         &settings.server,
         surroundings,
         printer,
@@ -85,7 +85,7 @@ async fn follow(
         tokio::spawn(forward_log(log, level, sender.clone()));
     }
     let unread = sender.downgrade();
-    reader::when_gone(move || {
+    stdout_watch::when_gone(move || {
         if let Some(sender) = unread.upgrade() {
             let _ = sender.blocking_send(Message::Unread);
         }
@@ -149,7 +149,9 @@ fn introduce(conversation: &mut Conversation<'_>, tells_changes: bool) {
         let name = &conversation.name;
         let talk = match tells_changes {
             true => format!("watching {name}; Ctrl-C stops"),
-            false => format!("watching {name}, which sends no notifications of changes; Ctrl-C stops"),
+            false => {
+                format!("watching {name}, which sends no notifications of changes; Ctrl-C stops")
+            }
         };
         conversation.printer.talk(&talk);
     }

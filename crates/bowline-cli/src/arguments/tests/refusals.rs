@@ -32,16 +32,8 @@ fn words_that_make_no_sense_are_refused() {
     let schema = schema();
     let as_json = |key: &str| format!("{key}:=… sends any JSON value unchanged");
     for (words, message, hint) in [
-        (
-            &["=x"][..],
-            "`=x` has no name before =",
-            "write key=value",
-        ),
-        (
-            &[":=x"],
-            "`:=x` has no name before =",
-            "write key=value",
-        ),
+        (&["=x"][..], "`=x` has no name before =", "write key=value"),
+        (&[":=x"], "`:=x` has no name before =", "write key=value"),
         (
             &["count"],
             "`count` is no argument",
@@ -334,7 +326,12 @@ fn a_tool_may_take_anything_or_nothing() {
     let numbers = json!({"properties": {}, "additionalProperties": {"type": "integer"}});
     assert_eq!(read_with(&["x=1"], &numbers, "").unwrap(), r#"{"x":1}"#);
     let none = json!({"type": "object", "properties": {}});
-    refused(&["x=1"], &none, "no argument named `x`", "it has no arguments");
+    refused(
+        &["x=1"],
+        &none,
+        "no argument named `x`",
+        "it has no arguments",
+    );
     assert_eq!(read_with(&[], &none, "").unwrap(), "{}");
 }
 

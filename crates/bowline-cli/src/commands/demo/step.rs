@@ -10,8 +10,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::connect::was_executed;
+use crate::durations;
 use crate::timeline::{self, Timeline};
-use crate::times;
 
 /// A part of the demo that has happened.
 #[derive(Debug, Serialize)]
@@ -165,7 +165,7 @@ fn name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::E
 }
 
 fn millis<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(times::millis(*time))
+    serializer.serialize_f64(durations::millis(*time))
 }
 
 fn chart<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
@@ -198,13 +198,13 @@ impl<'a> From<&'a Timeline> for Chart<'a> {
     fn from(timeline: &'a Timeline) -> Self {
         let stretch = |it: &timeline::Stretch| Stretch {
             state: it.state.as_str(),
-            from_ms: times::millis(it.from),
-            to_ms: times::millis(it.to),
+            from_ms: durations::millis(it.from),
+            to_ms: durations::millis(it.to),
         };
         let called = |it: &'a timeline::Call| Called {
             name: &it.name,
-            from_ms: times::millis(it.from),
-            to_ms: times::millis(it.to),
+            from_ms: durations::millis(it.from),
+            to_ms: durations::millis(it.to),
             outcome: it.outcome.replace(' ', "_"),
         };
         Self {

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::step::{Call, Change, Outcome, Step};
 use crate::charset::Charset;
+use crate::durations;
 use crate::paragraph::{padded, wrapped};
 use crate::printer::{self, Piece, Printer, Tone};
-use crate::times;
 
 /// Prints a step.
 pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> anyhow::Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
                 Era::Stateless => "stateless",
                 Era::Handshake => "with a handshake",
             };
-            let took = times::shown(*took);
+            let took = durations::shown(*took);
             page.row("revision", &format!("{revision} ({era}) after {took}"))?;
             page.row("offers", &offered(capabilities))
         }
@@ -34,7 +34,7 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
         Step::Call(call) => page.call(call),
         Step::Read { uri, text, took } => {
             let answer = Piece::new(Tone::Good, text);
-            page.answer(uri, "", answer, times::shown(*took))
+            page.answer(uri, "", answer, durations::shown(*took))
         }
         Step::Kill {
             process,
@@ -44,7 +44,7 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             at,
         } => {
             page.row(tool, &format!("is at {progress}"))?;
-            let at = times::shown(*at);
+            let at = durations::shown(*at);
             page.row(signal, &format!("to process {process} after {at}"))
         }
         Step::Recover { process, changes } => {
@@ -109,7 +109,7 @@ impl Page<'_> {
 
     fn call(&mut self, call: &Call) -> anyhow::Result<()> {
         let asked = asked(&call.arguments);
-        let mut took = times::shown(call.to.saturating_sub(call.from));
+        let mut took = durations::shown(call.to.saturating_sub(call.from));
         if let Some(reports) = call.reports {
             took = format!("{reports} reports in {took}");
         }
@@ -140,7 +140,7 @@ impl Page<'_> {
             cause,
         } = change;
         let text = format!("{from} {arrow} {to}: {cause}");
-        self.row(&times::shown(*at), &text)
+        self.row(&durations::shown(*at), &text)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::commands::servers::account::Account;
+use crate::commands::servers::report::Account;
 use crate::printer::{Printer, Tone};
 use crate::table::Table;
 
@@ -71,8 +71,10 @@ pub(super) fn one(account: &Account<'_>, printer: &mut Printer) -> anyhow::Resul
 pub(super) fn tally(servers: usize, files: usize) -> String {
     let plural = |count| if count == 1 { "" } else { "s" };
     match files {
-        0 => "no configuration file found; `bowline servers --help` lists where they are looked for"
-            .to_owned(),
+        0 => {
+            "no configuration file found; `bowline servers --help` lists where they are looked for"
+                .to_owned()
+        }
         _ => format!(
             "{servers} server{} in {files} file{}",
             plural(servers),

@@ -8,8 +8,8 @@ use bowline_types::RawJson;
 use bowline_types::logging::LoggingMessageParams;
 use serde::Serialize;
 
+use crate::durations;
 use crate::printer::{Piece, Tone};
-use crate::times;
 
 /// Something that happened.
 #[derive(Debug, Serialize)]
@@ -64,14 +64,14 @@ impl Event {
         };
         Self {
             time: utc(SystemTime::now() - now.saturating_sub(at)),
-            at_ms: times::millis(at),
+            at_ms: durations::millis(at),
             what,
         }
     }
 
     /// It as a line.
     pub(super) fn pieces(&self) -> Vec<Piece> {
-        let at = times::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
+        let at = durations::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
         let (word, tone, text) = self.what.words();
         vec![
             Piece::new(Tone::Aside, format!("{at:<9} ")),
@@ -146,7 +146,11 @@ impl What {
                 };
                 ("log", Tone::Plain, text)
             }
-            Self::Missed { count } => ("missed", Tone::Bad, format!("{count} events dropped: queue full")),
+            Self::Missed { count } => (
+                "missed",
+                Tone::Bad,
+                format!("{count} events dropped: queue full"),
+            ),
             Self::Unsubscribed { reason } => ("ended", Tone::Bad, reason.clone()),
         }
     }

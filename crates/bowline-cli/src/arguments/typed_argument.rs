@@ -9,10 +9,10 @@ use anyhow::anyhow;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::arguments::build::Builder;
-use crate::bounded::{read_file, read_text};
+use crate::arguments::builder::Builder;
+use crate::bounded_file::{read_file, read_text};
 use crate::failure::usage;
-use crate::nearest::did_you_mean;
+use crate::suggestion::did_you_mean;
 
 /// What a word is.
 pub(super) enum Word {

@@ -4,9 +4,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::arguments::Item;
-use crate::nearest::did_you_mean;
 use crate::schema::{Kind, Schema};
 use crate::signature::type_of;
+use crate::suggestion::did_you_mean;
 
 /// Why a text is not what a schema wants.
 #[derive(Debug, PartialEq, Eq)]

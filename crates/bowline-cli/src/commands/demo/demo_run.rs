@@ -73,7 +73,10 @@ impl Stage {
 
     /// What was agreed with the server.
     fn connected(&self) -> anyhow::Result<Step> {
-        let agreement = self.client.agreement().context("no revision was negotiated")?;
+        let agreement = self
+            .client
+            .agreement()
+            .context("no revision was negotiated")?;
         let info = agreement.server_info.as_ref();
         let info = info.context("the server sent no implementation info")?;
         let capabilities = serde_json::to_value(&agreement.capabilities);

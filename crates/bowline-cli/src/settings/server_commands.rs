@@ -8,13 +8,13 @@ use bowline_types::Revision;
 use bowline_types::logging::LoggingLevel;
 use bowline_types::roots::Root;
 
-use crate::args::talk::{
+use crate::args::server_commands::{
     AloneArgs, AskArgs, CompleteArgs, ListArgs, PingArgs, ServerArgs, WatchArgs,
 };
-use crate::asking::{self, Asking, AskingArgs};
 use crate::charset::Charset;
 use crate::failure::usage;
 use crate::output::Output;
+use crate::server_requests::{self, Asking, AskingArgs};
 use crate::settings::Format;
 use crate::target::Wanted;
 
@@ -105,7 +105,10 @@ impl ServerSettings {
     ///
     /// One of them is not there.
     pub(crate) fn roots(&self) -> anyhow::Result<Vec<Root>> {
-        self.roots.iter().map(|path| asking::root(path)).collect()
+        self.roots
+            .iter()
+            .map(|path| server_requests::root(path))
+            .collect()
     }
 
     /// What `args` mean to a command that takes nothing but a server.
@@ -194,7 +197,10 @@ impl AskSettings {
         let output = Output::resolve(args.output);
         if output == Output::Stdout && stdout_is_terminal {
             let error = anyhow!("refusing to write unescaped output of a server to a terminal");
-            return Err(usage(error, "omit `--output -`, or redirect stdout to a file or pipe"));
+            return Err(usage(
+                error,
+                "omit `--output -`, or redirect stdout to a file or pipe",
+            ));
         }
         Ok(Self {
             server,
@@ -269,7 +275,10 @@ impl CompleteSettings {
         let mut pairs = pairs.collect::<anyhow::Result<Vec<_>>>()?.into_iter();
         let Some((argument, typed)) = pairs.next() else {
             let error = anyhow!("no argument given to complete");
-            return Err(usage(error, "write name= followed by what has been typed so far"));
+            return Err(usage(
+                error,
+                "write name= followed by what has been typed so far",
+            ));
         };
         Ok(Self {
             server,

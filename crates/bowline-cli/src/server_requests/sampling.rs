@@ -8,7 +8,7 @@ use bowline_types::sampling::{
 };
 use bowline_types::{ErrorObject, JsonObject};
 
-use crate::asking::person::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
 
 /// Shows the conversation, and asks for what the model would say.
 ///
@@ -88,7 +88,8 @@ fn tool_use(command: &str, asked: &CreateMessageParams) -> Result<SamplingConten
         return Err(format!("no tool named {name}"));
     }
     let input = JsonObject::parse(input);
-    let input = input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
+    let input =
+        input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
     // Unlike any before it in this conversation.
     let content = asked.messages.iter().flat_map(|it| it.content.iter());
     let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
@@ -122,7 +123,8 @@ fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
             show_text(person, &shown(content));
         }
     }
-    let mut help = "type the answer of the model; an empty line ends it, !decline declines".to_owned();
+    let mut help =
+        "type the answer of the model; an empty line ends it, !decline declines".to_owned();
     if let Some(tools) = asked.tools.as_deref().filter(|it| !it.is_empty()) {
         let names: Vec<_> = tools.iter().take(MAX_TOOLS).map(|it| &*it.name).collect();
         let word = match mode(asked) {
@@ -164,7 +166,7 @@ mod tests {
     use bowline_types::Wire;
 
     use super::*;
-    use crate::asking::person::script::{Script, now};
+    use crate::server_requests::prompter::script::{Script, now};
 
     const PLAIN: &str = r#"{"maxTokens":9,"systemPrompt":"Be brief","messages":[
         {"role":"user","content":{"type":"text","text":"Why?\u001b[2J\nSay!"}}]}"#;

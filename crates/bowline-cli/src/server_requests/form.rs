@@ -3,8 +3,8 @@
 use bowline_types::Map;
 use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitValue, FormSchema};
 
-use crate::asking::field::{Field, shown_value};
-use crate::asking::person::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::form_field::{Field, shown_value};
+use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
 
 /// Asks for what is missing in `given`, and lets the person look at all of it before it is
 /// sent.
@@ -171,7 +171,7 @@ mod tests {
     use bowline_types::{Revision, Wire};
 
     use super::*;
-    use crate::asking::person::script::{Script, now};
+    use crate::server_requests::prompter::script::{Script, now};
 
     const NAME: &str = r#"{"type":"object","required":["name"],
         "properties":{"name":{"type":"string","maxLength":4}}}"#;

@@ -3,8 +3,8 @@
 //! A command hands [`hold`] what it wants to ask, and gets a connected [`Conversation`] to ask
 //! it with. The server is stopped whatever comes of it.
 
-mod aside;
-mod log;
+mod server_log;
+mod stderr_messages;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-use crate::asking::Asking;
 use crate::connect::{Said, Wishes, call_failed_within, connect};
-use crate::conversation::aside::Aside;
 use crate::descriptors;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
 use crate::progress::{Look, Progress};
+use crate::server_connection::stderr_messages::Aside;
+use crate::server_requests::Asking;
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 use crate::target::Target;
@@ -147,7 +147,7 @@ impl<'a> Conversation<'a> {
         asking.answer(&mut config, &target.name, hush);
         let limits = config.connection().default_timeouts();
         // From the beginning: many servers log when they start.
-        let log = settings.is_followed.then(|| log::keep(&config));
+        let log = settings.is_followed.then(|| server_log::keep(&config));
         let begun = Instant::now();
         let client = {
             // Some servers are installed before they start.
@@ -203,7 +203,10 @@ impl<'a> Conversation<'a> {
         for odd in &skipped_items.first {
             let name = odd.name.as_deref().map(|name| format!(" `{name}`"));
             let name = name.unwrap_or_default();
-            self.warn(&format!("skipped an invalid {kind}{name}: {}", odd.error), None);
+            self.warn(
+                &format!("skipped an invalid {kind}{name}: {}", odd.error),
+                None,
+            );
         }
         let more = skipped_items.count - skipped_items.first.len();
         if more > 0 {
@@ -245,7 +248,7 @@ impl<'a> Conversation<'a> {
             return;
         };
         let level = match agreement.revision.era() {
-            Era::Stateless => wished.unwrap_or(&log::USUAL),
+            Era::Stateless => wished.unwrap_or(&server_log::USUAL),
             Era::Handshake => match wished {
                 Some(level) => level,
                 None => return,
@@ -255,7 +258,8 @@ impl<'a> Conversation<'a> {
             return;
         }
         if let Err(error) = self.client.logging().set_level(level.clone()).await {
-            self.aside.say(&format!("cannot set the log level: {error}"));
+            self.aside
+                .say(&format!("cannot set the log level: {error}"));
         }
     }
 
@@ -286,8 +290,8 @@ fn finished_config(
     // A call that becomes a task is followed to its end.
     config.tasks();
     if !settings.is_followed {
-        let level = settings.log.clone().unwrap_or(log::USUAL);
-        log::show(&config, level, aside.clone());
+        let level = settings.log.clone().unwrap_or(server_log::USUAL);
+        server_log::show(&config, level, aside.clone());
     }
     config
 }

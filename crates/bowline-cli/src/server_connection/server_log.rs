@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver};
 
-use crate::conversation::aside::Aside;
+use crate::server_connection::stderr_messages::Aside;
 use crate::settings::Format;
 
 /// Shows what the server logs from a level on, as it comes.

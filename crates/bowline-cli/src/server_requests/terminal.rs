@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::task::spawn_blocking;
 
-use crate::asking::person::Person;
 use crate::printer;
+use crate::server_requests::prompter::Person;
 
 /// The terminal of this process.
 #[derive(Debug)]

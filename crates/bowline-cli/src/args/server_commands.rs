@@ -13,7 +13,7 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::args::{ConfigArgs, help, revision_parser};
-use crate::asking::AskingArgs;
+use crate::server_requests::AskingArgs;
 
 /// The commands that talk to a server.
 #[derive(Debug, Subcommand)]

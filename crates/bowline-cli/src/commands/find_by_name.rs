@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 
 use crate::failure::usage;
-use crate::nearest::did_you_mean;
+use crate::suggestion::did_you_mean;
 
 /// The item of a name. `kind` is what items are called.
 ///

@@ -11,8 +11,8 @@ use bowline_types::{Map, Revision, Wire};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::asking::args::AskingArgs;
 use crate::failure::{usage, words_of};
+use crate::server_requests::args::AskingArgs;
 
 /// What was given.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _};
 
 use crate::args::{Args, ColourChoice};
 use crate::exit::ExitStatus;
-use crate::nearest::nearest;
 use crate::printer::Printer;
+use crate::suggestion::nearest;
 
 /// What was typed, in which the program is the first word.
 ///

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::anyhow;
 use serde_json::value::to_raw_value;
 
-use crate::arguments::coerce::{Mismatch, coerce, coerce_item, list_of, object_of};
-use crate::arguments::given::Given;
+use crate::arguments::coercion::{Mismatch, coerce, coerce_item, list_of, object_of};
+use crate::arguments::typed_argument::Given;
 use crate::arguments::{Item, set};
 use crate::failure::usage;
-use crate::nearest::{did_you_mean, nearest};
 use crate::schema::{Members, Schema};
 use crate::signature::type_of;
+use crate::suggestion::{did_you_mean, nearest};
 
 /// Words that were given so far.
 pub(super) struct Builder<'a> {

@@ -13,14 +13,14 @@
 //! who was never asked would be a lie, and to wait for one would never end.
 
 mod args;
-mod field;
 mod form;
-mod given;
-mod model;
-mod page;
-mod person;
+mod form_field;
+mod preset_answers;
+mod prompter;
 mod roots;
+mod sampling;
 mod terminal;
+mod url_elicitation;
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitUrlParams
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::asking::given::{Fate, Given, Reason};
-use crate::asking::person::cut;
-use crate::asking::terminal::Terminal;
 use crate::printer::{self, Printer};
+use crate::server_requests::preset_answers::{Fate, Given, Reason};
+use crate::server_requests::prompter::cut;
+use crate::server_requests::terminal::Terminal;
 
 pub(crate) use args::AskingArgs;
 pub(crate) use roots::root;
@@ -105,7 +105,8 @@ impl Asking {
     /// Warns of answers that no form has asked for: most are misspelt.
     pub(crate) fn warn_of_unused(&self, printer: &mut Printer) {
         for key in self.0.given.unused() {
-            let hint = Some("check the name of the field; the server may also not have sent a form");
+            let hint =
+                Some("check the name of the field; the server may also not have sent a form");
             printer.warning(&format!("no form had the field `{key}`"), hint);
         }
     }
@@ -133,7 +134,9 @@ impl Asker {
             return ElicitResult::cancel();
         };
         if let Reason::Unfit(reason) = reason {
-            printer::aside(&format!("the answers of the command line are invalid: {reason}"));
+            printer::aside(&format!(
+                "the answers of the command line are invalid: {reason}"
+            ));
         }
         form::fill(&mut *floor.terminal, &self.server, asked, given).await
     }
@@ -149,10 +152,10 @@ impl Asker {
                 &format!("{server} asked to open a URL: {}", asked.url),
                 Some("answered as opened, because of --accept-pages"),
             );
-            return page::accepted();
+            return url_elicitation::accepted();
         }
         if let Some(mut floor) = self.floor().await {
-            return page::visit(&mut *floor.terminal, &self.server, asked).await;
+            return url_elicitation::visit(&mut *floor.terminal, &self.server, asked).await;
         }
         let page: String = asked.url.chars().take(LONGEST_PAGE).collect();
         self.warn(
@@ -171,7 +174,7 @@ impl Asker {
             return true;
         }
         match self.floor().await {
-            Some(mut floor) => page::is_done(&mut *floor.terminal).await,
+            Some(mut floor) => url_elicitation::is_done(&mut *floor.terminal).await,
             None => false,
         }
     }
@@ -182,26 +185,26 @@ impl Asker {
     ) -> Result<CreateMessageResult, ErrorObject> {
         let given = &self.asking.0.given;
         if given.declines {
-            return Err(model::refusal());
+            return Err(sampling::refusal());
         }
         if let Some(text) = given.next_sample() {
-            let answer = model::text(text, "bowline --sample", asked);
+            let answer = sampling::text(text, "bowline --sample", asked);
             return answer.map_err(|reason| {
-                self.warn(&format!("--sample can't answer this request: {reason}"), None);
-                model::refusal()
+                self.warn(
+                    &format!("--sample can't answer this request: {reason}"),
+                    None,
+                );
+                sampling::refusal()
             });
         }
         if let Some(mut floor) = self.floor().await {
-            return model::answer(&mut *floor.terminal, &self.server, asked).await;
+            return sampling::answer(&mut *floor.terminal, &self.server, asked).await;
         }
         self.warn(
-            &format!(
-                "{} sent a sampling request, which was refused",
-                self.server
-            ),
+            &format!("{} sent a sampling request, which was refused", self.server),
             Some("answer it with `bowline call --sample TEXT`, or run it on a terminal"),
         );
-        Err(model::refusal())
+        Err(sampling::refusal())
     }
 
     /// The terminal for one question, as soon as no other one has it.
@@ -218,7 +221,10 @@ impl Asker {
 
     fn warn_of_form(&self, asked: &ElicitFormParams, reason: &Reason) {
         let message = cut(&asked.message);
-        let asks = format!("{} sent the form \"{message}\", which was cancelled", self.server);
+        let asks = format!(
+            "{} sent the form \"{message}\", which was cancelled",
+            self.server
+        );
         match reason {
             Reason::Incomplete(names) => {
                 let names = names.iter();

@@ -5,8 +5,8 @@ use bowline_types::elicitation::{
     ElicitValue, NumberSchema, NumberType, PrimitiveSchema, StringFormat, StringSchema,
 };
 
-use crate::asking::person::cut;
 use crate::redact;
+use crate::server_requests::prompter::cut;
 
 /// A field of a form.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 
 use bowline_types::elicitation::{ElicitAction, ElicitResult, ElicitUrlParams};
 
-use crate::asking::person::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
 
 /// Shows the page, and asks whether it was opened.
 pub(super) async fn visit(
@@ -111,10 +111,7 @@ fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
             scheme == "http" && !is_here,
             "the connection is not encrypted",
         ),
-        (
-            user.is_some(),
-            "the part before the @ is not the host",
-        ),
+        (user.is_some(), "the part before the @ is not the host"),
         (
             !host.is_ascii() || is_disguised,
             "the host name may imitate another one",
@@ -141,7 +138,7 @@ fn is_here(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asking::person::script::{Script, now};
+    use crate::server_requests::prompter::script::{Script, now};
 
     fn visited(lines: &[&str]) -> (String, String) {
         let page = ElicitUrlParams::new("Please\nlook", "https://example.com/a?b=c");
