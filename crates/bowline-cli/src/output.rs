@@ -310,6 +310,6 @@ mod tests {
         assert_eq!(path.unwrap(), scratch.path().join("a/b/audio-1.wav"));
         let taken = scratch.write("taken", "");
         let error = fresh(|_| taken.clone()).unwrap_err();
-        assert!(error.to_string().ends_with("are taken"), "{error}");
+        assert!(error.to_string().ends_with("exist already"), "{error}");
     }
 }

@@ -135,7 +135,7 @@ fn a_broken_file_is_a_warning_unless_it_may_have_the_server() {
     let (message, _, status) = error(Wanted::named("other"), &broken);
     assert_eq!(
         message,
-        "no server `other` was found: .mcp.json:1:2: expected a name in double quotes, found the end of the file"
+        "no server named `other`: .mcp.json:1:2: expected a name in double quotes, found the end of the file"
     );
     assert_eq!(status, ExitStatus::Failed);
     // A slip is no reason to look there.

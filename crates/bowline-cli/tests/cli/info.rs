@@ -137,7 +137,7 @@ fn what_a_server_wrote_that_is_no_message_tells_no_secret() {
             .unwrap();
         let said = text(&output.stderr);
         assert!(
-            said.contains("is not MCP: `got token [redacted]`"),
+            said.contains("is not an MCP message: `got token [redacted]`"),
             "{said}"
         );
         assert!(!said.contains("hunter"), "{said}");

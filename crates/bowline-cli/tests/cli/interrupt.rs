@@ -123,7 +123,7 @@ fn who_does_not_wait_for_the_end_of_a_server_has_what_was_asked_for() {
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("waiting for sh to end") {
+    while !line.contains("waiting for sh to exit") {
         line.clear();
         assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it has ended");
     }

@@ -36,17 +36,17 @@ fn words_that_make_no_sense_are_refused() {
         (&[":=x"], "`:=x` has no name before =", "write key=value"),
         (
             &["count"],
-            "`count` is no argument",
+            "`count` is not an argument",
             "give it a value: count=…",
         ),
         (
             &["coutn"],
-            "`coutn` is no argument",
+            "`coutn` is not an argument",
             "write key=value; did you mean `count`?",
         ),
         (
             &["zzzzzz"],
-            "`zzzzzz` is no argument",
+            "`zzzzzz` is not an argument",
             "write key=value, key:=json, key=@file, or one JSON object",
         ),
         (
