@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::args::server_commands::TalkCommand;
+use crate::args::server_commands::ServerCommand;
 use crate::bounded_file::MAX_BYTES;
 use crate::config::places;
 
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     #[command(after_long_help = DEMO_HELP)]
     Demo(DemoArgs),
     #[command(flatten)]
-    Talk(TalkCommand),
+    Server(ServerCommand),
     /// List the servers in the configuration files of MCP clients
     #[command(after_long_help = SERVERS_HELP.as_str())]
     Servers(ServersArgs),
@@ -101,7 +101,7 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// What to serve
-    pub(crate) what: What,
+    pub(crate) what: ServeTarget,
 }
 
 /// The arguments of `bowline completions`.
@@ -132,7 +132,7 @@ pub(crate) struct ConfigArgs {
 
 /// What can be served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum What {
+pub(crate) enum ServeTarget {
     /// A server with every feature of the protocol, to test clients with
     Demo,
 }

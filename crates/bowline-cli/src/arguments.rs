@@ -26,7 +26,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::arguments::builder::Builder;
-use crate::arguments::typed_argument::{Members, Word};
+use crate::arguments::typed_argument::{Members, TypedArgument};
 use crate::schema::Schema;
 
 /// Arguments that can be sent: a JSON object.
@@ -62,9 +62,9 @@ impl Arguments {
         let mut stdin = typed_argument::Stdin::new(stdin);
         for word in words {
             match typed_argument::read(word, &builder, &mut stdin)? {
-                Word::Object(members) if object.is_none() => object = Some(members),
-                Word::Object(_) => return Err(typed_argument::second_object(word)),
-                Word::Pair { key, value } => {
+                TypedArgument::Object(members) if object.is_none() => object = Some(members),
+                TypedArgument::Object(_) => return Err(typed_argument::second_object(word)),
+                TypedArgument::Pair { key, value } => {
                     has_pairs = true;
                     builder.add(key, value)?;
                 }

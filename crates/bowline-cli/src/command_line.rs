@@ -18,17 +18,17 @@ use crate::suggestion::nearest;
 ///
 /// It makes no sense, or asks for help; that has been said, and this is how the command ends.
 pub(crate) fn parse(line: &[OsString]) -> Result<Args, ExitStatus> {
-    let words = Words::of(line);
+    let words = TypedWords::of(line);
     let mut command = Args::command().color(words.colour());
     let parsed = command
         .try_get_matches_from_mut(line)
         .and_then(|matches| Args::from_arg_matches(&matches))
         .map_err(|refusal| refusal.format(&mut command));
-    parsed.map_err(|refusal| refuse(refusal, &words))
+    parsed.map_err(|refusal| report_refusal(refusal, &words))
 }
 
 /// Says why nothing was done.
-fn refuse(refusal: clap::Error, words: &Words) -> ExitStatus {
+fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
     // Whoever types nothing but the name of the program is shown what there is.
     let is_alone = refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_alone || !refusal.use_stderr() {
@@ -46,7 +46,7 @@ fn refuse(refusal: clap::Error, words: &Words) -> ExitStatus {
     }
     let (error, hint) = match refusal.kind() {
         ErrorKind::MissingSubcommand => ("no command given".to_owned(), None),
-        _ => in_one_line(&with_fit_tips(refusal, words).to_string()),
+        _ => in_one_line(&with_useful_tips(refusal, words).to_string()),
     };
     let help = match words.command() {
         Some(command) => format!("see `bowline {command} --help`"),
@@ -61,9 +61,9 @@ fn refuse(refusal: clap::Error, words: &Words) -> ExitStatus {
 }
 
 /// What was typed before `--`, for those who look at it by themselves.
-struct Words(Vec<String>);
+struct TypedWords(Vec<String>);
 
-impl Words {
+impl TypedWords {
     fn of(line: &[OsString]) -> Self {
         let words = line.iter().skip(1).take_while(|word| *word != "--");
         Self(words.map(|word| word.to_string_lossy().into()).collect())
@@ -123,7 +123,7 @@ impl Words {
 
 /// `refusal` without tips that don't help: to write `-- -1`, or an option that is not like the
 /// one that was typed; and with a better one.
-fn with_fit_tips(mut refusal: clap::Error, words: &Words) -> clap::Error {
+fn with_useful_tips(mut refusal: clap::Error, words: &TypedWords) -> clap::Error {
     let tips = match refusal.get(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(tips)) => tips.clone(),
         _ if refusal.kind() == ErrorKind::UnknownArgument => Vec::new(),
@@ -186,9 +186,9 @@ fn in_one_line(refusal: &str) -> (String, Option<String>) {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Words {
+    fn words(line: &str) -> TypedWords {
         let line: Vec<_> = line.split(' ').map(OsString::from).collect();
-        Words::of(&line)
+        TypedWords::of(&line)
     }
 
     #[test]

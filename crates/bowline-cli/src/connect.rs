@@ -13,12 +13,12 @@ use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, hinted, in_error};
+use crate::failure::{Failure, hinted, stderr_suffix};
 use crate::redact;
 
 /// What a user can say about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct ConnectOptions {
     /// The revision to speak, when it may be only one.
     pub(crate) revision: Option<Revision>,
     /// How long connecting may take.
@@ -32,7 +32,7 @@ pub(crate) struct Wishes {
     pub(crate) attempts: Option<u32>,
 }
 
-impl Default for Wishes {
+impl Default for ConnectOptions {
     fn default() -> Self {
         Self {
             revision: None,
@@ -47,7 +47,7 @@ impl Default for Wishes {
     }
 }
 
-impl Wishes {
+impl ConnectOptions {
     /// The configuration of a client that somebody waits for.
     pub(crate) fn config(&self) -> ClientConfig {
         let info = Implementation::new("bowline", env!("CARGO_PKG_VERSION")).title("Bowline");
@@ -82,7 +82,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What whoever waits for a connection has said about it, for a hint to know.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct HintContext {
     /// The revision that has to be spoken.
     pub(crate) only: Option<Revision>,
     /// Whether the library tells what it does.
@@ -97,52 +97,52 @@ pub(crate) struct Said {
 pub(crate) async fn connect(
     server: ChildProcess,
     config: ClientConfig,
-    said: Said,
+    hint_context: HintContext,
 ) -> anyhow::Result<Client> {
     let children = server.children();
     let connected = Client::connect(server, config).await;
     connected.map_err(|error| {
-        let scene = Scene {
+        let context = FailureContext {
             is_stopped: children.is_stopped(),
             last_words: children.last_words(),
-            said,
+            hint_context,
         };
-        not_connected(&error, &scene)
+        connect_error(&error, &context)
     })
 }
 
 /// What else is known when there is no connection.
 #[derive(Debug, Default)]
-struct Scene {
+struct FailureContext {
     /// Whether the server's process is stopped.
     is_stopped: bool,
     /// What it said last.
     last_words: Option<String>,
     /// What was said about the connection.
-    said: Said,
+    hint_context: HintContext,
 }
 
 /// What it means that there is no connection.
-fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
+fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         _ => ExitStatus::Unreachable,
     };
-    let has_hung = has_hung(error);
+    let is_unresponsive = is_unresponsive(error);
     let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
     let mut words = format!("cannot connect: {}", reason(error));
-    if has_hung && scene.is_stopped {
+    if is_unresponsive && context.is_stopped {
         words += "; the server process is stopped, which happens when it tries to read from the terminal";
     }
-    if let Some(sample) = sample(error) {
+    if let Some(sample) = malformed_sample(error) {
         words += &format!("; the server wrote to stdout what is not an MCP message: `{sample}`");
     }
-    if has_hung && let Some(lines) = &scene.last_words {
-        words += &in_error(lines);
+    if is_unresponsive && let Some(lines) = &context.last_words {
+        words += &stderr_suffix(lines);
         last_words = Some(lines.clone());
     }
     let failure = Failure::new(status, anyhow!(words)).last_words(last_words);
-    match hint(error, scene) {
+    match hint(error, context) {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
     }
@@ -152,7 +152,7 @@ fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
 fn reason(error: &Error) -> String {
     match (error.transport_end(), error.connection_failure()) {
         // How its process ended says more than that it did so too often.
-        (Some(ending), _) if !has_hung(error) => ending.reason.clone(),
+        (Some(ending), _) if !is_unresponsive(error) => ending.reason.clone(),
         (_, Some(failure)) if failure.has_given_up() => {
             let cause = match &failure.cause {
                 Cause::OpenFailed(reason) => reason.clone(),
@@ -172,7 +172,7 @@ fn reason(error: &Error) -> String {
 }
 
 /// Whether the server runs and doesn't answer.
-fn has_hung(error: &Error) -> bool {
+fn is_unresponsive(error: &Error) -> bool {
     let failure = error.connection_failure();
     // One that ended before, and was started again, runs.
     let waits = failure.is_some_and(|failure| failure.state == ConnectionState::Backoff);
@@ -181,15 +181,15 @@ fn has_hung(error: &Error) -> bool {
 
 /// What the server wrote that is no message, where that may be the reason: one that has answered
 /// and says no may have written it beside that.
-fn sample(error: &Error) -> Option<String> {
+fn malformed_sample(error: &Error) -> Option<String> {
     let words = error.to_string();
-    let says_no = [NOTHING_IN_COMMON, REFUSED]
+    let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
         .iter()
         .any(|no| words.contains(no));
-    let sample = error.malformed_sample().filter(|_| !says_no)?;
+    let sample = error.malformed_sample().filter(|_| !is_refusal)?;
     // Before it is cut again, in the middle of a secret perhaps.
     let sample = redact::beginning_without_secrets(sample);
-    let shown: String = sample.chars().take(LONGEST_SAMPLE).collect();
+    let shown: String = sample.chars().take(MAX_SAMPLE_LENGTH).collect();
     let dots = if shown.len() < sample.len() {
         "…"
     } else {
@@ -199,53 +199,56 @@ fn sample(error: &Error) -> Option<String> {
 }
 
 /// What to do about it, if that is not said already.
-fn hint(error: &Error, scene: &Scene) -> Option<String> {
-    let (has_hung, said) = (has_hung(error), scene.said);
-    if sample(error).is_some() {
-        return Some(NO_SERVER.to_owned());
+fn hint(error: &Error, context: &FailureContext) -> Option<String> {
+    let (is_unresponsive, hint_context) = (is_unresponsive(error), context.hint_context);
+    if malformed_sample(error).is_some() {
+        return Some(NOT_AN_MCP_SERVER.to_owned());
     }
-    let guess = match (error.transport_end().filter(|_| !has_hung), said.only) {
+    let advice = match (
+        error.transport_end().filter(|_| !is_unresponsive),
+        hint_context.only,
+    ) {
         (Some(_), _) => {
             return Some("run the server's command by itself to see its output".to_owned());
         }
         // What can't be started says itself what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
-        (None, Some(_)) if error.to_string().contains(NOTHING_IN_COMMON) => {
+        (None, Some(_)) if error.to_string().contains(NO_COMMON_REVISION) => {
             return Some("omit --revision, or name a revision that the server supports".to_owned());
         }
-        (None, _) if has_hung && scene.is_stopped => return Some(NO_TERMINAL.to_owned()),
+        (None, _) if is_unresponsive && context.is_stopped => return Some(NO_TERMINAL.to_owned()),
         (None, Some(_)) => Some("omit --revision: the server may not support this revision"),
-        (None, None) if has_hung => {
+        (None, None) if is_unresponsive => {
             Some("if the server supports only an old revision, name it with --revision")
         }
         (None, None) => None,
     };
-    let verbose = (!said.is_verbose).then_some("`--verbose` shows what was tried");
-    let hints: Vec<_> = guess.into_iter().chain(verbose).collect();
+    let verbose = (!hint_context.is_verbose).then_some("`--verbose` shows what was tried");
+    let hints: Vec<_> = advice.into_iter().chain(verbose).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-const NO_SERVER: &str = "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
+const NOT_AN_MCP_SERVER: &str = "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
 
 const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 
 /// Characters that are shown of what a server wrote that is no message.
-const LONGEST_SAMPLE: usize = 80;
+const MAX_SAMPLE_LENGTH: usize = 80;
 
 /// What an error says when the server doesn't want us.
-const REFUSED: &str = "the server refused the handshake";
+const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
 
 /// What an error says when client and server speak no common revision.
-const NOTHING_IN_COMMON: &str = "no protocol revision in common";
+const NO_COMMON_REVISION: &str = "no protocol revision in common";
 
 /// What it means that a call failed that could take so long.
-pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Error {
+pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {
     let took_all = error.elapsed().is_some_and(|took| took >= limits.total);
     // Where both are the same nobody knows which one it was, and more of one is not enough.
     if error.kind() != ErrorKind::Timeout || !took_all || limits.idle == limits.total {
-        return call_failed(error);
+        return call_error(error);
     }
-    let hint = match was_executed(&error) {
+    let hint = match execution_hint(&error) {
         Some(executed) => format!("{executed}; --max-time SECONDS lets it take longer"),
         None => "--max-time SECONDS lets it take longer".to_owned(),
     };
@@ -253,7 +256,7 @@ pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Erro
 }
 
 /// What it means that a call failed.
-pub(crate) fn call_failed(error: Error) -> anyhow::Error {
+pub(crate) fn call_error(error: Error) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         ErrorKind::Tool => ExitStatus::ToolError,
@@ -271,22 +274,22 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
         .server_error()
         .is_some_and(|error| error.code == codes::MISSING_REQUIRED_CLIENT_CAPABILITY);
     // It was refused, and not executed.
-    if let [page, ..] = &error.url_elicitations()[..] {
-        let page: String = page.url.chars().take(LONGEST_PAGE).collect();
-        let hint = format!("open {page} if you trust it, then call again with --accept-pages");
+    if let [elicitation, ..] = &error.url_elicitations()[..] {
+        let url: String = elicitation.url.chars().take(MAX_URL_LENGTH).collect();
+        let hint = format!("open {url} if you trust it, then call again with --accept-pages");
         return failure(error).hint(hint).into();
     }
-    match was_executed(&error) {
+    match execution_hint(&error) {
         Some(executed) => failure(error).hint(executed).into(),
-        None if is_undeclared => failure(error).hint(DECLARE).into(),
+        None if is_undeclared => failure(error).hint(UNDECLARED_CAPABILITY).into(),
         None => failure(error).into(),
     }
 }
 
 /// The most that is repeated of a page's address.
-const LONGEST_PAGE: usize = 500;
+const MAX_URL_LENGTH: usize = 500;
 
-const DECLARE: &str = "the server requires a client capability that bowline has not declared; \
+const UNDECLARED_CAPABILITY: &str = "the server requires a client capability that bowline has not declared; \
     --root PATH declares roots";
 
 /// The error with which the server answered, if that is what `error` is about.
@@ -301,7 +304,7 @@ pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
 }
 
 /// Whether the server has done what a failed call asked for, where that is a question.
-pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
+pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
     // Whatever else was lost changes nothing, and can be asked for again.
     if error.operation() != Some(Method::CallTool.as_str()) {
         return None;
@@ -310,7 +313,7 @@ pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
         ErrorKind::SchemaMismatch => {
             return Some("the tool was executed; its result is shown as received");
         }
-        ErrorKind::InvalidResponse => return Some(ANSWERED),
+        ErrorKind::InvalidResponse => return Some(INVALID_RESULT),
         ErrorKind::Timeout
         | ErrorKind::TransportDown
         | ErrorKind::Unavailable
@@ -326,7 +329,7 @@ pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
     })
 }
 
-const ANSWERED: &str = "the tool was executed, but its result is invalid and can't be shown";
+const INVALID_RESULT: &str = "the tool was executed, but its result is invalid and can't be shown";
 
 #[cfg(test)]
 mod tests {
@@ -336,7 +339,11 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let connecting = connect(server, Wishes::default().config(), Said::default());
+        let connecting = connect(
+            server,
+            ConnectOptions::default().config(),
+            HintContext::default(),
+        );
         runtime.unwrap().block_on(connecting).unwrap_err()
     }
 
@@ -359,29 +366,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_takes_no_longer_than_was_wished() {
-        let wishes = Wishes {
+        let options = ConnectOptions {
             revision: Some(Revision::V2025_06_18),
             call_timeout: Some(Duration::from_millis(20)),
-            ..Wishes::default()
+            ..ConnectOptions::default()
         };
         let (transport, mut peer) = bowline::testing::peer();
-        let client = Client::start(transport, wishes.config());
+        let client = Client::start(transport, options.config());
         let mut server = peer.accept().await.unwrap();
         server.handshake(Revision::V2025_06_18).await.unwrap();
         let error = client.call("tools/list", ()).wait_for_ready().await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Timeout);
-        assert_eq!(client.revision(), wishes.revision);
+        assert_eq!(client.revision(), options.revision);
     }
 
     #[test]
     fn the_total_of_a_call_is_what_was_wished_or_the_largest() {
         let total = |call: Option<u64>, max: Option<u64>| {
-            let wishes = Wishes {
+            let options = ConnectOptions {
                 call_timeout: call.map(Duration::from_secs),
                 max_time: max.map(Duration::from_secs),
-                ..Wishes::default()
+                ..ConnectOptions::default()
             };
-            let timeouts = wishes.config().connection().default_timeouts();
+            let timeouts = options.config().connection().default_timeouts();
             assert!(timeouts.progress_counts);
             timeouts.total.as_secs()
         };
@@ -403,10 +410,13 @@ mod tests {
             (ErrorKind::JsonRpc, ExitStatus::Failed),
             (ErrorKind::Timeout, ExitStatus::Failed),
         ] {
-            let failure = call_failed(Error::new(kind, "x"));
+            let failure = call_error(Error::new(kind, "x"));
             assert_eq!(Failure::status_of(&failure), status);
         }
-        let refused = not_connected(&Error::new(ErrorKind::Auth, "x"), &Scene::default());
+        let refused = connect_error(
+            &Error::new(ErrorKind::Auth, "x"),
+            &FailureContext::default(),
+        );
         assert_eq!(Failure::status_of(&refused), ExitStatus::Authorization);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::base64;
 use crate::escape;
-use crate::failure::{hinted, words_of};
+use crate::failure::{hinted, message_with_causes};
 use crate::output::{Files, Output};
 use crate::printer::{Piece, Printer, Tone};
 use crate::settings::Format;
@@ -84,7 +84,7 @@ impl<'a> From<&'a ResourceContents> for Part<'a> {
 /// Tells an answer, part by part. What can't be decoded or saved is a warning in its place:
 /// the answer is there, and whatever made it has been done.
 #[derive(Debug)]
-pub(crate) struct Telling<'a> {
+pub(crate) struct ResultPrinter<'a> {
     printer: &'a mut Printer,
     output: &'a Output,
     files: Files<'a>,
@@ -94,7 +94,7 @@ pub(crate) struct Telling<'a> {
     is_escaped: bool,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> ResultPrinter<'a> {
     /// To whoever reads the printer, with files where `output` says.
     pub(crate) fn new(output: &'a Output, printer: &'a mut Printer) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl<'a> Telling<'a> {
     }
 
     /// Whether it is told byte by byte.
-    pub(crate) fn is_poured(&self) -> bool {
+    pub(crate) fn is_raw(&self) -> bool {
         *self.output == Output::Stdout
     }
 
@@ -122,14 +122,14 @@ impl<'a> Telling<'a> {
     ///
     /// What the printer says.
     pub(crate) fn print(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
-        if self.is_poured() {
-            return self.pour(parts);
+        if self.is_raw() {
+            return self.write_raw(parts);
         }
         if parts.is_empty() {
             self.printer.talk("the result is empty");
         }
         let has_bytes = parts.iter().any(Part::is_bytes);
-        let has_room = self.has_room_for(parts)?;
+        let has_room = self.can_save(parts)?;
         if matches!(self.output, Output::File(_)) && !has_bytes {
             let text = joined_texts(parts);
             if !text.is_empty() {
@@ -162,7 +162,7 @@ impl<'a> Telling<'a> {
         if matches!(self.output, Output::Usual | Output::Stdout) {
             return Ok(());
         }
-        if !self.has_room_for(parts)? {
+        if !self.can_save(parts)? {
             return Ok(());
         }
         for part in parts {
@@ -180,7 +180,7 @@ impl<'a> Telling<'a> {
 
     /// Whether all that is to be saved has a place: one file has it for one part. If not, all of
     /// them are lost, rather than all but the last.
-    fn has_room_for(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
+    fn can_save(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
         let Output::File(path) = self.output else {
             return Ok(true);
         };
@@ -206,7 +206,7 @@ impl<'a> Telling<'a> {
     /// # Errors
     ///
     /// A part was lost.
-    pub(crate) fn end(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
+    pub(crate) fn finish(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
         if self.is_escaped {
             self.printer.flush()?;
             self.printer.talk(ESCAPED);
@@ -228,7 +228,7 @@ impl<'a> Telling<'a> {
     }
 
     /// All of it, byte by byte. Only between texts there is a line break.
-    fn pour(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
+    fn write_raw(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         let mut was_text = false;
         for part in parts {
             let is_text = matches!(part, Part::Text(_));
@@ -240,7 +240,7 @@ impl<'a> Telling<'a> {
                 Part::Text(text) => self.printer.bytes(text.as_bytes())?,
                 Part::Bytes { kind, base64, .. } => match decoded(kind, base64) {
                     Ok(bytes) => self.printer.bytes(&bytes)?,
-                    Err(error) => self.lose(&error)?,
+                    Err(error) => self.skip_part(&error)?,
                 },
                 Part::Link(link) => self.printer.bytes(format!("{}\n", link.uri).as_bytes())?,
                 Part::Other(json) => {
@@ -261,7 +261,7 @@ impl<'a> Telling<'a> {
     ) -> anyhow::Result<()> {
         match decoded(kind, base64) {
             Ok(bytes) => self.save(kind, mime_type, &bytes, format),
-            Err(error) => self.lose(&error),
+            Err(error) => self.skip_part(&error),
         }
     }
 
@@ -275,7 +275,7 @@ impl<'a> Telling<'a> {
     ) -> anyhow::Result<()> {
         let path = match self.files.save(kind, mime_type, bytes) {
             Ok(path) => path,
-            Err(error) => return self.lose(&error),
+            Err(error) => return self.skip_part(&error),
         };
         // A reader of both sees the texts before it above it.
         self.printer.flush()?;
@@ -284,26 +284,26 @@ impl<'a> Telling<'a> {
         match format {
             Format::Text => {
                 let what = mime_type.unwrap_or(kind);
-                let told = format!("saved {what}, {size} bytes, as {path}");
-                self.printer.talk(&told);
+                let message = format!("saved {what}, {size} bytes, as {path}");
+                self.printer.talk(&message);
             }
             Format::Json => {
-                let mut told = json!({"saved": path, "bytes": size});
+                let mut message = json!({"saved": path, "bytes": size});
                 if let Some(mime_type) = mime_type {
-                    told["mime_type"] = json!(mime_type);
+                    message["mime_type"] = json!(mime_type);
                 }
-                self.printer.talk_object(&told);
+                self.printer.talk_object(&message);
             }
         }
         Ok(())
     }
 
     /// A part can't be had. The others can.
-    fn lose(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
+    fn skip_part(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         self.lost += 1;
         // A reader of both sees it where the part should be.
         self.printer.flush()?;
-        self.printer.warning(&words_of(error), None);
+        self.printer.warning(&message_with_causes(error), None);
         Ok(())
     }
 }
@@ -317,7 +317,7 @@ pub(crate) fn has_text(parts: &[Part<'_>]) -> bool {
 }
 
 /// Whether a text among the parts is `json`, or what is wrapped in it under one name.
-pub(crate) fn says(parts: &[Part<'_>], json: &RawJson) -> bool {
+pub(crate) fn contains_json(parts: &[Part<'_>], json: &RawJson) -> bool {
     let Ok(json) = serde_json::from_str::<Value>(json.as_str()) else {
         return false;
     };
@@ -328,8 +328,8 @@ pub(crate) fn says(parts: &[Part<'_>], json: &RawJson) -> bool {
             return false;
         };
         let read = serde_json::from_str::<Value>(text).ok();
-        let is_said = |value: &Value| read.as_ref() == Some(value) || value.as_str() == Some(*text);
-        is_said(&json) || wrapped.is_some_and(is_said)
+        let is_same = |value: &Value| read.as_ref() == Some(value) || value.as_str() == Some(*text);
+        is_same(&json) || wrapped.is_some_and(is_same)
     })
 }
 

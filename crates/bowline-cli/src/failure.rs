@@ -27,7 +27,7 @@ pub(crate) fn usage(error: anyhow::Error, hint: impl Into<Cow<'static, str>>) ->
 }
 
 /// `error` and its causes on one line. A cause whose words are there already adds nothing.
-pub(crate) fn words_of(error: &anyhow::Error) -> String {
+pub(crate) fn message_with_causes(error: &anyhow::Error) -> String {
     let mut words = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
@@ -39,7 +39,7 @@ pub(crate) fn words_of(error: &anyhow::Error) -> String {
 }
 
 /// The last words of a server as an error has them, behind what happened.
-pub(crate) fn in_error(last_words: &str) -> String {
+pub(crate) fn stderr_suffix(last_words: &str) -> String {
     format!("; its last words: {}", last_words.replace('\n', " "))
 }
 
@@ -121,10 +121,13 @@ mod tests {
     #[test]
     fn no_words_are_said_twice() {
         let error = anyhow!("expected a string").context("tools[0]: expected a string (byte 20)");
-        assert_eq!(words_of(&error), "tools[0]: expected a string (byte 20)");
+        assert_eq!(
+            message_with_causes(&error),
+            "tools[0]: expected a string (byte 20)"
+        );
         let error = anyhow!("the cause").context("the cause").context("what");
-        assert_eq!(words_of(&error), "what: the cause");
-        assert_eq!(words_of(&hinted(error, "x")), "what: the cause");
+        assert_eq!(message_with_causes(&error), "what: the cause");
+        assert_eq!(message_with_causes(&hinted(error, "x")), "what: the cause");
     }
 
     #[test]

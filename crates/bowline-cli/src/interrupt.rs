@@ -32,7 +32,7 @@ impl Interrupt {
     /// # Errors
     ///
     /// The system has no thread or no handler left for it.
-    pub(crate) fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn install() -> anyhow::Result<Self> {
         let words = "cannot listen for signals";
         let runtime = Builder::new_current_thread().enable_io().build();
         let runtime = runtime.context(words)?;
@@ -45,7 +45,7 @@ impl Interrupt {
             signal(SignalKind::interrupt()).context(words)?
         };
         let (sender, receiver) = watch::channel(false);
-        let listening = move || runtime.block_on(listen(signals, &sender));
+        let listening = move || runtime.block_on(wait_for_signals(signals, &sender));
         let thread = thread::Builder::new().name("interrupt".into());
         thread.spawn(listening).context(words)?;
         Ok(Self(receiver))
@@ -84,7 +84,7 @@ impl Interrupt {
 }
 
 /// Tells of the first, and ends the process with the second.
-async fn listen(mut signals: Signal, pressed: &watch::Sender<bool>) {
+async fn wait_for_signals(mut signals: Signal, pressed: &watch::Sender<bool>) {
     signals.recv().await;
     pressed.send_replace(true);
     signals.recv().await;

@@ -37,7 +37,7 @@ impl Launch {
     }
 
     /// Sees to it that what the server says doesn't tell the secrets that it is given.
-    pub(crate) fn keep_secrets(&self, surroundings: &Surroundings) {
+    pub(crate) fn register_secrets(&self, surroundings: &Surroundings) {
         let own = surroundings.variables.iter();
         let own = own.filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -52,7 +52,7 @@ impl Launch {
         let (values, words) = (values.collect::<Vec<_>>(), words.collect::<Vec<_>>());
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
         let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
-        redact::keep(&values, &words);
+        redact::register_secrets(&values, &words);
     }
 
     /// The transport that starts it.

@@ -47,15 +47,16 @@ use std::env;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use crate::args::server_commands::TalkCommand;
+use crate::args::server_commands::ServerCommand;
 use crate::args::{Args, Command};
 use crate::charset::Charset;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::printer::{OutputClosed, Printer};
 use crate::settings::{
-    AskSettings, CompleteSettings, DemoSettings, ExplainSettings, Format, ListSettings,
-    PingSettings, Screen, ServeSettings, ServerSettings, ServersSettings, WatchSettings,
+    CompleteSettings, DemoSettings, ExplainSettings, Format, ListSettings, PingSettings,
+    RequestSettings, ServeSettings, ServerSettings, ServersSettings, TerminalSettings,
+    WatchSettings,
 };
 use crate::surroundings::Surroundings;
 
@@ -83,16 +84,16 @@ fn main() -> ExitCode {
 /// Does what was asked for.
 fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     let format = Format::wanted(args.json);
-    verbose::begin(args.verbose, format)?;
-    let screen = Screen {
+    verbose::install(args.verbose, format)?;
+    let terminal = TerminalSettings {
         format,
         charset: Charset::of_locale(|name| env::var_os(name)),
         is_verbose: args.verbose > 0,
-        is_attended: stdin().is_terminal() && stderr().is_terminal(),
+        can_prompt: stdin().is_terminal() && stderr().is_terminal(),
     };
     match args.command {
         Command::Demo(demo) => {
-            let settings = DemoSettings::resolve(&demo, screen);
+            let settings = DemoSettings::resolve(&demo, terminal);
             commands::demo(&settings, printer)
         }
         Command::Explain(args) => {
@@ -109,48 +110,71 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
             commands::serve(&settings, printer)
         }
         Command::Completions(args) => commands::completions(&args, printer),
-        Command::Talk(command) => talk(command, screen, &Surroundings::current()?, printer),
+        Command::Server(command) => {
+            run_server_command(command, terminal, &Surroundings::current()?, printer)
+        }
     }
 }
 
 /// Does what was asked for of a server.
-fn talk(
-    command: TalkCommand,
-    screen: Screen,
-    here: &Surroundings,
+fn run_server_command(
+    command: ServerCommand,
+    terminal: TerminalSettings,
+    surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let to_terminal = stdout().is_terminal();
-    let asking = |args, what| AskSettings::resolve(args, screen, to_terminal, what);
+    let request_settings = |args, what| RequestSettings::resolve(args, terminal, to_terminal, what);
     match command {
-        TalkCommand::Call(args) => commands::call(&asking(args, ("tool", "tools"))?, here, printer),
-        TalkCommand::Complete(args) => {
-            commands::complete(&CompleteSettings::resolve(args, screen)?, here, printer)
+        ServerCommand::Call(args) => commands::call(
+            &request_settings(args, ("tool", "tools"))?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Complete(args) => commands::complete(
+            &CompleteSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Info(args) => commands::info(
+            &ServerSettings::server_only(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Ping(args) => commands::ping(
+            &PingSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Prompt(args) => commands::prompt(
+            &request_settings(args, ("prompt", "prompts"))?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Prompts(args) => commands::prompts(
+            &ListSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Read(args) => {
+            let settings =
+                request_settings(args, ("resource", "resources"))?.without_arguments()?;
+            commands::read(&settings, surroundings, printer)
         }
-        TalkCommand::Info(args) => {
-            commands::info(&ServerSettings::only(args, screen)?, here, printer)
-        }
-        TalkCommand::Ping(args) => {
-            commands::ping(&PingSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Prompt(args) => {
-            commands::prompt(&asking(args, ("prompt", "prompts"))?, here, printer)
-        }
-        TalkCommand::Prompts(args) => {
-            commands::prompts(&ListSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Read(args) => {
-            let settings = asking(args, ("resource", "resources"))?.without_arguments()?;
-            commands::read(&settings, here, printer)
-        }
-        TalkCommand::Resources(args) => {
-            commands::resources(&ServerSettings::only(args, screen)?, here, printer)
-        }
-        TalkCommand::Tools(args) => {
-            commands::tools(&ListSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Watch(args) => {
-            commands::watch(&WatchSettings::resolve(args, screen)?, here, printer)
-        }
+        ServerCommand::Resources(args) => commands::resources(
+            &ServerSettings::server_only(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Tools(args) => commands::tools(
+            &ListSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Watch(args) => commands::watch(
+            &WatchSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
     }
 }

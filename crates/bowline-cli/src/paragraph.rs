@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn rows_go_on_below_themselves() {
-        let (mut printer, page) = Printer::on_page();
+        let (mut printer, page) = Printer::captured();
         row(&mut printer, "label", "one\n\ntwo\n").unwrap();
         row(&mut printer, "other", "").unwrap();
         indented(&mut printer, 1, "a\n\nb").unwrap();
@@ -231,7 +231,7 @@ mod tests {
             ("one\ntwo\n\nthree", "  one\n  two …\n"),
             ("1\n2\n3\n4\n5", "  1\n  2\n  3\n  4 …\n"),
         ] {
-            let (mut printer, page) = Printer::on_page();
+            let (mut printer, page) = Printer::captured();
             opening(&mut printer, 1, text).unwrap();
             assert_eq!(page.text(), shown);
         }

@@ -18,8 +18,8 @@ use crate::args::ColourChoice;
 use crate::connect::server_error_of;
 use crate::escape;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, words_of};
-use crate::printer::diagnostic::Remark;
+use crate::failure::{Failure, message_with_causes};
+use crate::printer::diagnostic::Diagnostic;
 
 /// Writes lines, harmless ones.
 pub(crate) struct Printer {
@@ -185,9 +185,9 @@ impl Printer {
 
     /// A line about the work, not a part of it.
     pub(crate) fn talk(&mut self, text: &str) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             note: Some(text),
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
@@ -203,64 +203,66 @@ impl Printer {
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         // Data first: a reader of both sees what came before the error above it.
         let _ = self.data.flush();
-        self.remark(&Remark {
-            error: Some(&words_of(error)),
+        self.diagnostic(&Diagnostic {
+            error: Some(&message_with_causes(error)),
             last_words: Failure::last_words_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
-            ..Remark::of_server(server_error_of(error))
+            ..Diagnostic::of_server(server_error_of(error))
         });
     }
 
     /// The command line makes no sense, which is said in the same way.
     pub(crate) fn usage_error(&mut self, error: &str, hint: &str) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             error: Some(error),
             hint: Some(hint),
             exit_code: Some(ExitStatus::Usage.code()),
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
     /// What is not well but no reason to stop, and what to do about it.
     pub(crate) fn warning(&mut self, text: &str, hint: Option<&str>) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             warning: Some(text),
             hint,
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
     /// Says it in the words of whoever listens.
-    fn remark(&mut self, remark: &Remark<'_>) {
+    fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) {
         // There is nobody left to tell when this fails.
-        let _ = self.talk.write_all(remark.said(self.talks_json).as_bytes());
+        let _ = self
+            .talk
+            .write_all(diagnostic.to_line(self.talks_json).as_bytes());
     }
 }
 
 /// A warning from wherever there is no printer: what becomes of a question of the server.
 pub(crate) fn warn_aside(talks_json: bool, text: &str, hint: Option<&str>) {
-    let remark = Remark {
+    let diagnostic = Diagnostic {
         warning: Some(text),
         hint,
-        ..Remark::default()
+        ..Diagnostic::default()
     };
     // There is nobody left to tell when this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(remark.said(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(talks_json).as_bytes());
 }
 
 /// A line about the work from wherever there is no printer: what the library tells of itself.
 pub(crate) fn note(talks_json: bool, text: &str) {
-    let remark = Remark {
+    let diagnostic = Diagnostic {
         note: Some(text),
-        ..Remark::default()
+        ..Diagnostic::default()
     };
     // There is nobody left to tell when this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(remark.said(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(talks_json).as_bytes());
 }
 
 /// What stands before that which somebody is to type.
@@ -340,7 +342,7 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 120;
 
 #[cfg(test)]
-pub(crate) mod page {
+pub(crate) mod capture {
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -348,15 +350,15 @@ pub(crate) mod page {
 
     /// Keeps what is written where the test can see it.
     #[derive(Clone, Default)]
-    pub(crate) struct Page(Rc<RefCell<Vec<u8>>>);
+    pub(crate) struct CapturedOutput(Rc<RefCell<Vec<u8>>>);
 
-    impl Page {
+    impl CapturedOutput {
         pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.borrow().clone()).unwrap()
         }
     }
 
-    impl Write for Page {
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.borrow_mut().write(bytes)
         }
@@ -368,8 +370,8 @@ pub(crate) mod page {
 
     impl Printer {
         /// Writes data and talk to one page, without colours.
-        pub(crate) fn on_page() -> (Self, Page) {
-            let page = Page::default();
+        pub(crate) fn captured() -> (Self, CapturedOutput) {
+            let page = CapturedOutput::default();
             (Self::new(page.clone(), page.clone(), false), page)
         }
     }

@@ -14,7 +14,7 @@ use crate::escape;
 
 /// How bars look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct BarStyle {
     /// What is drawn with.
     pub(crate) charset: Charset,
     /// In colour.
@@ -27,31 +27,31 @@ pub(crate) struct Look {
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    look: Look,
+    style: BarStyle,
 }
 
 impl Progress {
     /// Begins to show that a call runs, behind `label`.
-    pub(crate) fn begin(label: &str, look: Look) -> Self {
-        let target = match look.is_hidden {
+    pub(crate) fn begin(label: &str, style: BarStyle) -> Self {
+        let target = match style.is_hidden {
             true => ProgressDrawTarget::hidden(),
             // Nothing is drawn where it is no terminal.
             false => ProgressDrawTarget::stderr(),
         };
         let bar = ProgressBar::with_draw_target(None, target);
         let bar = bar.with_finish(ProgressFinish::AndClear);
-        let style = ProgressStyle::with_template("  {prefix}{spinner} {msg}");
-        bar.set_style(ticking(style.unwrap_or_else(|_| plain()), look));
+        let template = ProgressStyle::with_template("  {prefix}{spinner} {msg}");
+        bar.set_style(ticking(template.unwrap_or_else(|_| plain()), style));
         bar.set_prefix(escape::for_terminal(label).into_owned());
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, look }
+        Self { bar, style }
     }
 
     /// Shows what the server says about it.
     pub(crate) fn report(&self, report: &ProgressParams) {
-        let told = Told::of(report);
+        let told = ReportText::of(report);
         if let Some(position) = told.position {
             if self.bar.length().is_none() {
                 self.bar.set_length(WHOLE);
@@ -87,25 +87,25 @@ impl Progress {
 
     /// A bar, once it is known how far it goes.
     fn style(&self) -> ProgressStyle {
-        let template = match self.look.has_colour {
+        let template = match self.style.has_colour {
             true => "  {prefix}{bar:30.green/dim} {msg}",
             false => "  {prefix}{bar:30} {msg}",
         };
         let style = ProgressStyle::with_template(template);
         let style = style.unwrap_or_else(|_| plain());
-        style.progress_chars(self.look.charset.pick("━━─", "=>-"))
+        style.progress_chars(self.style.charset.pick("━━─", "=>-"))
     }
 }
 
 /// What a report says, for a bar.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+struct ReportText {
     /// How far of [`WHOLE`], where that is known.
     position: Option<u64>,
     words: String,
 }
 
-impl Told {
+impl ReportText {
     fn of(report: &ProgressParams) -> Self {
         let progress = report.progress.as_f64();
         let total = report.total.as_ref().map(|total| total.as_f64());
@@ -146,8 +146,8 @@ fn short(number: f64) -> String {
 }
 
 /// Something that moves while nobody knows how far it goes.
-fn ticking(style: ProgressStyle, look: Look) -> ProgressStyle {
-    style.tick_chars(look.charset.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ", "|/-\\ "))
+fn ticking(template: ProgressStyle, style: BarStyle) -> ProgressStyle {
+    template.tick_chars(style.charset.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ", "|/-\\ "))
 }
 
 /// What is always there.
@@ -176,7 +176,7 @@ mod tests {
 
     fn check(report: &ProgressParams, position: Option<u64>, words: &str) {
         let words = words.to_owned();
-        assert_eq!(Told::of(report), Told { position, words });
+        assert_eq!(ReportText::of(report), ReportText { position, words });
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod known_secrets;
 mod secret_patterns;
 
 pub(crate) use known_secrets::{
-    beginning_without_secrets, json_without_secrets, keep, without_secrets,
+    beginning_without_secrets, json_without_secrets, register_secrets, without_secrets,
 };
 pub(crate) use secret_patterns::{is_secret_name, is_secret_variable};
 

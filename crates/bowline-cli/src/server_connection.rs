@@ -21,19 +21,19 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-use crate::connect::{Said, Wishes, call_failed_within, connect};
+use crate::connect::{ConnectOptions, HintContext, call_error_within, connect};
 use crate::descriptors;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
-use crate::progress::{Look, Progress};
-use crate::server_connection::stderr_messages::Aside;
-use crate::server_requests::Asking;
+use crate::progress::{BarStyle, Progress};
+use crate::server_connection::stderr_messages::StderrMessages;
+use crate::server_requests::ServerRequests;
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 use crate::target::Target;
 
 /// A server that answers, and whoever is told what it says.
-pub(crate) struct Conversation<'a> {
+pub(crate) struct ServerConnection<'a> {
     /// The server.
     pub(crate) client: Client,
     /// Who is told.
@@ -43,15 +43,15 @@ pub(crate) struct Conversation<'a> {
     /// What to call the server.
     pub(crate) name: String,
     /// When it was begun to connect, which is where the client's own times begin.
-    pub(crate) begun: Instant,
+    pub(crate) started_at: Instant,
     /// How long it took until it was ready.
     pub(crate) connected_in: Duration,
     /// What the server logs, where that is not shown by itself.
     pub(crate) log: Option<Receiver<Arc<ServerNotification>>>,
     /// How long a call may take.
     limits: Timeouts,
-    look: Look,
-    aside: Aside,
+    bar_style: BarStyle,
+    messages: StderrMessages,
 }
 
 /// Connects to the server that is wanted, talks, and lets it go.
@@ -59,119 +59,127 @@ pub(crate) struct Conversation<'a> {
 /// # Errors
 ///
 /// There is no such server, it can't be reached, or what `talk` says.
-pub(crate) fn hold<T>(
+pub(crate) fn run_with_server<T>(
     settings: &ServerSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
-    talk: impl AsyncFnOnce(&mut Conversation<'_>) -> anyhow::Result<T>,
+    command: impl AsyncFnOnce(&mut ServerConnection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let wanted = settings.wanted.clone();
-    let target = wanted.find(&settings.config, surroundings, printer)?;
-    target.launch.keep_secrets(surroundings);
-    let asking = settings.asking()?;
+    let choice = settings.choice.clone();
+    let target = choice.find(&settings.config, surroundings, printer)?;
+    target.launch.register_secrets(surroundings);
+    let requests = settings.server_requests()?;
     let roots = settings.roots()?;
     descriptors::check(descriptors::OF_CLIENT)?;
-    let mut interrupt = Interrupt::listen()?;
+    let mut interrupt = Interrupt::install()?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
     let name = target.name.clone();
     let child = target.launch.child().grace(GRACE);
     let children = child.children();
     let outcome = runtime.block_on(async {
-        let answering = (&asking, roots);
-        let beginning = Conversation::begin(child, target, settings, answering, printer);
+        let request_settings = (&requests, roots);
+        let connecting =
+            ServerConnection::connect(child, target, settings, request_settings, printer);
         // One that never said a word is not waited for: its watchdog sees to its end.
-        let conversation = interrupt.or(beginning, || 0).await?;
-        let held = talked(conversation, &mut interrupt, &asking, talk).await;
+        let connection = interrupt.or(connecting, || 0).await?;
+        let finished = run_command(connection, &mut interrupt, &requests, command).await;
         // One that saves something when it ends has done so when the command has.
-        let gone = interrupt.or(gone(children, &name, printer), || 0).await;
+        let gone = interrupt
+            .or(wait_for_exit(children, &name, printer), || 0)
+            .await;
         let gone = match gone {
             // What was asked for is done; nobody has to wait for the server's end.
             Err(error) if is_interrupt(&error) => Ok(()),
             gone => gone,
         };
-        held.and_then(|value| gone.map(|()| value))
+        finished.and_then(|value| gone.map(|()| value))
     });
     runtime.shutdown_background();
     outcome
 }
 
 /// Talks, and stops the client.
-async fn talked<T>(
-    mut conversation: Conversation<'_>,
+async fn run_command<T>(
+    mut connection: ServerConnection<'_>,
     interrupt: &mut Interrupt,
-    asking: &Asking,
-    talk: impl AsyncFnOnce(&mut Conversation<'_>) -> anyhow::Result<T>,
+    requests: &ServerRequests,
+    command: impl AsyncFnOnce(&mut ServerConnection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let client = conversation.client.clone();
-    let talking = talk(&mut conversation);
-    let outcome = interrupt.or(talking, || client.pending()).await;
-    asking.warn_of_unused(conversation.printer);
+    let client = connection.client.clone();
+    let running = command(&mut connection);
+    let outcome = interrupt.or(running, || client.pending()).await;
+    requests.warn_of_unused_answers(connection.printer);
     // Readers need not wait until the server has ended.
-    let flushed = conversation.printer.flush();
-    conversation.end().await;
+    let flushed = connection.printer.flush();
+    connection.close().await;
     outcome.and_then(|value| flushed.map(|()| value))
 }
 
 /// Waits until the server's process has ended, by itself or because it took too long.
-async fn gone(mut children: Children, name: &str, printer: &mut Printer) -> anyhow::Result<()> {
-    if timeout(LONG_END, children.ended()).await.is_ok() {
+async fn wait_for_exit(
+    mut children: Children,
+    name: &str,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    if timeout(EXIT_NOTICE_DELAY, children.ended()).await.is_ok() {
         return Ok(());
     }
     printer.talk(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
-    let ended = timeout(LONGEST_END, children.ended()).await;
+    let ended = timeout(EXIT_TIMEOUT, children.ended()).await;
     ended.with_context(|| format!("the process of {name} did not exit"))
 }
 
-impl<'a> Conversation<'a> {
-    async fn begin(
+impl<'a> ServerConnection<'a> {
+    async fn connect(
         child: ChildProcess,
         target: Target,
         settings: &ServerSettings,
-        (asking, roots): (&Asking, Vec<Root>),
+        (requests, roots): (&ServerRequests, Vec<Root>),
         printer: &'a mut Printer,
     ) -> anyhow::Result<Self> {
-        let aside = Aside::new(settings.format);
-        let look = Look {
-            charset: settings.screen.charset,
+        let messages = StderrMessages::new(settings.format);
+        let bar_style = BarStyle {
+            charset: settings.terminal.charset,
             has_colour: printer.has_colour(),
-            is_hidden: settings.screen.is_verbose || settings.format == Format::Json,
+            is_hidden: settings.terminal.is_verbose || settings.format == Format::Json,
         };
-        let mut config = finished_config(settings, target.timeout, &aside);
+        let mut config = client_config(settings, target.timeout, &messages);
         config.name(&*target.name);
         if !roots.is_empty() {
             config.roots(roots);
         }
-        let hushed = aside.clone();
-        let hush = move |is_asked| hushed.hush(is_asked);
-        asking.answer(&mut config, &target.name, hush);
+        let paused = messages.clone();
+        let pause_progress = move |is_prompting| paused.pause_progress(is_prompting);
+        requests.install(&mut config, &target.name, pause_progress);
         let limits = config.connection().default_timeouts();
         // From the beginning: many servers log when they start.
-        let log = settings.is_followed.then(|| server_log::keep(&config));
-        let begun = Instant::now();
+        let log = settings.is_watching.then(|| server_log::collect(&config));
+        let started_at = Instant::now();
         let client = {
             // Some servers are installed before they start.
-            let _shown = Shown::begin(&format!("starting {}", target.name), look, &aside);
-            let said = Said {
+            let _shown =
+                ProgressGuard::begin(&format!("starting {}", target.name), bar_style, &messages);
+            let hint_context = HintContext {
                 only: settings.revision,
-                is_verbose: settings.screen.is_verbose,
+                is_verbose: settings.terminal.is_verbose,
             };
-            connect(child, config, said).await?
+            connect(child, config, hint_context).await?
         };
-        let conversation = Self {
+        let connection = Self {
             client,
             printer,
             format: settings.format,
             name: target.name,
-            begun,
-            connected_in: begun.elapsed(),
+            started_at,
+            connected_in: started_at.elapsed(),
             log,
             limits,
-            look,
-            aside,
+            bar_style,
+            messages,
         };
-        conversation.ask_for_log(settings.log.as_ref()).await;
-        Ok(conversation)
+        connection.request_log_level(settings.log.as_ref()).await;
+        Ok(connection)
     }
 
     /// Waits for an answer of the server. The only place that waits for one: what ends the
@@ -180,12 +188,12 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// What it means for the command that there is no answer.
-    pub(crate) async fn answer<T>(
+    pub(crate) async fn complete_call<T>(
         &self,
         call: impl IntoFuture<Output = Result<T, Error>>,
     ) -> anyhow::Result<T> {
         call.await
-            .map_err(|error| call_failed_within(error, self.limits))
+            .map_err(|error| call_error_within(error, self.limits))
     }
 
     /// The whole of a list. What makes no sense in it is left out, with a warning: one odd
@@ -199,7 +207,7 @@ impl<'a> Conversation<'a> {
         pages: Pages<'_, P>,
         kind: &str,
     ) -> anyhow::Result<Vec<P::Item>> {
-        let (items, skipped_items) = self.answer(pages.collect_all()).await?;
+        let (items, skipped_items) = self.complete_call(pages.collect_all()).await?;
         for odd in &skipped_items.first {
             let name = odd.name.as_deref().map(|name| format!(" `{name}`"));
             let name = name.unwrap_or_default();
@@ -224,8 +232,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Begins to show how far a call of `name` is. Nothing is shown once it is dropped.
-    pub(crate) fn progress(&self, name: &str) -> Shown<'_> {
-        Shown::begin(name, self.look, &self.aside)
+    pub(crate) fn progress(&self, name: &str) -> ProgressGuard<'_> {
+        ProgressGuard::begin(name, self.bar_style, &self.messages)
     }
 
     /// Says how many there are, to whoever reads a list of them.
@@ -233,7 +241,7 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// What the printer says.
-    pub(crate) fn tally(&mut self, count: usize, kind: &str) -> anyhow::Result<()> {
+    pub(crate) fn print_count(&mut self, count: usize, kind: &str) -> anyhow::Result<()> {
         // The list first.
         self.printer.flush()?;
         let plural = if count == 1 { "" } else { "s" };
@@ -243,13 +251,13 @@ impl<'a> Conversation<'a> {
 
     /// Says which part of the log is wanted. A server of the handshake era is only told when
     /// somebody wished for a level: until then it logs what it likes.
-    async fn ask_for_log(&self, wished: Option<&LoggingLevel>) {
+    async fn request_log_level(&self, level_option: Option<&LoggingLevel>) {
         let Some(agreement) = self.client.agreement() else {
             return;
         };
         let level = match agreement.revision.era() {
-            Era::Stateless => wished.unwrap_or(&server_log::USUAL),
-            Era::Handshake => match wished {
+            Era::Stateless => level_option.unwrap_or(&server_log::DEFAULT_LEVEL),
+            Era::Handshake => match level_option {
                 Some(level) => level,
                 None => return,
             },
@@ -258,56 +266,56 @@ impl<'a> Conversation<'a> {
             return;
         }
         if let Err(error) = self.client.logging().set_level(level.clone()).await {
-            self.aside
-                .say(&format!("cannot set the log level: {error}"));
+            self.messages
+                .write_text(&format!("cannot set the log level: {error}"));
         }
     }
 
     /// Lets the server go.
-    async fn end(self) {
+    async fn close(self) {
         // It ends within its grace; if that fails it is not our user who shall wait.
-        let _ = timeout(LONGEST_END, self.client.stop()).await;
+        let _ = timeout(EXIT_TIMEOUT, self.client.stop()).await;
     }
 }
 
 /// The configuration of the client, finished: whoever wants to hear of the server's
 /// notifications or to answer its requests is installed here.
-fn finished_config(
+fn client_config(
     settings: &ServerSettings,
     configured_timeout: Option<Duration>,
-    aside: &Aside,
+    messages: &StderrMessages,
 ) -> ClientConfig {
     let connect_timeout = settings.timeout;
-    let connect_timeout = connect_timeout.unwrap_or(Wishes::default().connect_timeout);
-    let wishes = Wishes {
+    let connect_timeout = connect_timeout.unwrap_or(ConnectOptions::default().connect_timeout);
+    let options = ConnectOptions {
         revision: settings.revision,
         connect_timeout: connect_timeout.min(settings.whole_time.unwrap_or(Duration::MAX)),
         call_timeout: settings.timeout.or(configured_timeout),
         max_time: settings.max_time,
-        attempts: (!settings.is_followed).then_some(1),
+        attempts: (!settings.is_watching).then_some(1),
     };
-    let mut config = wishes.config();
+    let mut config = options.config();
     // A call that becomes a task is followed to its end.
     config.tasks();
-    if !settings.is_followed {
-        let level = settings.log.clone().unwrap_or(server_log::USUAL);
-        server_log::show(&config, level, aside.clone());
+    if !settings.is_watching {
+        let level = settings.log.clone().unwrap_or(server_log::DEFAULT_LEVEL);
+        server_log::show(&config, level, messages.clone());
     }
     config
 }
 
 /// Something that goes on, as long as it is shown.
-pub(crate) struct Shown<'a> {
+pub(crate) struct ProgressGuard<'a> {
     progress: Progress,
-    aside: &'a Aside,
+    messages: &'a StderrMessages,
 }
 
-impl<'a> Shown<'a> {
-    fn begin(name: &str, look: Look, aside: &'a Aside) -> Self {
-        let label: String = name.chars().take(LONGEST_LABEL).chain([' ']).collect();
-        let progress = Progress::begin(&label, look);
-        aside.beside(Some(progress.clone()));
-        Self { progress, aside }
+impl<'a> ProgressGuard<'a> {
+    fn begin(name: &str, bar_style: BarStyle, messages: &'a StderrMessages) -> Self {
+        let label: String = name.chars().take(MAX_LABEL_LENGTH).chain([' ']).collect();
+        let progress = Progress::begin(&label, bar_style);
+        messages.set_progress(Some(progress.clone()));
+        Self { progress, messages }
     }
 
     /// What reports are shown with.
@@ -316,9 +324,9 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Drop for Shown<'_> {
+impl Drop for ProgressGuard<'_> {
     fn drop(&mut self) {
-        self.aside.beside(None);
+        self.messages.set_progress(None);
         self.progress.end();
     }
 }
@@ -328,10 +336,10 @@ impl Drop for Shown<'_> {
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How long a server may take to end before somebody is told that we wait for it.
-const LONG_END: Duration = Duration::from_secs(1);
+const EXIT_NOTICE_DELAY: Duration = Duration::from_secs(1);
 
 /// How long a server may take to end before we leave. It is killed long before that.
-const LONGEST_END: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Characters before a bar, which needs room for itself.
-const LONGEST_LABEL: usize = 32;
+const MAX_LABEL_LENGTH: usize = 32;

@@ -31,39 +31,39 @@ use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::printer::{self, Printer};
-use crate::server_requests::preset_answers::{Fate, Given, Reason};
+use crate::server_requests::preset_answers::{FormOutcome, PresetAnswers, UnansweredReason};
 use crate::server_requests::prompter::cut;
 use crate::server_requests::terminal::Terminal;
 
-pub(crate) use args::AskingArgs;
+pub(crate) use args::ServerRequestArgs;
 pub(crate) use roots::root;
 
 /// Who answers, and with what. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Asking(Arc<Inner>);
+pub(crate) struct ServerRequests(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    given: Given,
+    preset: PresetAnswers,
     /// Where there is one. One question is asked at a time.
     terminal: Option<Mutex<Terminal>>,
     /// Warnings are for a program.
     talks_json: bool,
 }
 
-impl Asking {
+impl ServerRequests {
     /// What `args` mean, where somebody sits at a terminal or not.
     ///
     /// # Errors
     ///
     /// An answer makes no sense.
     pub(crate) fn resolve(
-        args: &AskingArgs,
+        args: &ServerRequestArgs,
         has_terminal: bool,
         talks_json: bool,
     ) -> anyhow::Result<Self> {
         Ok(Self(Arc::new(Inner {
-            given: Given::read(args)?,
+            preset: PresetAnswers::parse(args)?,
             terminal: has_terminal.then(|| Mutex::new(Terminal)),
             talks_json,
         })))
@@ -71,40 +71,40 @@ impl Asking {
 
     /// Declares forms, pages and requests for a model, and answers them. `server` is what whoever
     /// is asked calls the server; `hush` lets nobody else use the terminal meanwhile.
-    pub(crate) fn answer(
+    pub(crate) fn install(
         &self,
         config: &mut ClientConfig,
         server: &str,
-        hush: impl Fn(bool) + Send + Sync + 'static,
+        pause_progress: impl Fn(bool) + Send + Sync + 'static,
     ) {
-        let asker: Arc<Asker> = Arc::new(Asker {
-            asking: self.clone(),
+        let handler: Arc<RequestHandler> = Arc::new(RequestHandler {
+            requests: self.clone(),
             server: cut(server),
-            hush: Box::new(hush),
+            pause_progress: Box::new(pause_progress),
         });
-        let (of_forms, of_pages) = (Arc::clone(&asker), Arc::clone(&asker));
-        let of_visits = Arc::clone(&asker);
-        config.elicitation(move |asked| {
-            let asker = Arc::clone(&of_forms);
-            async move { Ok(asker.form(&asked).await) }
+        let (form_handler, url_handler) = (Arc::clone(&handler), Arc::clone(&handler));
+        let retry_handler = Arc::clone(&handler);
+        config.elicitation(move |params| {
+            let handler = Arc::clone(&form_handler);
+            async move { Ok(handler.answer_form(&params).await) }
         });
-        config.elicitation_url(move |asked| {
-            let asker = Arc::clone(&of_pages);
-            async move { Ok(asker.page(&asked).await) }
+        config.elicitation_url(move |params| {
+            let handler = Arc::clone(&url_handler);
+            async move { Ok(handler.answer_url(&params).await) }
         });
         config.pages_visited(move |_| {
-            let asker = Arc::clone(&of_visits);
-            async move { asker.pages_are_visited().await }
+            let handler = Arc::clone(&retry_handler);
+            async move { handler.is_retry_wanted().await }
         });
-        config.sampling_with_tools(move |asked| {
-            let asker = Arc::clone(&asker);
-            async move { asker.message(&asked).await }
+        config.sampling_with_tools(move |params| {
+            let handler = Arc::clone(&handler);
+            async move { handler.answer_sampling(&params).await }
         });
     }
 
     /// Warns of answers that no form has asked for: most are misspelt.
-    pub(crate) fn warn_of_unused(&self, printer: &mut Printer) {
-        for key in self.0.given.unused() {
+    pub(crate) fn warn_of_unused_answers(&self, printer: &mut Printer) {
+        for key in self.0.preset.unused() {
             let hint =
                 Some("check the name of the field; the server may also not have sent a form");
             printer.warning(&format!("no form had the field `{key}`"), hint);
@@ -113,54 +113,54 @@ impl Asking {
 }
 
 /// A server that asks, and who is asked.
-struct Asker {
-    asking: Asking,
+struct RequestHandler {
+    requests: ServerRequests,
     server: String,
-    hush: Box<dyn Fn(bool) + Send + Sync>,
+    pause_progress: Box<dyn Fn(bool) + Send + Sync>,
 }
 
-impl Asker {
-    async fn form(&self, asked: &ElicitFormParams) -> ElicitResult {
+impl RequestHandler {
+    async fn answer_form(&self, params: &ElicitFormParams) -> ElicitResult {
         let Inner {
-            given, terminal, ..
-        } = &*self.asking.0;
-        let fate = given.fate(&asked.requested_schema, terminal.is_some());
-        let (given, reason) = match fate {
-            Fate::Answered(answer) => return answer,
-            Fate::Open { given, reason } => (given, reason),
+            preset, terminal, ..
+        } = &*self.requests.0;
+        let outcome = preset.form_outcome(&params.requested_schema, terminal.is_some());
+        let (preset, reason) = match outcome {
+            FormOutcome::Answered(answer) => return answer,
+            FormOutcome::Unanswered { preset, reason } => (preset, reason),
         };
-        let Some(mut floor) = self.floor().await else {
-            self.warn_of_form(asked, &reason);
+        let Some(mut guard) = self.lock_terminal().await else {
+            self.warn_unanswered_form(params, &reason);
             return ElicitResult::cancel();
         };
-        if let Reason::Unfit(reason) = reason {
+        if let UnansweredReason::Invalid(reason) = reason {
             printer::aside(&format!(
                 "the answers of the command line are invalid: {reason}"
             ));
         }
-        form::fill(&mut *floor.terminal, &self.server, asked, given).await
+        form::fill(&mut *guard.terminal, &self.server, params, preset).await
     }
 
-    async fn page(&self, asked: &ElicitUrlParams) -> ElicitResult {
-        let given = &self.asking.0.given;
-        if given.declines {
+    async fn answer_url(&self, params: &ElicitUrlParams) -> ElicitResult {
+        let preset = &self.requests.0.preset;
+        if preset.declines {
             return ElicitResult::decline();
         }
-        if given.accepts_pages {
+        if preset.accepts_urls {
             let server = &self.server;
             self.warn(
-                &format!("{server} asked to open a URL: {}", asked.url),
+                &format!("{server} asked to open a URL: {}", params.url),
                 Some("answered as opened, because of --accept-pages"),
             );
             return url_elicitation::accepted();
         }
-        if let Some(mut floor) = self.floor().await {
-            return url_elicitation::visit(&mut *floor.terminal, &self.server, asked).await;
+        if let Some(mut guard) = self.lock_terminal().await {
+            return url_elicitation::ask_to_open(&mut *guard.terminal, &self.server, params).await;
         }
-        let page: String = asked.url.chars().take(LONGEST_PAGE).collect();
+        let url: String = params.url.chars().take(MAX_URL_LENGTH).collect();
         self.warn(
             &format!(
-                "{} asked to open a URL; the request was cancelled: {page}",
+                "{} asked to open a URL; the request was cancelled: {url}",
                 self.server
             ),
             Some("open it if you trust it, then run `bowline call` with --accept-pages"),
@@ -169,64 +169,64 @@ impl Asker {
     }
 
     /// Whether the call that needs the pages is to be made again.
-    async fn pages_are_visited(&self) -> bool {
-        if self.asking.0.given.accepts_pages {
+    async fn is_retry_wanted(&self) -> bool {
+        if self.requests.0.preset.accepts_urls {
             return true;
         }
-        match self.floor().await {
-            Some(mut floor) => url_elicitation::is_done(&mut *floor.terminal).await,
+        match self.lock_terminal().await {
+            Some(mut guard) => url_elicitation::ask_to_retry(&mut *guard.terminal).await,
             None => false,
         }
     }
 
-    async fn message(
+    async fn answer_sampling(
         &self,
-        asked: &CreateMessageParams,
+        params: &CreateMessageParams,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        let given = &self.asking.0.given;
-        if given.declines {
-            return Err(sampling::refusal());
+        let preset = &self.requests.0.preset;
+        if preset.declines {
+            return Err(sampling::rejection());
         }
-        if let Some(text) = given.next_sample() {
-            let answer = sampling::text(text, "bowline --sample", asked);
+        if let Some(text) = preset.next_sample() {
+            let answer = sampling::text_result(text, "bowline --sample", params);
             return answer.map_err(|reason| {
                 self.warn(
                     &format!("--sample can't answer this request: {reason}"),
                     None,
                 );
-                sampling::refusal()
+                sampling::rejection()
             });
         }
-        if let Some(mut floor) = self.floor().await {
-            return sampling::answer(&mut *floor.terminal, &self.server, asked).await;
+        if let Some(mut guard) = self.lock_terminal().await {
+            return sampling::ask_for_message(&mut *guard.terminal, &self.server, params).await;
         }
         self.warn(
             &format!("{} sent a sampling request, which was refused", self.server),
             Some("answer it with `bowline call --sample TEXT`, or run it on a terminal"),
         );
-        Err(sampling::refusal())
+        Err(sampling::rejection())
     }
 
     /// The terminal for one question, as soon as no other one has it.
-    async fn floor(&self) -> Option<Floor<'_>> {
-        let terminal = self.asking.0.terminal.as_ref()?;
+    async fn lock_terminal(&self) -> Option<TerminalGuard<'_>> {
+        let terminal = self.requests.0.terminal.as_ref()?;
         let terminal = terminal.lock().await;
-        (self.hush)(true);
-        Terminal::forget_typed();
-        Some(Floor {
+        (self.pause_progress)(true);
+        Terminal::discard_typed_input();
+        Some(TerminalGuard {
             terminal,
-            hush: &*self.hush,
+            pause_progress: &*self.pause_progress,
         })
     }
 
-    fn warn_of_form(&self, asked: &ElicitFormParams, reason: &Reason) {
-        let message = cut(&asked.message);
+    fn warn_unanswered_form(&self, params: &ElicitFormParams, reason: &UnansweredReason) {
+        let message = cut(&params.message);
         let asks = format!(
             "{} sent the form \"{message}\", which was cancelled",
             self.server
         );
         match reason {
-            Reason::Incomplete(names) => {
+            UnansweredReason::Incomplete(names) => {
                 let names = names.iter();
                 let answers: Vec<_> = names
                     .map(|name| format!("--answer {}=…", cut(name)))
@@ -238,26 +238,26 @@ impl Asker {
                 };
                 self.warn(&asks, Some(&hint));
             }
-            Reason::Unfit(reason) => self.warn(&format!("{asks}: {reason}"), None),
+            UnansweredReason::Invalid(reason) => self.warn(&format!("{asks}: {reason}"), None),
         }
     }
 
     fn warn(&self, text: &str, hint: Option<&str>) {
-        printer::warn_aside(self.asking.0.talks_json, text, hint);
+        printer::warn_aside(self.requests.0.talks_json, text, hint);
     }
 }
 
 /// Characters that are repeated of a page's address.
-const LONGEST_PAGE: usize = 500;
+const MAX_URL_LENGTH: usize = 500;
 
 /// The terminal, while a question has it.
-struct Floor<'a> {
+struct TerminalGuard<'a> {
     terminal: MutexGuard<'a, Terminal>,
-    hush: &'a (dyn Fn(bool) + Send + Sync),
+    pause_progress: &'a (dyn Fn(bool) + Send + Sync),
 }
 
-impl Drop for Floor<'_> {
+impl Drop for TerminalGuard<'_> {
     fn drop(&mut self) {
-        (self.hush)(false);
+        (self.pause_progress)(false);
     }
 }

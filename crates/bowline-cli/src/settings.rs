@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use bowline_types::{Revision, Revisions};
 
-use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServersArgs, What};
+use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServeTarget, ServersArgs};
 use crate::charset::Charset;
 
 pub(crate) use server_commands::{
-    AskSettings, CompleteSettings, ListSettings, PingSettings, Screen, ServerSettings,
-    WatchSettings,
+    CompleteSettings, ListSettings, PingSettings, RequestSettings, ServerSettings,
+    TerminalSettings, WatchSettings,
 };
 
 /// What `bowline explain` shall do.
@@ -125,15 +125,15 @@ pub(crate) struct DemoSettings {
 
 impl DemoSettings {
     /// What `args` mean on this screen.
-    pub(crate) fn resolve(args: &DemoArgs, screen: Screen) -> Self {
+    pub(crate) fn resolve(args: &DemoArgs, terminal: TerminalSettings) -> Self {
         Self {
-            format: screen.format,
+            format: terminal.format,
             revision: args.revision,
             charset: match args.ascii {
                 true => Charset::Ascii,
-                false => screen.charset,
+                false => terminal.charset,
             },
-            is_verbose: screen.is_verbose,
+            is_verbose: terminal.is_verbose,
         }
     }
 }
@@ -151,7 +151,7 @@ impl ServeSettings {
     /// What `args` mean here.
     pub(crate) fn resolve(args: &ServeArgs, stdin_is_terminal: bool) -> Self {
         let served = match args.what {
-            What::Demo => Served::Demo,
+            ServeTarget::Demo => Served::Demo,
         };
         Self {
             served,

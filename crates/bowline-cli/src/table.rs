@@ -186,7 +186,7 @@ mod tests {
         table.row(Tone::Plain, row(["ü", "x", "", "last one"]), None);
         let note = Some("note".to_owned());
         table.row(Tone::Bad, row(["a\nb", "longer", "", ""]), note);
-        let (mut printer, page) = Printer::on_page();
+        let (mut printer, page) = Printer::captured();
         table.print(&mut printer).unwrap();
         assert_eq!(
             page.text(),

@@ -24,7 +24,7 @@ pub(crate) const DEMO: &str = "demo";
 
 /// What somebody typed to name a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ServerChoice {
     /// `-- COMMAND ARGS…`
     Command {
         program: OsString,
@@ -49,7 +49,7 @@ pub(crate) struct Target {
     pub(crate) timeout: Option<Duration>,
 }
 
-impl Wanted {
+impl ServerChoice {
     /// The server among what was typed: `command` is what stands after `--`, `words` what
     /// stands before. The first word names the server unless there is a command; the other
     /// words are answered as they are.
@@ -57,7 +57,7 @@ impl Wanted {
     /// # Errors
     ///
     /// No server was named.
-    pub(crate) fn among<'a>(
+    pub(crate) fn parse<'a>(
         words: &'a [String],
         command: &[OsString],
     ) -> anyhow::Result<(Self, &'a [String])> {
@@ -67,7 +67,7 @@ impl Wanted {
         }
         let Some((name, rest)) = words.split_first() else {
             let error = anyhow!("no server given");
-            return Err(usage(error, WAYS));
+            return Err(usage(error, SERVER_HINT));
         };
         Ok((Self::named(name), rest))
     }
@@ -140,12 +140,12 @@ fn in_catalogue(
 ) -> anyhow::Result<Target> {
     let catalogue = Catalogue::load(config, surroundings)?;
     let Some(found) = catalogue.find(name) else {
-        return Err(unknown(name, &catalogue, printer));
+        return Err(unknown_server(name, &catalogue, printer));
     };
     if let Some(own) = catalogue.rival(&found) {
         return Err(ambiguous(found.entry, own));
     }
-    warn_of_broken(&catalogue, printer);
+    warn_of_broken_files(&catalogue, printer);
     if found.entry.is_disabled() {
         let file = &found.entry.source.shown;
         printer.talk(&format!(
@@ -181,7 +181,7 @@ fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
 }
 
 /// Tells of files that nobody named and that can't be used.
-pub(crate) fn warn_of_broken(catalogue: &Catalogue, printer: &mut Printer) {
+pub(crate) fn warn_of_broken_files(catalogue: &Catalogue, printer: &mut Printer) {
     for problem in catalogue.broken() {
         printer.warning(&problem.to_string(), Some(&problem.hint));
     }
@@ -189,12 +189,16 @@ pub(crate) fn warn_of_broken(catalogue: &Catalogue, printer: &mut Printer) {
 
 /// There is no server of that name; unless it is a slip, perhaps a file that can't be read has
 /// it.
-pub(crate) fn unknown(name: &str, catalogue: &Catalogue, printer: &mut Printer) -> anyhow::Error {
+pub(crate) fn unknown_server(
+    name: &str,
+    catalogue: &Catalogue,
+    printer: &mut Printer,
+) -> anyhow::Error {
     let servers = catalogue.servers();
     let names = servers.iter().map(|found| found.entry.name.as_str());
     let error = anyhow!("no server named `{name}`");
     if let Some(question) = did_you_mean(name, names.chain([DEMO])) {
-        warn_of_broken(catalogue, printer);
+        warn_of_broken_files(catalogue, printer);
         return usage(error, question);
     }
     if let Some(problem) = catalogue.broken().next() {
@@ -215,7 +219,7 @@ fn no_http() -> anyhow::Error {
 }
 
 /// How a server can be named.
-const WAYS: &str =
+const SERVER_HINT: &str =
     "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::printer::{Piece, Tone};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Timeline {
     /// The states, one after the other and without gaps.
-    pub(crate) states: Vec<Stretch>,
+    pub(crate) states: Vec<StateSpan>,
     /// The calls, as they were begun.
     pub(crate) calls: Vec<Call>,
     /// What happened from outside.
@@ -23,7 +23,7 @@ pub(crate) struct Timeline {
 
 /// A state that a connection was in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct StateSpan {
     pub(crate) state: ConnectionState,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
@@ -51,21 +51,21 @@ pub(crate) struct Mark {
 
 impl Timeline {
     /// The states of a client that was started, from when it was in which, until `end`.
-    pub(crate) fn stretches(
+    pub(crate) fn spans(
         changes: impl IntoIterator<Item = (Duration, ConnectionState)>,
         end: Duration,
-    ) -> Vec<Stretch> {
-        let mut stretches = Vec::new();
+    ) -> Vec<StateSpan> {
+        let mut spans = Vec::new();
         let (mut from, mut state) = (Duration::ZERO, ConnectionState::Starting);
         for (to, next) in changes {
-            stretches.push(Stretch { state, from, to });
+            spans.push(StateSpan { state, from, to });
             (from, state) = (to, next);
         }
         if state != ConnectionState::Closed {
             let to = end.max(from);
-            stretches.push(Stretch { state, from, to });
+            spans.push(StateSpan { state, from, to });
         }
-        stretches
+        spans
     }
 
     /// Draws it, `width` columns wide where that is possible.
@@ -168,19 +168,19 @@ impl Chart {
     }
 
     /// The row of the connection. However short a state was, it can be seen.
-    fn states(&self, stretches: &[Stretch]) -> Vec<Piece> {
+    fn states(&self, spans: &[StateSpan]) -> Vec<Piece> {
         let mut pieces = vec![Piece::plain(self.label(CONNECTION))];
-        let mut starts = Vec::with_capacity(stretches.len());
+        let mut starts = Vec::with_capacity(spans.len());
         let mut next = 0;
-        for (index, stretch) in stretches.iter().enumerate() {
+        for (index, stretch) in spans.iter().enumerate() {
             // Those that follow need a column each.
-            let last = self.columns.saturating_sub(stretches.len() - index);
+            let last = self.columns.saturating_sub(spans.len() - index);
             let start = self.column(stretch.from).max(next).min(last.max(next));
             starts.push(start);
             next = start + 1;
         }
         let ends = starts.iter().skip(1).copied().chain([self.columns]);
-        for ((stretch, start), end) in stretches.iter().zip(&starts).zip(ends) {
+        for ((stretch, start), end) in spans.iter().zip(&starts).zip(ends) {
             let (glyph, tone) = self.glyph(stretch.state);
             let length = end.min(self.columns).saturating_sub(*start);
             pieces.push(Piece::new(tone, glyph.repeat(length)));
@@ -203,12 +203,12 @@ impl Chart {
     }
 
     /// Which state looks how, and how long the connection was in it.
-    fn legend(&self, stretches: &[Stretch], width: usize) -> Vec<Vec<Piece>> {
+    fn legend(&self, spans: &[StateSpan], width: usize) -> Vec<Vec<Piece>> {
         let mut lines = Vec::new();
         let mut line = vec![Piece::plain(self.label(""))];
         let mut used = self.labels + GAP;
         for state in ConnectionState::ALL {
-            let of_state = stretches.iter().filter(|it| it.state == state);
+            let of_state = spans.iter().filter(|it| it.state == state);
             let times = of_state.map(|it| it.to.saturating_sub(it.from));
             let Some(time) = times.reduce(|sum, time| sum + time) else {
                 continue;

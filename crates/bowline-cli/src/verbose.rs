@@ -28,37 +28,38 @@ use spans::Spans;
 /// # Errors
 ///
 /// Somebody else was told to.
-pub(crate) fn begin(times_asked: u8, format: Format) -> anyhow::Result<()> {
+pub(crate) fn install(times_asked: u8, format: Format) -> anyhow::Result<()> {
     let level = match times_asked {
         0 => return Ok(()),
         1 => Level::DEBUG,
         _ => Level::TRACE,
     };
     let talks_json = format == Format::Json;
-    let teller = Teller::new(level, move |line: &str| printer::note(talks_json, line));
-    subscriber::set_global_default(teller).context("cannot install the log subscriber")
+    let line_subscriber =
+        LineSubscriber::new(level, move |line: &str| printer::note(talks_json, line));
+    subscriber::set_global_default(line_subscriber).context("cannot install the log subscriber")
 }
 
 /// Says each event as a line.
-struct Teller<F> {
+struct LineSubscriber<F> {
     level: Level,
-    begun: Instant,
+    started_at: Instant,
     spans: Spans,
-    say: F,
+    write: F,
 }
 
-impl<F> Teller<F> {
-    fn new(level: Level, say: F) -> Self {
+impl<F> LineSubscriber<F> {
+    fn new(level: Level, write: F) -> Self {
         Self {
             level,
-            begun: Instant::now(),
+            started_at: Instant::now(),
             spans: Spans::default(),
-            say,
+            write,
         }
     }
 }
 
-impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
+impl<F: Fn(&str) + 'static> Subscriber for LineSubscriber<F> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
         let is_ours = target == "bowline" || target.starts_with("bowline::");
@@ -79,7 +80,7 @@ impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
 
     fn event(&self, event: &Event<'_>) {
         let scope = self.spans.scope_of(event);
-        (self.say)(&line(self.begun.elapsed(), &scope, event));
+        (self.write)(&line(self.started_at.elapsed(), &scope, event));
     }
 
     fn enter(&self, id: &Id) {
@@ -160,12 +161,12 @@ mod tests {
     /// What is told of some events, without the times.
     fn told(level: Level, events: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let said = Arc::clone(&lines);
-        let teller = Teller::new(level, move |line: &str| {
+        let collected = Arc::clone(&lines);
+        let subscriber = LineSubscriber::new(level, move |line: &str| {
             let (_, words) = line.split_once(" ms ").unwrap();
-            said.lock().unwrap().push(words.to_owned());
+            collected.lock().unwrap().push(words.to_owned());
         });
-        subscriber::with_default(teller, events);
+        subscriber::with_default(subscriber, events);
         lines.lock().unwrap().clone()
     }
 

@@ -13,29 +13,29 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::args::{ConfigArgs, help, revision_parser};
-use crate::server_requests::AskingArgs;
+use crate::server_requests::ServerRequestArgs;
 
 /// The commands that talk to a server.
 #[derive(Debug, Subcommand)]
-pub(crate) enum TalkCommand {
+pub(crate) enum ServerCommand {
     /// List the tools of a server, or show one with its schema
     #[command(override_usage = help::TOOLS_USAGE, after_long_help = help::TOOLS_HELP)]
     Tools(ListArgs),
     /// Call a tool of a server
     #[command(override_usage = help::CALL_USAGE, after_long_help = help::CALL_HELP)]
-    Call(AskArgs),
+    Call(RequestArgs),
     /// List the resources and resource templates of a server
     #[command(override_usage = help::RESOURCES_USAGE, after_long_help = help::RESOURCES_HELP)]
-    Resources(AloneArgs),
+    Resources(ServerOnlyArgs),
     /// Read a resource of a server
     #[command(override_usage = help::READ_USAGE, after_long_help = help::READ_HELP)]
-    Read(AskArgs),
+    Read(RequestArgs),
     /// List the prompts of a server, or show one
     #[command(override_usage = help::PROMPTS_USAGE, after_long_help = help::PROMPTS_HELP)]
     Prompts(ListArgs),
     /// Get a prompt of a server with its arguments filled in
     #[command(override_usage = help::PROMPT_USAGE, after_long_help = help::PROMPT_HELP)]
-    Prompt(AskArgs),
+    Prompt(RequestArgs),
     /// Complete an argument of a prompt, or a variable of a resource template
     #[command(override_usage = help::COMPLETE_USAGE, after_long_help = help::COMPLETE_HELP)]
     Complete(CompleteArgs),
@@ -44,7 +44,7 @@ pub(crate) enum TalkCommand {
     Ping(PingArgs),
     /// Show the identity and capabilities of a server
     #[command(override_usage = help::INFO_USAGE, after_long_help = help::INFO_HELP)]
-    Info(AloneArgs),
+    Info(ServerOnlyArgs),
     /// Follow the changes of a server: its state, lists, resources and log
     #[command(override_usage = help::WATCH_USAGE, after_long_help = help::WATCH_HELP)]
     Watch(WatchArgs),
@@ -86,7 +86,7 @@ pub(crate) struct ServerArgs {
 
 /// The arguments of commands that take nothing but a server.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AloneArgs {
+pub(crate) struct ServerOnlyArgs {
     /// The server: `demo`, or a name that `bowline servers` lists
     #[arg(value_name = "SERVER")]
     pub(crate) words: Vec<String>,
@@ -128,7 +128,7 @@ pub(crate) struct ListArgs {
 
 /// The arguments of commands that ask a server for something by its name.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AskArgs {
+pub(crate) struct RequestArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
     /// then the name of what is requested, and its arguments
     #[arg(value_name = "WORD")]
@@ -145,7 +145,7 @@ pub(crate) struct AskArgs {
 
     // The last, since what follows would stand under its heading.
     #[command(flatten)]
-    pub(crate) asking: AskingArgs,
+    pub(crate) request_args: ServerRequestArgs,
 }
 
 /// The arguments of `bowline complete`.

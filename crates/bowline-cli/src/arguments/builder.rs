@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use serde_json::value::to_raw_value;
 
 use crate::arguments::coercion::{Mismatch, coerce, coerce_item, list_of, object_of};
-use crate::arguments::typed_argument::Given;
+use crate::arguments::typed_argument::TypedValue;
 use crate::arguments::{Item, set};
 use crate::failure::usage;
 use crate::schema::{Members, Schema};
@@ -24,7 +24,7 @@ struct Field<'a> {
     /// Where it goes: a name, or names within names.
     path: Vec<String>,
     schema: Schema<'a>,
-    values: Vec<Given>,
+    values: Vec<TypedValue>,
 }
 
 impl<'a> Builder<'a> {
@@ -37,7 +37,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what was given for `key`.
-    pub(super) fn add(&mut self, key: String, value: Given) -> anyhow::Result<()> {
+    pub(super) fn add(&mut self, key: String, value: TypedValue) -> anyhow::Result<()> {
         let mut path = Vec::new();
         let Some(schema) = locate(&key, &self.members, &mut path) else {
             return Err(self.unknown(&key));
@@ -169,16 +169,16 @@ fn locate<'a>(key: &str, members: &Members<'a>, path: &mut Vec<String>) -> Optio
 }
 
 /// The value of a field.
-fn value(key: &str, schema: Schema<'_>, values: Vec<Given>) -> anyhow::Result<Item> {
+fn value(key: &str, schema: Schema<'_>, values: Vec<TypedValue>) -> anyhow::Result<Item> {
     let list = list_of(schema).filter(|_| values.len() > 1);
     let mut items = Vec::new();
     for value in values {
         items.push(match (value, list) {
-            (Given::Json(raw), _) => Item::Raw(raw),
-            (Given::Text(text), Some(list)) => {
+            (TypedValue::Json(raw), _) => Item::Raw(raw),
+            (TypedValue::Text(text), Some(list)) => {
                 coerce_item(&text, list.items()).map_err(|mismatch| wrong(key, &text, mismatch))?
             }
-            (Given::Text(text), None) => coerce(&text, schema).map_err(|mut mismatch| {
+            (TypedValue::Text(text), None) => coerce(&text, schema).map_err(|mut mismatch| {
                 mismatch.question = match mismatch.is_unquoted {
                     true => Some(quoted(key)),
                     false => mismatch.question.or_else(|| repeated(key, &text, schema)),

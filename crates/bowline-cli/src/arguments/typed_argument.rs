@@ -15,16 +15,16 @@ use crate::failure::usage;
 use crate::suggestion::did_you_mean;
 
 /// What a word is.
-pub(super) enum Word {
+pub(super) enum TypedArgument {
     /// All arguments at once.
     Object(Members),
     /// One of them.
-    Pair { key: String, value: Given },
+    Pair { key: String, value: TypedValue },
 }
 
 /// A value as it was given.
 #[derive(Debug)]
-pub(super) enum Given {
+pub(super) enum TypedValue {
     /// `key=value`
     Text(String),
     /// `key:=json`
@@ -65,9 +65,9 @@ pub(super) fn read(
     word: &str,
     builder: &Builder<'_>,
     stdin: &mut Stdin<'_>,
-) -> anyhow::Result<Word> {
+) -> anyhow::Result<TypedArgument> {
     if word.starts_with('{') {
-        return object(word, "the JSON object").map(Word::Object);
+        return object(word, "the JSON object").map(TypedArgument::Object);
     }
     let file = if word == "-" {
         Some(word)
@@ -82,7 +82,7 @@ pub(super) fn read(
             )
         })?;
         let what = if file == "-" { "stdin" } else { file };
-        return object(&text, what).map(Word::Object);
+        return object(&text, what).map(TypedArgument::Object);
     }
     let Some((key, value)) = word.split_once('=') else {
         return Err(no_argument(word, builder));
@@ -105,10 +105,10 @@ pub(super) fn read(
     let value = if is_json {
         json(key, &text)?
     } else {
-        Given::Text(text)
+        TypedValue::Text(text)
     };
     let key = key.to_owned();
-    Ok(Word::Pair { key, value })
+    Ok(TypedArgument::Pair { key, value })
 }
 
 /// There can be only one.
@@ -118,9 +118,9 @@ pub(super) fn second_object(word: &str) -> anyhow::Error {
     usage(error, "put all arguments into one, or write key=value")
 }
 
-fn json(key: &str, text: &str) -> anyhow::Result<Given> {
+fn json(key: &str, text: &str) -> anyhow::Result<TypedValue> {
     match serde_json::from_str(text) {
-        Ok(raw) => Ok(Given::Json(raw)),
+        Ok(raw) => Ok(TypedValue::Json(raw)),
         Err(error) => {
             let error = anyhow!("{key}: invalid JSON after :=: {error}");
             let hint = format!("write {key}=… for a text");

@@ -9,7 +9,7 @@ use crate::commands::{prompts, resources};
 use crate::exit::ExitStatus;
 use crate::failure::usage;
 use crate::printer::{Printer, Tone};
-use crate::server_connection::{self, Conversation};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{CompleteSettings, Format};
 use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
@@ -24,15 +24,15 @@ pub(crate) fn complete(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    server_connection::hold(
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let subject = Subject::find(&settings.reference, conversation).await?;
-            subject.check(&settings.argument)?;
-            let completion = ask(&subject, settings, conversation).await?;
-            tell(&completion, conversation)
+        async |connection| {
+            let target = CompletionTarget::find(&settings.reference, connection).await?;
+            target.check(&settings.argument)?;
+            let completion = request_completion(&target, settings, connection).await?;
+            print_values(&completion, connection)
         },
     )?;
     Ok(ExitStatus::Done)
@@ -40,31 +40,31 @@ pub(crate) fn complete(
 
 /// What is completed.
 #[derive(Debug)]
-enum Subject {
+enum CompletionTarget {
     Prompt(Prompt),
     Template(ResourceTemplate),
 }
 
-impl Subject {
+impl CompletionTarget {
     /// What a word refers to: `prompt:NAME`, `template:NAME`, a template itself, or a name
     /// that either has.
-    async fn find(word: &str, conversation: &Conversation<'_>) -> anyhow::Result<Self> {
-        let (wants_prompt, wants_template, name) = kinds(word);
-        let capabilities = conversation.client.capabilities().unwrap_or_default();
+    async fn find(word: &str, connection: &ServerConnection<'_>) -> anyhow::Result<Self> {
+        let (wants_prompt, wants_template, name) = parse_reference(word);
+        let capabilities = connection.client.capabilities().unwrap_or_default();
         let has_prompts = wants_prompt && capabilities.prompts.is_some();
         let has_templates = wants_template && capabilities.resources.is_some();
         let prompts = match has_prompts {
-            true => prompts::list(conversation).await?,
+            true => prompts::list(connection).await?,
             false => Vec::new(),
         };
         let templates = match has_templates {
-            true => resources::templates(conversation).await?,
+            true => resources::templates(connection).await?,
             false => Vec::new(),
         };
-        Self::among(name, prompts, templates)
+        CompletionTarget::select(name, prompts, templates)
     }
 
-    fn among(
+    fn select(
         name: &str,
         prompts: Vec<Prompt>,
         templates: Vec<ResourceTemplate>,
@@ -103,7 +103,7 @@ impl Subject {
 }
 
 /// Whether a word may mean a prompt, whether a template, and the name in it.
-fn kinds(word: &str) -> (bool, bool, &str) {
+fn parse_reference(word: &str) -> (bool, bool, &str) {
     if let Some(name) = word.strip_prefix("prompt:") {
         (true, false, name)
     } else if let Some(name) = word.strip_prefix("template:") {
@@ -128,16 +128,18 @@ fn variables(template: &str) -> Vec<&str> {
         .collect()
 }
 
-async fn ask(
-    subject: &Subject,
+async fn request_completion(
+    target: &CompletionTarget,
     settings: &CompleteSettings,
-    conversation: &Conversation<'_>,
+    connection: &ServerConnection<'_>,
 ) -> anyhow::Result<Completion> {
-    let client = &conversation.client;
+    let client = &connection.client;
     let (argument, typed) = (&*settings.argument, &*settings.typed);
-    let mut completing = match subject {
-        Subject::Prompt(prompt) => client.prompts().complete(&*prompt.name, argument, typed),
-        Subject::Template(template) => {
+    let mut completing = match target {
+        CompletionTarget::Prompt(prompt) => {
+            client.prompts().complete(&*prompt.name, argument, typed)
+        }
+        CompletionTarget::Template(template) => {
             let template = &*template.uri_template;
             client.resources().complete(template, argument, typed)
         }
@@ -145,26 +147,29 @@ async fn ask(
     for (name, value) in &settings.known {
         completing = completing.knowing(name, value);
     }
-    Ok(conversation.answer(completing).await?.completion)
+    Ok(connection.complete_call(completing).await?.completion)
 }
 
 /// Tells the values, one a line.
-fn tell(completion: &Completion, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    if conversation.format == Format::Json {
-        return conversation.printer.json(completion);
+fn print_values(
+    completion: &Completion,
+    connection: &mut ServerConnection<'_>,
+) -> anyhow::Result<()> {
+    if connection.format == Format::Json {
+        return connection.printer.json(completion);
     }
     for value in &completion.values {
-        conversation.printer.line(0, Tone::Plain, value)?;
+        connection.printer.line(0, Tone::Plain, value)?;
     }
-    conversation.tally(completion.values.len(), "value")?;
-    if let Some(more) = more(completion) {
-        conversation.printer.talk(&more);
+    connection.print_count(completion.values.len(), "value")?;
+    if let Some(more) = more_values(completion) {
+        connection.printer.talk(&more);
     }
     Ok(())
 }
 
 /// That there are more, if there are.
-fn more(completion: &Completion) -> Option<String> {
+fn more_values(completion: &Completion) -> Option<String> {
     let shown = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
     match completion.total {
         Some(total) if total > shown => Some(format!(
@@ -191,19 +196,28 @@ mod tests {
         let found = |word: &str| {
             let prompts = vec![Prompt::new("book"), Prompt::new("greet")];
             let templates = vec![ResourceTemplate::new("x://{a}", "book")];
-            let (wants_prompt, wants_template, name) = kinds(word);
+            let (wants_prompt, wants_template, name) = parse_reference(word);
             let prompts = if wants_prompt { prompts } else { Vec::new() };
             let templates = if wants_template {
                 templates
             } else {
                 Vec::new()
             };
-            Subject::among(name, prompts, templates)
+            CompletionTarget::select(name, prompts, templates)
         };
-        assert!(matches!(found("book"), Ok(Subject::Prompt(_))));
-        assert!(matches!(found("prompt:greet"), Ok(Subject::Prompt(_))));
-        assert!(matches!(found("template:book"), Ok(Subject::Template(_))));
-        assert!(matches!(found("x://{a}"), Ok(Subject::Template(_))));
+        assert!(matches!(found("book"), Ok(CompletionTarget::Prompt(_))));
+        assert!(matches!(
+            found("prompt:greet"),
+            Ok(CompletionTarget::Prompt(_))
+        ));
+        assert!(matches!(
+            found("template:book"),
+            Ok(CompletionTarget::Template(_))
+        ));
+        assert!(matches!(
+            found("x://{a}"),
+            Ok(CompletionTarget::Template(_))
+        ));
         let error = found("template:greet").unwrap_err();
         let words = "no prompt or template named `greet`";
         assert_eq!(error.to_string(), words);
@@ -230,14 +244,14 @@ mod tests {
     #[test]
     fn that_there_are_more_is_told() {
         let values = || Completion::new(["a".to_owned()]);
-        assert_eq!(more(&values()), None);
-        assert_eq!(more(&values().total(1)), None);
-        let words = more(&values().total(3).has_more(true));
+        assert_eq!(more_values(&values()), None);
+        assert_eq!(more_values(&values().total(1)), None);
+        let words = more_values(&values().total(3).has_more(true));
         assert_eq!(
             words.as_deref(),
             Some("2 more values; type more of the argument")
         );
-        let words = more(&values().has_more(true));
+        let words = more_values(&values().has_more(true));
         assert_eq!(
             words.as_deref(),
             Some("there are more values; type more of the argument")

@@ -10,7 +10,7 @@ use crate::suggestion::did_you_mean;
 /// # Errors
 ///
 /// There is none of that name, which is the user's error; the hint is the nearest one.
-pub(super) fn pick<T>(
+pub(super) fn find_by_name<T>(
     kind: &str,
     wanted: &str,
     items: Vec<T>,
@@ -43,20 +43,21 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_right_ones() {
-        let pick =
-            |wanted: &str, names: &[String]| pick("tool", wanted, names.to_vec(), String::as_str);
+        let find_by_name = |wanted: &str, names: &[String]| {
+            find_by_name("tool", wanted, names.to_vec(), String::as_str)
+        };
         let names: Vec<String> = (0..13).map(|number| format!("tool-{number}")).collect();
-        assert_eq!(pick("tool-7", &names).unwrap(), "tool-7");
+        assert_eq!(find_by_name("tool-7", &names).unwrap(), "tool-7");
         for (wanted, names, hint) in [
             ("tool_1x", &names[..], "did you mean `tool-1`?"),
             ("zzzzzzzz", &names[..2], "the server has tool-0, tool-1"),
             ("x", &[], "the server lists no tools"),
         ] {
-            let error = pick(wanted, names).unwrap_err();
+            let error = find_by_name(wanted, names).unwrap_err();
             assert_eq!(error.to_string(), format!("no tool named `{wanted}`"));
             assert_eq!(Failure::hint_of(&error), Some(hint));
         }
-        let error = pick("zzzzzzzz", &names).unwrap_err();
+        let error = find_by_name("zzzzzzzz", &names).unwrap_err();
         let hint = Failure::hint_of(&error).unwrap();
         assert!(hint.ends_with("tool-11, …"), "{hint}");
     }

@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::commands::{prompts, resources, tools};
 use crate::connect::is_unknown_method;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, words_of};
+use crate::failure::{Failure, message_with_causes};
 use crate::printer::Printer;
-use crate::server_connection::{self, Conversation};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 
@@ -28,11 +28,11 @@ pub(crate) fn info(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    server_connection::hold(settings, surroundings, printer, async |conversation| {
-        let (account, lost) = Account::of(conversation).await?;
-        match conversation.format {
-            Format::Text => text::print(&account, conversation.printer)?,
-            Format::Json => conversation.printer.json(&account)?,
+    server_connection::run_with_server(settings, surroundings, printer, async |connection| {
+        let (report, lost) = InfoReport::of(connection).await?;
+        match connection.format {
+            Format::Text => text::print(&report, connection.printer)?,
+            Format::Json => connection.printer.json(&report)?,
         }
         lost.map_or(Ok(()), Err)
     })?;
@@ -41,7 +41,7 @@ pub(crate) fn info(
 
 /// What is told of a server. The JSON of `bowline info` is this.
 #[derive(Debug, Serialize)]
-struct Account {
+struct InfoReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<Implementation>,
     revision: &'static str,
@@ -71,7 +71,7 @@ struct Counts {
 enum Count {
     /// Nobody asked: it is not declared, or the server was lost before.
     #[default]
-    Unasked,
+    NotRequested,
     /// So many items.
     Of(usize),
     /// It is declared, and the server doesn't know of it.
@@ -80,14 +80,16 @@ enum Count {
     Unlisted,
 }
 
-impl Account {
+impl InfoReport {
     /// All that is known, and why it is not more if the server was lost.
-    async fn of(conversation: &Conversation<'_>) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
-        let agreement = conversation.client.agreement();
+    async fn of(
+        connection: &ServerConnection<'_>,
+    ) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
+        let agreement = connection.client.agreement();
         let agreement = agreement.context("no revision was negotiated")?;
         let mut counts = Counts::default();
-        let counted = counts.count(conversation, &agreement.capabilities).await;
-        let account = Self {
+        let counted = counts.count(connection, &agreement.capabilities).await;
+        let report = Self {
             server: agreement.server_info.clone(),
             revision: agreement.revision.as_str(),
             era: match agreement.revision.era() {
@@ -98,7 +100,7 @@ impl Account {
             instructions: agreement.instructions.clone(),
             counts,
         };
-        Ok((account, counted.err()))
+        Ok((report, counted.err()))
     }
 }
 
@@ -110,22 +112,22 @@ impl Counts {
     /// The server was lost.
     async fn count(
         &mut self,
-        conversation: &Conversation<'_>,
+        connection: &ServerConnection<'_>,
         capabilities: &ServerCapabilities,
     ) -> anyhow::Result<()> {
-        let of = |listed, what| Count::of(listed, what, conversation);
+        let of = |listed, what| Count::of(listed, what, connection);
         if capabilities.tools.is_some() {
-            let tools = tools::list(conversation).await;
+            let tools = tools::list(connection).await;
             self.tools = of(tools.map(|it| it.len()), "tools")?;
         }
         if capabilities.resources.is_some() {
-            let resources = resources::list(conversation).await;
+            let resources = resources::list(connection).await;
             self.resources = of(resources.map(|it| it.len()), "resources")?;
-            let templates = resources::templates(conversation).await;
+            let templates = resources::templates(connection).await;
             self.resource_templates = of(templates.map(|it| it.len()), "templates")?;
         }
         if capabilities.prompts.is_some() {
-            let prompts = prompts::list(conversation).await;
+            let prompts = prompts::list(connection).await;
             self.prompts = of(prompts.map(|it| it.len()), "prompts")?;
         }
         Ok(())
@@ -136,7 +138,7 @@ impl Count {
     fn of(
         listed: anyhow::Result<usize>,
         what: &str,
-        conversation: &Conversation<'_>,
+        connection: &ServerConnection<'_>,
     ) -> anyhow::Result<Self> {
         match listed {
             Ok(count) => Ok(Self::Of(count)),
@@ -144,8 +146,8 @@ impl Count {
             // The next list can't be had either.
             Err(error) if Failure::status_of(&error) != ExitStatus::Failed => Err(error),
             Err(error) => {
-                let words = format!("cannot list the {what}: {}", words_of(&error));
-                conversation.warn(&words, Failure::hint_of(&error));
+                let words = format!("cannot list the {what}: {}", message_with_causes(&error));
+                connection.warn(&words, Failure::hint_of(&error));
                 Ok(Self::Unlisted)
             }
         }

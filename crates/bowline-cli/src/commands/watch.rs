@@ -17,12 +17,12 @@ use bowline_types::subscriptions::SubscriptionFilter;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout_at;
 
-use crate::commands::watch::event::{Event, What};
-use crate::connect::call_failed;
+use crate::commands::watch::event::{Event, EventKind};
+use crate::connect::call_error;
 use crate::exit::ExitStatus;
 use crate::interrupt;
 use crate::printer::{OutputClosed, Printer};
-use crate::server_connection::{self, Conversation};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, WatchSettings};
 use crate::surroundings::Surroundings;
 
@@ -36,11 +36,11 @@ pub(crate) fn watch(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let watched = server_connection::hold(
+    let watched = server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| follow(settings, conversation).await,
+        async |connection| watch_events(settings, connection).await,
     );
     match watched {
         // That is how it ends.
@@ -49,17 +49,17 @@ pub(crate) fn watch(
     }
 }
 
-async fn follow(
+async fn watch_events(
     settings: &WatchSettings,
-    conversation: &mut Conversation<'_>,
+    connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
-    let client = conversation.client.clone();
-    let (sender, mut events) = mpsc::channel(WAITING);
+    let client = connection.client.clone();
+    let (sender, mut events) = mpsc::channel(MAX_QUEUED_EVENTS);
     // Nothing happens in between, since nothing is waited for.
     let (changes, history) = (client.state_changes(), client.history());
     // Connecting was a part of it.
     let until = settings.server.whole_time;
-    let until = until.map(|time| tokio::time::Instant::from_std(conversation.begun) + time);
+    let until = until.map(|time| tokio::time::Instant::from_std(connection.started_at) + time);
     let subscribing = subscribe(&client, &settings.resources);
     let subscribed = match until {
         Some(until) => timeout_at(until, subscribing).await,
@@ -68,44 +68,44 @@ async fn follow(
     // A server that has not confirmed it in that time is not waited for.
     let subscription = subscribed.ok().transpose()?;
     if let Some(subscription) = &subscription {
-        introduce(conversation, subscription.is_some());
+        print_introduction(connection, subscription.is_some());
     }
-    let mut teller = Teller {
-        begun: conversation.begun,
+    let mut printer = EventPrinter {
+        begun: connection.started_at,
         left: settings.count,
     };
     for transition in &history {
-        teller.tell(What::state(transition), conversation)?;
+        printer.print(EventKind::state(transition), connection)?;
     }
     let Some(subscription) = subscription else {
         return Ok(());
     };
-    if let Some(log) = conversation.log.take() {
+    if let Some(log) = connection.log.take() {
         let level = settings.server.log.clone();
         tokio::spawn(forward_log(log, level, sender.clone()));
     }
-    let unread = sender.downgrade();
-    stdout_watch::when_gone(move || {
-        if let Some(sender) = unread.upgrade() {
-            let _ = sender.blocking_send(Message::Unread);
+    let weak_sender = sender.downgrade();
+    stdout_watch::on_reader_gone(move || {
+        if let Some(sender) = weak_sender.upgrade() {
+            let _ = sender.blocking_send(WatchMessage::ReaderGone);
         }
     })?;
     tokio::spawn(forward_states(changes, sender.clone()));
     if let Some(subscription) = subscription {
         tokio::spawn(forward_changes(subscription, sender));
     }
-    while teller.left != Some(0) {
+    while printer.left != Some(0) {
         let next = match until {
             Some(until) => timeout_at(until, events.recv()).await,
             None => Ok(events.recv().await),
         };
         match next {
             Err(_) | Ok(None) => break,
-            Ok(Some(Message::What(what))) => teller.tell(what, conversation)?,
-            Ok(Some(Message::Unread)) => return Err(OutputClosed.into()),
-            Ok(Some(Message::Closed)) => {
+            Ok(Some(WatchMessage::Event(kind))) => printer.print(kind, connection)?,
+            Ok(Some(WatchMessage::ReaderGone)) => return Err(OutputClosed.into()),
+            Ok(Some(WatchMessage::Closed)) => {
                 // It says why.
-                return client.ready().await.map_err(call_failed);
+                return client.ready().await.map_err(call_error);
             }
         }
     }
@@ -113,47 +113,51 @@ async fn follow(
 }
 
 /// What the sources say.
-enum Message {
-    What(What),
+enum WatchMessage {
+    Event(EventKind),
     /// The client has given up for good.
     Closed,
     /// Nobody reads the output any more.
-    Unread,
+    ReaderGone,
 }
 
 /// Tells what happens, as long as it is wanted.
-struct Teller {
+struct EventPrinter {
     begun: Instant,
     /// Events that are still wanted, if there is an end to it.
     left: Option<u64>,
 }
 
-impl Teller {
-    fn tell(&mut self, what: What, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
+impl EventPrinter {
+    fn print(
+        &mut self,
+        kind: EventKind,
+        connection: &mut ServerConnection<'_>,
+    ) -> anyhow::Result<()> {
         if self.left == Some(0) {
             return Ok(());
         }
         self.left = self.left.map(|left| left - 1);
-        let event = Event::now(self.begun.elapsed(), what);
-        match conversation.format {
-            Format::Text => conversation.printer.pieces(0, &event.pieces())?,
-            Format::Json => conversation.printer.json(&event)?,
+        let event = Event::now(self.begun.elapsed(), kind);
+        match connection.format {
+            Format::Text => connection.printer.pieces(0, &event.pieces())?,
+            Format::Json => connection.printer.json(&event)?,
         }
         // Whoever watches wants to know now.
-        conversation.printer.flush()
+        connection.printer.flush()
     }
 }
 
-fn introduce(conversation: &mut Conversation<'_>, tells_changes: bool) {
-    if conversation.format == Format::Text {
-        let name = &conversation.name;
-        let talk = match tells_changes {
+fn print_introduction(connection: &mut ServerConnection<'_>, is_subscribed: bool) {
+    if connection.format == Format::Text {
+        let name = &connection.name;
+        let talk = match is_subscribed {
             true => format!("watching {name}; Ctrl-C stops"),
             false => {
                 format!("watching {name}, which sends no notifications of changes; Ctrl-C stops")
             }
         };
-        conversation.printer.talk(&talk);
+        connection.printer.talk(&talk);
     }
 }
 
@@ -174,14 +178,14 @@ async fn subscribe(client: &Client, resources: &[String]) -> anyhow::Result<Opti
         return Ok(None);
     }
     let subscribed = client.subscribe(filter).wait_for_ready().await;
-    subscribed.map(Some).map_err(call_failed)
+    subscribed.map(Some).map_err(call_error)
 }
 
 /// Forwards what the server logs from a level on, or all of it.
 async fn forward_log(
     mut log: Receiver<Arc<ServerNotification>>,
     wished: Option<LoggingLevel>,
-    sender: Sender<Message>,
+    sender: Sender<WatchMessage>,
 ) {
     while let Some(note) = log.recv().await {
         let message = note.decode::<LoggingMessageParams>().ok();
@@ -190,37 +194,37 @@ async fn forward_log(
             wished.is_none_or(|level| it.level.is_at_least(level))
         };
         let missed = Some(note.missed()).filter(|count| *count > 0);
-        let missed = missed.map(|count| What::Missed { count });
-        let message = message.filter(is_wanted).map(What::log);
-        for what in missed.into_iter().chain(message) {
-            if sender.send(Message::What(what)).await.is_err() {
+        let missed = missed.map(|count| EventKind::Missed { count });
+        let message = message.filter(is_wanted).map(EventKind::log);
+        for kind in missed.into_iter().chain(message) {
+            if sender.send(WatchMessage::Event(kind)).await.is_err() {
                 return;
             }
         }
     }
 }
 
-async fn forward_states(mut changes: StateChanges, sender: Sender<Message>) {
+async fn forward_states(mut changes: StateChanges, sender: Sender<WatchMessage>) {
     let mut missed = 0;
     while let Some(transition) = changes.next().await {
         let count = changes.missed() - missed;
         missed = changes.missed();
-        let gap = (count > 0).then_some(What::Missed { count });
-        for what in gap.into_iter().chain([What::state(&transition)]) {
-            if sender.send(Message::What(what)).await.is_err() {
+        let gap = (count > 0).then_some(EventKind::Missed { count });
+        for kind in gap.into_iter().chain([EventKind::state(&transition)]) {
+            if sender.send(WatchMessage::Event(kind)).await.is_err() {
                 return;
             }
         }
     }
-    let _ = sender.send(Message::Closed).await;
+    let _ = sender.send(WatchMessage::Closed).await;
 }
 
-async fn forward_changes(mut subscription: Subscription, sender: Sender<Message>) {
+async fn forward_changes(mut subscription: Subscription, sender: Sender<WatchMessage>) {
     while let Some(change) = subscription.next().await {
-        let Some(what) = What::change(change) else {
+        let Some(kind) = EventKind::change(change) else {
             continue;
         };
-        if sender.send(Message::What(what)).await.is_err() {
+        if sender.send(WatchMessage::Event(kind)).await.is_err() {
             return;
         }
     }
@@ -229,12 +233,12 @@ async fn forward_changes(mut subscription: Subscription, sender: Sender<Message>
         Some(Ok(())) | None => "ended by the server".to_owned(),
     };
     let _ = sender
-        .send(Message::What(What::Unsubscribed { reason }))
+        .send(WatchMessage::Event(EventKind::Unsubscribed { reason }))
         .await;
 }
 
 /// Events that wait for whoever reads the output.
-const WAITING: usize = 64;
+const MAX_QUEUED_EVENTS: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -248,17 +252,17 @@ mod tests {
         let (transport, _peer) = bowline::testing::peer();
         let config = ClientConfig::new(Implementation::new("test", "1"));
         let client = Client::start(transport, config);
-        let (sender, mut events) = mpsc::channel(WAITING);
+        let (sender, mut events) = mpsc::channel(MAX_QUEUED_EVENTS);
         let forwarding = tokio::spawn(forward_states(client.state_changes(), sender));
         client.stop().await;
         forwarding.await.unwrap();
         let mut told = Vec::new();
         while let Some(message) = events.recv().await {
             told.push(match message {
-                Message::What(What::State { to, .. }) => to,
-                Message::What(_) => "something else",
-                Message::Closed => "the end",
-                Message::Unread => "unread",
+                WatchMessage::Event(EventKind::State { to, .. }) => to,
+                WatchMessage::Event(_) => "something else",
+                WatchMessage::Closed => "the end",
+                WatchMessage::ReaderGone => "unread",
             });
         }
         assert_eq!(told[told.len() - 2..], ["closed", "the end"], "{told:?}");

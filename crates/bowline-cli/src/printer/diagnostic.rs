@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::harmless;
 use crate::escape;
-use crate::failure::in_error;
+use crate::failure::stderr_suffix;
 use crate::redact;
 
 /// An error, a warning or a note as a program sees it.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Remark<'a> {
+pub(super) struct Diagnostic<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<&'a str>,
     /// The lines that the server wrote to stderr before it.
@@ -36,7 +36,7 @@ pub(super) struct Remark<'a> {
     pub(super) exit_code: Option<u8>,
 }
 
-impl<'a> Remark<'a> {
+impl<'a> Diagnostic<'a> {
     /// What a server said, if it is its error. The rest is to be filled in.
     pub(super) fn of_server(error: Option<&'a ErrorObject>) -> Self {
         let data = error.and_then(|error| error.data.as_ref());
@@ -50,7 +50,7 @@ impl<'a> Remark<'a> {
     }
 
     /// It in the words of whoever listens, with line ends.
-    pub(super) fn said(&self, talks_json: bool) -> String {
+    pub(super) fn to_line(&self, talks_json: bool) -> String {
         if talks_json {
             // A few strings, numbers and JSON can always be put into JSON.
             let json = serde_json::to_string(self).unwrap_or_default();
@@ -59,7 +59,7 @@ impl<'a> Remark<'a> {
         }
         let error = self
             .error
-            .map(|error| format!("{error}{}", self.told_data()));
+            .map(|error| format!("{error}{}", self.data_text()));
         let (error, words) = match (error, self.last_words) {
             (Some(error), Some(words)) => apart(error, words),
             (error, _) => (error, Vec::new()),
@@ -82,7 +82,7 @@ impl<'a> Remark<'a> {
 
     /// What the server says about its error beside the message, where a person would read
     /// it; otherwise where it is.
-    fn told_data(&self) -> String {
+    fn data_text(&self) -> String {
         let Some(data) = self.data.filter(|data| data.as_str() != "null") else {
             return match self.data_left_out {
                 Some(bytes) => format!("; with {bytes} bytes of data"),
@@ -101,7 +101,7 @@ impl<'a> Remark<'a> {
 /// An error without the last words of the server, and their lines, if they are several. One line
 /// stays where it is.
 fn apart(error: String, words: &str) -> (Option<String>, Vec<String>) {
-    let on_one_line = in_error(words);
+    let on_one_line = stderr_suffix(words);
     if !words.contains('\n') || !error.contains(&on_one_line) {
         return (Some(error), Vec::new());
     }
@@ -125,11 +125,11 @@ mod tests {
     fn said(data: impl Into<RawJson>) -> (String, String) {
         let mut error = ErrorObject::new(-7, "no");
         error.data = Some(data.into());
-        let remark = Remark {
+        let diagnostic = Diagnostic {
             error: Some("no (code -7)"),
-            ..Remark::of_server(Some(&error))
+            ..Diagnostic::of_server(Some(&error))
         };
-        (remark.said(false), remark.said(true))
+        (diagnostic.to_line(false), diagnostic.to_line(true))
     }
 
     // proves: F-CL-01

@@ -16,7 +16,7 @@ static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Keeps the secrets of a command from now on: the values of its variables, and what is hidden
 /// of its words.
-pub(crate) fn keep(values: &[&str], words: &[&str]) {
+pub(crate) fn register_secrets(values: &[&str], words: &[&str]) {
     let mut secrets = secrets(values, words);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.append(&mut secrets);

@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver};
 
-use crate::server_connection::stderr_messages::Aside;
+use crate::server_connection::stderr_messages::StderrMessages;
 use crate::settings::Format;
 
 /// Shows what the server logs from a level on, as it comes.
-pub(super) fn show(config: &ClientConfig, level: LoggingLevel, aside: Aside) {
+pub(super) fn show(config: &ClientConfig, level: LoggingLevel, messages: StderrMessages) {
     let method = Method::LoggingMessage.as_str();
     // By the connection itself, so that it is shown before the answer that comes after it.
     config.router().on_inline(Some(method), move |note| {
@@ -24,16 +24,16 @@ pub(super) fn show(config: &ClientConfig, level: LoggingLevel, aside: Aside) {
         if !message.level.is_at_least(&level) {
             return;
         }
-        match aside.format() {
-            Format::Text => aside.say(&line(&message)),
-            Format::Json => aside.say_json(&Logged::of(&message)),
+        match messages.format() {
+            Format::Text => messages.write_text(&line(&message)),
+            Format::Json => messages.write_json(&LogEntry::of(&message)),
         }
     });
 }
 
 /// Keeps what the server logs for whoever wants it all. What comes faster than it is taken waits
 /// in the library, which drops the oldest and tells how many.
-pub(super) fn keep(config: &ClientConfig) -> Receiver<Arc<ServerNotification>> {
+pub(super) fn collect(config: &ClientConfig) -> Receiver<Arc<ServerNotification>> {
     let (sender, receiver) = mpsc::channel(1);
     let method = Method::LoggingMessage.as_str();
     config.router().on(method, move |note| {
@@ -61,14 +61,14 @@ fn line(message: &LoggingMessageParams) -> String {
 
 /// A message for a program.
 #[derive(Serialize)]
-struct Logged<'a> {
+struct LogEntry<'a> {
     log: &'a RawJson,
     level: &'a LoggingLevel,
     #[serde(skip_serializing_if = "Option::is_none")]
     logger: Option<&'a str>,
 }
 
-impl<'a> Logged<'a> {
+impl<'a> LogEntry<'a> {
     fn of(message: &'a LoggingMessageParams) -> Self {
         Self {
             log: &message.data,
@@ -79,7 +79,7 @@ impl<'a> Logged<'a> {
 }
 
 /// What is shown unless somebody wishes for something else.
-pub(super) const USUAL: LoggingLevel = LoggingLevel::Warning;
+pub(super) const DEFAULT_LEVEL: LoggingLevel = LoggingLevel::Warning;
 
 #[cfg(test)]
 mod tests {
@@ -94,7 +94,7 @@ mod tests {
         let value = value.logger("disk");
         assert_eq!(line(&value), "server: info: disk: {\"a\":1}");
         assert_eq!(
-            serde_json::to_string(&Logged::of(&value)).unwrap(),
+            serde_json::to_string(&LogEntry::of(&value)).unwrap(),
             r#"{"log":{"a":1},"level":"info","logger":"disk"}"#
         );
     }

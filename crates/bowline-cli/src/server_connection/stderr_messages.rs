@@ -12,12 +12,12 @@ use crate::settings::Format;
 
 /// Says things beside a bar. Clones do the same.
 #[derive(Clone, Debug)]
-pub(super) struct Aside {
+pub(super) struct StderrMessages {
     format: Format,
     bar: Arc<Mutex<Option<Progress>>>,
 }
 
-impl Aside {
+impl StderrMessages {
     /// For whoever reads the talk of the command.
     pub(super) fn new(format: Format) -> Self {
         Self {
@@ -27,15 +27,15 @@ impl Aside {
     }
 
     /// What is drawn from now on.
-    pub(super) fn beside(&self, bar: Option<Progress>) {
+    pub(super) fn set_progress(&self, bar: Option<Progress>) {
         *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
     /// Leaves the terminal to a question, or takes it back.
-    pub(super) fn hush(&self, is_asked: bool) {
+    pub(super) fn pause_progress(&self, is_prompting: bool) {
         let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         match &*bar {
-            Some(bar) if is_asked => bar.pause(),
+            Some(bar) if is_prompting => bar.pause(),
             Some(bar) => bar.resume(),
             None => {}
         }
@@ -47,14 +47,14 @@ impl Aside {
     }
 
     /// Says a line to a person; programs are not told.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn write_text(&self, text: &str) {
         if self.format == Format::Text {
             self.write(&redact::without_secrets(text));
         }
     }
 
     /// Says a line to a program.
-    pub(super) fn say_json(&self, value: &impl Serialize) {
+    pub(super) fn write_json(&self, value: &impl Serialize) {
         // What is said so can always be put into JSON.
         if let Ok(json) = serde_json::to_string(value) {
             let json = redact::json_without_secrets(&json);

@@ -3,7 +3,7 @@
 /// Answers to what a server asks, given before it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "When the server asks")]
-pub(crate) struct AskingArgs {
+pub(crate) struct ServerRequestArgs {
     /// Fill in this field of elicitation forms, written as tool arguments are: key=value,
     /// key:=json or key=@file (may be given several times)
     #[arg(long, value_name = "KEY=VALUE")]

@@ -4,85 +4,82 @@ use bowline_types::Map;
 use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitValue, FormSchema};
 
 use crate::server_requests::form_field::{Field, shown_value};
-use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
 /// Asks for what is missing in `given`, and lets the person look at all of it before it is
 /// sent.
 pub(super) async fn fill(
-    person: &mut impl Person,
+    prompter: &mut impl Prompter,
     server: &str,
     form: &ElicitFormParams,
     given: Map<ElicitValue>,
 ) -> ElicitResult {
     let schema = &form.requested_schema;
-    person.show(&format!("{server} asks you to fill in a form:"));
-    show_text(person, &form.message);
-    person.show(HELP);
-    let interview = Interview {
+    prompter.show(&format!("{server} asks you to fill in a form:"));
+    show_text(prompter, &form.message);
+    prompter.show(HELP);
+    let dialog = FormDialog {
         schema,
         filled: given,
     };
-    interview
-        .run(person)
-        .await
-        .unwrap_or_else(|refusal| refusal)
+    dialog.run(prompter).await.unwrap_or_else(|refusal| refusal)
 }
 
 /// A form that is being filled in.
-struct Interview<'a> {
+struct FormDialog<'a> {
     schema: &'a FormSchema,
     filled: Map<ElicitValue>,
 }
 
-impl Interview<'_> {
+impl FormDialog<'_> {
     /// Both are answers: the error ends the interview early.
-    async fn run(mut self, person: &mut impl Person) -> Result<ElicitResult, ElicitResult> {
-        if let Some(name) = without_choice(self.schema, &self.filled) {
-            person.show(&format!(
+    async fn run(mut self, prompter: &mut impl Prompter) -> Result<ElicitResult, ElicitResult> {
+        if let Some(name) = unanswerable_field(self.schema, &self.filled) {
+            prompter.show(&format!(
                 "the form can't be filled in: {} is required but has no choices",
                 cut(name)
             ));
             return Err(ElicitResult::cancel());
         }
-        let mut is_again = false;
+        let mut is_second_pass = false;
         loop {
             for field in fields(self.schema) {
-                if is_again || self.filled.get(field.name).is_none() {
-                    self.ask(person, field).await?;
+                if is_second_pass || self.filled.get(field.name).is_none() {
+                    self.ask_field(prompter, field).await?;
                 }
             }
             let filled = match self.schema.fill(self.filled.clone()) {
                 Ok(filled) => filled,
                 Err(error) => {
                     // A field that is required and not in the form, for one.
-                    person.show(&format!("the form can't be filled in: {error}"));
+                    prompter.show(&format!("the form can't be filled in: {error}"));
                     return Err(ElicitResult::cancel());
                 }
             };
-            if review(person, self.schema, &filled).await? {
+            if review(prompter, self.schema, &filled).await? {
                 return Ok(ElicitResult::accept(filled));
             }
-            is_again = true;
+            is_second_pass = true;
         }
     }
 
     /// Asks for one field until it fits.
-    async fn ask(
+    async fn ask_field(
         &mut self,
-        person: &mut impl Person,
+        prompter: &mut impl Prompter,
         field: Field<'_>,
     ) -> Result<(), ElicitResult> {
         let before = self.filled.get(field.name).cloned();
         let default = before.or_else(|| field.schema.default_value());
-        for line in field.lines(default.as_ref()) {
-            person.show(&line);
+        for line in field.description_lines(default.as_ref()) {
+            prompter.show(&line);
         }
         let name = cut(field.name);
         loop {
-            let text = match said(person, &format!("{name}> ")).await? {
+            let text = match read_input(prompter, &format!("{name}> ")).await? {
                 Some(text) => text,
                 None if default.is_none() && field.is_required => {
-                    person.show(&format!("{name} is required"));
+                    prompter.show(&format!("{name} is required"));
                     continue;
                 }
                 None => {
@@ -92,30 +89,30 @@ impl Interview<'_> {
                     return Ok(());
                 }
             };
-            match field.read(&text) {
+            match field.parse(&text) {
                 Ok(value) => {
                     self.filled.insert(field.name, value);
                     return Ok(());
                 }
-                Err(reason) => person.show(&format!("{name} {reason}")),
+                Err(reason) => prompter.show(&format!("{name} {reason}")),
             }
         }
     }
 }
 
 /// A field that would be asked for without end: no text fits it, and it can't be left out.
-fn without_choice<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> Option<&'a str> {
-    let mut hopeless = fields(schema).filter(|field| {
+fn unanswerable_field<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> Option<&'a str> {
+    let mut unanswerable = fields(schema).filter(|field| {
         let has_none = field.schema.choices().is_some_and(|it| it.is_empty());
         let is_open = field.is_required && filled.get(field.name).is_none();
         has_none && is_open && field.schema.default_value().is_none()
     });
-    hopeless.next().map(|field| field.name)
+    unanswerable.next().map(|field| field.name)
 }
 
 /// Shows what will be sent. Whether it shall be; otherwise the fields are asked for again.
 async fn review(
-    person: &mut impl Person,
+    prompter: &mut impl Prompter,
     schema: &FormSchema,
     filled: &Map<ElicitValue>,
 ) -> Result<bool, ElicitResult> {
@@ -124,29 +121,32 @@ async fn review(
         return Ok(true);
     }
     for (name, value) in filled {
-        person.show(&format!("  {} = {}", cut(name), cut(&shown_value(value))));
+        prompter.show(&format!("  {} = {}", cut(name), cut(&shown_value(value))));
     }
     loop {
-        let Some(text) = said(person, "send this? (y)es, (e)dit> ").await? else {
+        let Some(text) = read_input(prompter, "send this? (y)es, (e)dit> ").await? else {
             continue;
         };
         match text.to_lowercase().as_str() {
             "y" | "yes" => return Ok(true),
             "e" | "edit" => return Ok(false),
-            _ => person.show("answer y or e, !decline or !cancel"),
+            _ => prompter.show("answer y or e, !decline or !cancel"),
         }
     }
 }
 
 /// A text, or nothing. Commands end the form.
-async fn said(person: &mut impl Person, prompt: &str) -> Result<Option<String>, ElicitResult> {
+async fn read_input(
+    prompter: &mut impl Prompter,
+    prompt: &str,
+) -> Result<Option<String>, ElicitResult> {
     loop {
-        match Said::of(person.ask(prompt).await) {
-            Said::Text(text) => return Ok(Some(text)),
-            Said::Nothing => return Ok(None),
-            Said::Decline => return Err(ElicitResult::decline()),
-            Said::Cancel => return Err(ElicitResult::cancel()),
-            Said::Command(command) => person.show(&unknown_command(&command)),
+        match Input::parse(prompter.ask(prompt).await) {
+            Input::Text(text) => return Ok(Some(text)),
+            Input::Empty => return Ok(None),
+            Input::Decline => return Err(ElicitResult::decline()),
+            Input::Cancel => return Err(ElicitResult::cancel()),
+            Input::Command(command) => prompter.show(&unknown_command(&command)),
         }
     }
 }
@@ -183,9 +183,9 @@ mod tests {
     fn filled(schema: &str, given: Map<ElicitValue>, lines: &[&str]) -> (String, String) {
         let schema = FormSchema::from_json(schema).unwrap();
         let form = ElicitFormParams::new("Who are you?\nReally?", schema);
-        let mut person = Script::of(lines);
-        let answer = now(fill(&mut person, "demo", &form, given));
-        assert_eq!(person.rest(), 0, "{}", person.seen);
+        let mut prompter = Script::of(lines);
+        let answer = now(fill(&mut prompter, "demo", &form, given));
+        assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
         let content = answer
             .content
             .map(|it| it.to_json(Revision::LATEST).unwrap().to_string());
@@ -196,7 +196,7 @@ mod tests {
                 other.as_str().to_owned()
             }
         };
-        (said, person.seen)
+        (said, prompter.seen)
     }
 
     // proves: FT-8

@@ -19,12 +19,12 @@ pub(super) struct Field<'a> {
 impl<'a> Field<'a> {
     /// What is told about it: its title and kind, what it is for, what can be chosen, and what
     /// an empty line stands for.
-    pub(super) fn lines(&self, default: Option<&ElicitValue>) -> Vec<String> {
-        let (title, description) = self.words();
-        let needed = if self.is_required { ", required" } else { "" };
+    pub(super) fn description_lines(&self, default: Option<&ElicitValue>) -> Vec<String> {
+        let (title, description) = self.title_and_description();
+        let required = if self.is_required { ", required" } else { "" };
         let kind = kind(self.schema);
         let name = title.unwrap_or(self.name);
-        let mut lines = vec![format!("{} ({kind}{needed})", cut(name))];
+        let mut lines = vec![format!("{} ({kind}{required})", cut(name))];
         lines.extend(description.map(|text| format!("  {}", cut(text))));
         let choices = self.schema.choices().unwrap_or_default();
         let shown = choices.iter().take(MAX_CHOICES).enumerate();
@@ -47,7 +47,7 @@ impl<'a> Field<'a> {
     }
 
     /// Its name for people, and what it is for.
-    fn words(&self) -> (Option<&'a str>, Option<&'a str>) {
+    fn title_and_description(&self) -> (Option<&'a str>, Option<&'a str>) {
         let (title, description) = match self.schema {
             PrimitiveSchema::String(it) => (&it.title, &it.description),
             PrimitiveSchema::Number(it) => (&it.title, &it.description),
@@ -64,7 +64,7 @@ impl<'a> Field<'a> {
 
     /// The value that a text stands for; otherwise why it stands for none, as words that
     /// follow the field's name.
-    pub(super) fn read(&self, text: &str) -> Result<ElicitValue, String> {
+    pub(super) fn parse(&self, text: &str) -> Result<ElicitValue, String> {
         let value = match self.schema {
             PrimitiveSchema::Number(_) => number(text)?,
             PrimitiveSchema::Boolean(_) => boolean(text)?,
@@ -219,7 +219,7 @@ mod tests {
             schema: &schema,
             is_required: false,
         };
-        let read = field.read(text);
+        let read = field.parse(text);
         let read = read.as_ref().map(|it| serde_json::to_string(it).unwrap());
         let read = read.as_ref().map(String::as_str);
         assert_eq!(read.map_err(|it| it.as_str()), expected, "{text}");
@@ -266,7 +266,9 @@ mod tests {
             schema: &schema,
             is_required,
         };
-        field.lines(schema.default_value().as_ref()).join("\n")
+        field
+            .description_lines(schema.default_value().as_ref())
+            .join("\n")
     }
 
     #[test]

@@ -11,15 +11,15 @@ use bowline_types::{Map, Revision, Wire};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::failure::{usage, words_of};
-use crate::server_requests::args::AskingArgs;
+use crate::failure::{message_with_causes, usage};
+use crate::server_requests::args::ServerRequestArgs;
 
 /// What was given.
 #[derive(Debug, Default)]
-pub(super) struct Given {
-    answers: Vec<Word>,
+pub(super) struct PresetAnswers {
+    answers: Vec<PresetAnswer>,
     accepts_defaults: bool,
-    pub(super) accepts_pages: bool,
+    pub(super) accepts_urls: bool,
     pub(super) declines: bool,
     samples: Vec<String>,
     /// Requests for a model so far.
@@ -30,44 +30,44 @@ pub(super) struct Given {
 
 /// `key=value`, and its key.
 #[derive(Debug)]
-struct Word {
+struct PresetAnswer {
     key: String,
     word: String,
 }
 
 /// What becomes of a form.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum FormOutcome {
     /// It is answered.
     Answered(ElicitResult),
     /// It can't be, for a reason, with what was given for it.
-    Open {
-        given: Map<ElicitValue>,
-        reason: Reason,
+    Unanswered {
+        preset: Map<ElicitValue>,
+        reason: UnansweredReason,
     },
 }
 
 /// Why a form is not answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum UnansweredReason {
     /// Nothing was given for it, or not all.
     Incomplete(Vec<String>),
     /// Something else was wanted.
-    Unfit(String),
+    Invalid(String),
 }
 
-impl Given {
+impl PresetAnswers {
     /// What `args` give.
     ///
     /// # Errors
     ///
     /// An answer makes no sense.
-    pub(super) fn read(args: &AskingArgs) -> anyhow::Result<Self> {
-        let answers = args.answer.iter().map(|word| Word::read(word));
+    pub(super) fn parse(args: &ServerRequestArgs) -> anyhow::Result<Self> {
+        let answers = args.answer.iter().map(|word| PresetAnswer::parse(word));
         Ok(Self {
             answers: answers.collect::<anyhow::Result<_>>()?,
             accepts_defaults: args.accept_defaults,
-            accepts_pages: args.accept_pages,
+            accepts_urls: args.accept_pages,
             declines: args.decline,
             samples: args.sample.clone(),
             ..Self::default()
@@ -82,16 +82,18 @@ impl Given {
     }
 
     /// What becomes of a form. `is_patient` when a person can add what is missing.
-    pub(super) fn fate(&self, form: &FormSchema, is_patient: bool) -> Fate {
+    pub(super) fn form_outcome(&self, form: &FormSchema, has_prompter: bool) -> FormOutcome {
         if self.declines {
-            return Fate::Answered(ElicitResult::decline());
+            return FormOutcome::Answered(ElicitResult::decline());
         }
-        let given = match self.content(form) {
+        let given = match self.form_content(form) {
             Ok(given) => given,
             Err(error) => {
-                let reason = Reason::Unfit(words_of(&error));
-                let given = Map::default();
-                return Fate::Open { given, reason };
+                let reason = UnansweredReason::Invalid(message_with_causes(&error));
+                return FormOutcome::Unanswered {
+                    preset: Map::default(),
+                    reason,
+                };
             }
         };
         let is_given = |name: &str| given.get(name).is_some();
@@ -99,22 +101,25 @@ impl Given {
         let missing: Vec<_> = fields.filter(|name| !is_given(name)).collect();
         // A person is asked for what may be left out as well.
         let is_enough =
-            self.accepts_defaults || missing.is_empty() || !is_patient && !given.is_empty();
+            self.accepts_defaults || missing.is_empty() || !has_prompter && !given.is_empty();
         match form.fill(given.clone()) {
-            Ok(filled) if is_enough => Fate::Answered(ElicitResult::accept(filled)),
-            Err(error) if is_given(error.field()) => Fate::Open {
-                given: Map::default(),
-                reason: Reason::Unfit(error.to_string()),
+            Ok(filled) if is_enough => FormOutcome::Answered(ElicitResult::accept(filled)),
+            Err(error) if is_given(error.field()) => FormOutcome::Unanswered {
+                preset: Map::default(),
+                reason: UnansweredReason::Invalid(error.to_string()),
             },
             Ok(_) | Err(_) => {
-                let reason = Reason::Incomplete(self.wanted(form, &missing));
-                Fate::Open { given, reason }
+                let reason = UnansweredReason::Incomplete(self.missing_fields(form, &missing));
+                FormOutcome::Unanswered {
+                    preset: given,
+                    reason,
+                }
             }
         }
     }
 
     /// What has to be given for a form: what it requires, or where it requires nothing, all.
-    fn wanted(&self, form: &FormSchema, missing: &[&str]) -> Vec<String> {
+    fn missing_fields(&self, form: &FormSchema, missing: &[&str]) -> Vec<String> {
         let required = form.required.iter().flatten();
         let has_no_default = |name: &str| {
             let field = form.properties.get(name);
@@ -133,9 +138,9 @@ impl Given {
     }
 
     /// What was given for a form, by its schema.
-    fn content(&self, form: &FormSchema) -> anyhow::Result<Map<ElicitValue>> {
+    fn form_content(&self, form: &FormSchema) -> anyhow::Result<Map<ElicitValue>> {
         let mut words = Vec::new();
-        for Word { key, word } in &self.answers {
+        for PresetAnswer { key, word } in &self.answers {
             if form.properties.get(key).is_some() {
                 self.used().insert(key.clone());
                 words.push(word.clone());
@@ -167,8 +172,8 @@ impl Given {
     }
 }
 
-impl Word {
-    fn read(word: &str) -> anyhow::Result<Self> {
+impl PresetAnswer {
+    fn parse(word: &str) -> anyhow::Result<Self> {
         let hint = "write --answer key=value, or --answer key:=json";
         let Some((key, value)) = word.split_once('=') else {
             return Err(usage(anyhow!("the answer `{word}` has no ="), hint));
@@ -202,25 +207,27 @@ mod tests {
         "name":{"type":"string"},"age":{"type":"integer","default":3,"maximum":150},
         "tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}"#;
 
-    fn given(answers: &[&str]) -> Given {
+    fn given(answers: &[&str]) -> PresetAnswers {
         let answer = answers.iter().map(|&it| it.to_owned()).collect();
-        let args = AskingArgs {
+        let args = ServerRequestArgs {
             answer,
-            ..AskingArgs::default()
+            ..ServerRequestArgs::default()
         };
-        Given::read(&args).unwrap()
+        PresetAnswers::parse(&args).unwrap()
     }
 
     /// What becomes of a form, in words.
-    fn fate(given: &Given, is_patient: bool) -> String {
+    fn fate(given: &PresetAnswers, has_prompter: bool) -> String {
         let form = FormSchema::from_json(FORM).unwrap();
         let content = |it: &Map<ElicitValue>| it.to_json(Revision::LATEST).unwrap().to_string();
-        match given.fate(&form, is_patient) {
-            Fate::Answered(answer) => match &answer.content {
+        match given.form_outcome(&form, has_prompter) {
+            FormOutcome::Answered(answer) => match &answer.content {
                 Some(filled) => content(filled),
                 None => answer.action.as_str().to_owned(),
             },
-            Fate::Open { given, reason } => format!("{reason:?} {}", content(&given)),
+            FormOutcome::Unanswered { preset, reason } => {
+                format!("{reason:?} {}", content(&preset))
+            }
         }
     }
 
@@ -228,9 +235,9 @@ mod tests {
     #[test]
     fn answers_become_what_the_form_wants() {
         let all = given(&["name=36", "age=36", "tags=a", "tags=b", "other=x"]);
-        for is_patient in [false, true] {
+        for has_prompter in [false, true] {
             let expected = r#"{"name":"36","age":36,"tags":["a","b"]}"#;
-            assert_eq!(fate(&all, is_patient), expected);
+            assert_eq!(fate(&all, has_prompter), expected);
         }
         assert_eq!(all.unused(), ["other"]);
         // Without a person defaults are enough; a person is asked for the rest.
@@ -238,7 +245,7 @@ mod tests {
         assert_eq!(fate(&some, false), r#"{"name":"Ada","age":3}"#);
         let open = r#"Incomplete(["age", "tags"]) {"name":"Ada"}"#;
         assert_eq!(fate(&some, true), open);
-        let defaults = Given {
+        let defaults = PresetAnswers {
             accepts_defaults: true,
             ..given(&["name=Ada"])
         };
@@ -255,7 +262,8 @@ mod tests {
             ("sails=Yes", "age=36.0", r#"{"sails":true,"age":36}"#),
             ("sails=NO", "age=1e2", r#"{"sails":false,"age":100}"#),
         ] {
-            let Fate::Answered(answer) = given(&[sails, age]).fate(&form, false) else {
+            let FormOutcome::Answered(answer) = given(&[sails, age]).form_outcome(&form, false)
+            else {
                 panic!("{sails} {age}");
             };
             let content = answer.content.unwrap().to_json(Revision::LATEST);
@@ -272,9 +280,9 @@ mod tests {
             format!("{missing}\"age\":4}}")
         );
         assert_eq!(fate(&given(&["x=4"]), false), format!("{missing}}}"));
-        let defaults = Given {
+        let defaults = PresetAnswers {
             accepts_defaults: true,
-            ..Given::default()
+            ..PresetAnswers::default()
         };
         assert_eq!(fate(&defaults, false), format!("{missing}}}"));
         for (answer, reason) in [
@@ -285,16 +293,16 @@ mod tests {
             ("name=@/no/such/file", "name: /no/such/file: "),
         ] {
             let found = fate(&given(&[answer]), false);
-            let expected = format!("Unfit(\"{reason}");
+            let expected = format!("Invalid(\"{reason}");
             assert!(found.starts_with(&expected), "{found}");
         }
     }
 
     #[test]
     fn who_declines_declines_all_of_it() {
-        let declines = Given {
+        let declines = PresetAnswers {
             declines: true,
-            ..Given::default()
+            ..PresetAnswers::default()
         };
         assert_eq!(fate(&declines, true), "decline");
     }
@@ -302,14 +310,14 @@ mod tests {
     // proves: FT-4
     #[test]
     fn the_last_text_for_a_model_is_used_from_then_on() {
-        let args = AskingArgs {
+        let args = ServerRequestArgs {
             sample: vec!["a".into(), "b".into()],
-            ..AskingArgs::default()
+            ..ServerRequestArgs::default()
         };
-        let given = Given::read(&args).unwrap();
+        let given = PresetAnswers::parse(&args).unwrap();
         let texts: Vec<_> = (0..3).filter_map(|_| given.next_sample()).collect();
         assert_eq!(texts, ["a", "b", "b"]);
-        assert_eq!(Given::default().next_sample(), None);
+        assert_eq!(PresetAnswers::default().next_sample(), None);
     }
 
     #[test]
@@ -320,11 +328,11 @@ mod tests {
             (":=x", "the answer `:=x` has no key"),
             ("a=@-", "the answer `a=@-` can't come from stdin"),
         ] {
-            let args = AskingArgs {
+            let args = ServerRequestArgs {
                 answer: vec![word.to_owned()],
-                ..AskingArgs::default()
+                ..ServerRequestArgs::default()
             };
-            let error = Given::read(&args).unwrap_err();
+            let error = PresetAnswers::parse(&args).unwrap_err();
             assert_eq!(error.to_string(), expected);
             assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
         }

@@ -5,7 +5,7 @@ use std::future::Future;
 use crate::escape;
 
 /// Somebody who reads lines and types some.
-pub(super) trait Person: Send {
+pub(super) trait Prompter: Send {
     /// Shows a line. What is harmful in it is escaped.
     fn show(&mut self, line: &str);
 
@@ -15,11 +15,11 @@ pub(super) trait Person: Send {
 
 /// What somebody typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Input {
     /// A text.
     Text(String),
     /// An empty line.
-    Nothing,
+    Empty,
     /// `!decline`: no.
     Decline,
     /// `!cancel`, or the end of the input: neither yes nor no.
@@ -28,15 +28,15 @@ pub(super) enum Said {
     Command(String),
 }
 
-impl Said {
+impl Input {
     /// What a line means.
-    pub(super) fn of(line: Option<String>) -> Self {
+    pub(super) fn parse(line: Option<String>) -> Self {
         let Some(line) = line else {
             return Self::Cancel;
         };
         let text = line.trim();
         match text.strip_prefix('!') {
-            None if text.is_empty() => Self::Nothing,
+            None if text.is_empty() => Self::Empty,
             None => Self::Text(text.to_owned()),
             // A text that begins with a `!` begins with two.
             Some(text) if text.starts_with('!') => Self::Text(text.to_owned()),
@@ -53,9 +53,9 @@ pub(super) fn unknown_command(command: &str) -> String {
 }
 
 /// Shows a text of the server below what was said, so that no line of it looks like ours.
-pub(super) fn show_text(person: &mut impl Person, text: &str) {
+pub(super) fn show_text(prompter: &mut impl Prompter, text: &str) {
     for line in lines_of(text) {
-        person.show(&format!("  | {line}"));
+        prompter.show(&format!("  | {line}"));
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) mod script {
         }
     }
 
-    impl Person for Script {
+    impl Prompter for Script {
         fn show(&mut self, line: &str) {
             self.seen.extend([&*escape::for_terminal(line), "\n"]);
         }
@@ -140,33 +140,33 @@ mod tests {
 
     #[test]
     fn a_line_is_a_text_or_a_command() {
-        let text = |text: &str| Said::Text(text.to_owned());
+        let text = |text: &str| Input::Text(text.to_owned());
         for (line, said) in [
             (Some("Ada\n"), text("Ada")),
             (Some("  two words "), text("two words")),
             (Some("!!decline"), text("!decline")),
-            (Some(""), Said::Nothing),
-            (Some(" \n"), Said::Nothing),
-            (Some("!decline\n"), Said::Decline),
-            (Some("!cancel"), Said::Cancel),
-            (Some("!help me"), Said::Command("help me".to_owned())),
-            (Some("!"), Said::Command(String::new())),
-            (None, Said::Cancel),
+            (Some(""), Input::Empty),
+            (Some(" \n"), Input::Empty),
+            (Some("!decline\n"), Input::Decline),
+            (Some("!cancel"), Input::Cancel),
+            (Some("!help me"), Input::Command("help me".to_owned())),
+            (Some("!"), Input::Command(String::new())),
+            (None, Input::Cancel),
         ] {
-            assert_eq!(Said::of(line.map(str::to_owned)), said, "{line:?}");
+            assert_eq!(Input::parse(line.map(str::to_owned)), said, "{line:?}");
         }
     }
 
     // proves: F-CL-01
     #[test]
     fn texts_of_servers_are_escaped_marked_and_cut() {
-        let mut person = Script::default();
-        show_text(&mut person, "\u{1b}[2Ja\r\nb> !forged");
-        assert_eq!(person.seen, "  | \\u{1b}[2Ja\n  | b> !forged\n");
+        let mut prompter = Script::default();
+        show_text(&mut prompter, "\u{1b}[2Ja\r\nb> !forged");
+        assert_eq!(prompter.seen, "  | \\u{1b}[2Ja\n  | b> !forged\n");
 
-        let mut person = Script::default();
-        show_text(&mut person, &"x\n".repeat(MAX_LINES + 2));
-        assert_eq!(person.seen.lines().last(), Some("  | … and 2 more lines"));
+        let mut prompter = Script::default();
+        show_text(&mut prompter, &"x\n".repeat(MAX_LINES + 2));
+        assert_eq!(prompter.seen.lines().last(), Some("  | … and 2 more lines"));
         assert_eq!(cut(&"x".repeat(MAX_CHARACTERS)).len(), MAX_CHARACTERS);
         assert!(cut(&"x".repeat(MAX_CHARACTERS + 1)).ends_with("… and 1 more characters"));
     }

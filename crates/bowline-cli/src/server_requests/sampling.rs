@@ -8,40 +8,40 @@ use bowline_types::sampling::{
 };
 use bowline_types::{ErrorObject, JsonObject};
 
-use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
 /// Shows the conversation, and asks for what the model would say.
 ///
 /// # Errors
 ///
 /// The person says no, for the server.
-pub(super) async fn answer(
-    person: &mut impl Person,
+pub(super) async fn ask_for_message(
+    prompter: &mut impl Prompter,
     server: &str,
-    asked: &CreateMessageParams,
+    params: &CreateMessageParams,
 ) -> Result<CreateMessageResult, ErrorObject> {
-    show(person, server, asked);
+    show(prompter, server, params);
     let mut typed = String::new();
     loop {
-        match Said::of(person.ask("model> ").await) {
-            Said::Text(text) => {
+        match Input::parse(prompter.ask("model> ").await) {
+            Input::Text(text) => {
                 typed.extend([&*text, "\n"]);
                 continue;
             }
-            Said::Decline => return Err(refusal()),
+            Input::Decline => return Err(rejection()),
             // A command is the whole answer.
-            Said::Command(command) if typed.is_empty() => match tool_use(&command, asked) {
-                Ok(content) => return Ok(said(content, "human", "toolUse")),
-                Err(reason) => person.show(&reason),
+            Input::Command(command) if typed.is_empty() => match tool_use(&command, params) {
+                Ok(content) => return Ok(assistant_message(content, "human", "toolUse")),
+                Err(reason) => prompter.show(&reason),
             },
-            Said::Command(command) => person.show(&unknown_command(&command)),
-            Said::Cancel if typed.is_empty() => return Err(refusal()),
-            Said::Nothing if typed.is_empty() => {}
+            Input::Command(command) => prompter.show(&unknown_command(&command)),
+            Input::Cancel if typed.is_empty() => return Err(rejection()),
+            Input::Empty if typed.is_empty() => {}
             // Ctrl-D ends what was typed, as an empty line does.
-            Said::Nothing | Said::Cancel => match text(typed.trim_end(), "human", asked) {
+            Input::Empty | Input::Cancel => match text_result(typed.trim_end(), "human", params) {
                 Ok(answer) => return Ok(answer),
                 Err(reason) => {
-                    person.show(&reason);
+                    prompter.show(&reason);
                     typed.clear();
                 }
             },
@@ -54,28 +54,32 @@ pub(super) async fn answer(
 /// # Errors
 ///
 /// The server wants a tool to be used.
-pub(super) fn text(
+pub(super) fn text_result(
     text: &str,
     model: &str,
-    asked: &CreateMessageParams,
+    params: &CreateMessageParams,
 ) -> Result<CreateMessageResult, String> {
-    match mode(asked) {
+    match tool_choice_mode(params) {
         ToolChoiceMode::Required => Err("the server requires a tool call".to_owned()),
-        _ => Ok(said(SamplingContent::text(text), model, "endTurn")),
+        _ => Ok(assistant_message(
+            SamplingContent::text(text),
+            model,
+            "endTurn",
+        )),
     }
 }
 
 /// What a server is told when nobody answers (client/sampling, error handling).
-pub(super) fn refusal() -> ErrorObject {
+pub(super) fn rejection() -> ErrorObject {
     ErrorObject::new(-1, "the user rejected the sampling request")
 }
 
-fn said(content: SamplingContent, model: &str, reason: &str) -> CreateMessageResult {
+fn assistant_message(content: SamplingContent, model: &str, reason: &str) -> CreateMessageResult {
     CreateMessageResult::new(Role::Assistant, content, model).stop_reason(reason)
 }
 
 /// `tool NAME {…}`: a tool that the server shall run.
-fn tool_use(command: &str, asked: &CreateMessageParams) -> Result<SamplingContent, String> {
+fn tool_use(command: &str, params: &CreateMessageParams) -> Result<SamplingContent, String> {
     let Some(rest) = command.strip_prefix("tool ") else {
         return Err(unknown_command(command));
     };
@@ -83,64 +87,64 @@ fn tool_use(command: &str, asked: &CreateMessageParams) -> Result<SamplingConten
         Some((name, input)) => (name, input.trim()),
         None => (rest.trim(), "{}"),
     };
-    let mut tools = asked.tools.iter().flatten();
-    if mode(asked) == ToolChoiceMode::None || !tools.any(|tool| tool.name == name) {
+    let mut tools = params.tools.iter().flatten();
+    if tool_choice_mode(params) == ToolChoiceMode::None || !tools.any(|tool| tool.name == name) {
         return Err(format!("no tool named {name}"));
     }
     let input = JsonObject::parse(input);
     let input =
         input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
     // Unlike any before it in this conversation.
-    let content = asked.messages.iter().flat_map(|it| it.content.iter());
+    let content = params.messages.iter().flat_map(|it| it.content.iter());
     let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
     let id = format!("call-{}", content.filter(is_use).count() + 1);
     Ok(ToolUseContent::new(id, name, input).into())
 }
 
-fn mode(asked: &CreateMessageParams) -> ToolChoiceMode {
-    let mode = asked.tool_choice.as_ref().and_then(|it| it.mode.clone());
+fn tool_choice_mode(params: &CreateMessageParams) -> ToolChoiceMode {
+    let mode = params.tool_choice.as_ref().and_then(|it| it.mode.clone());
     mode.unwrap_or(ToolChoiceMode::Auto)
 }
 
 /// Shows what the model would see.
-fn show(person: &mut impl Person, server: &str, asked: &CreateMessageParams) {
-    let tokens = asked.max_tokens;
-    person.show(&format!(
+fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams) {
+    let tokens = params.max_tokens;
+    prompter.show(&format!(
         "{server} sends a sampling request for your model, of at most {tokens} tokens:"
     ));
-    if let Some(prompt) = &asked.system_prompt {
-        person.show("system:");
-        show_text(person, prompt);
+    if let Some(prompt) = &params.system_prompt {
+        prompter.show("system:");
+        show_text(prompter, prompt);
     }
     // The latest are what is asked.
-    let skipped = asked.messages.len().saturating_sub(MAX_MESSAGES);
+    let skipped = params.messages.len().saturating_sub(MAX_MESSAGES);
     if skipped > 0 {
-        person.show(&format!("… {skipped} earlier messages"));
+        prompter.show(&format!("… {skipped} earlier messages"));
     }
-    for message in &asked.messages[skipped..] {
-        person.show(&format!("{}:", cut(message.role.as_str())));
+    for message in &params.messages[skipped..] {
+        prompter.show(&format!("{}:", cut(message.role.as_str())));
         for content in message.content.iter().take(MAX_MESSAGES) {
-            show_text(person, &shown(content));
+            show_text(prompter, &content_text(content));
         }
     }
     let mut help =
         "type the answer of the model; an empty line ends it, !decline declines".to_owned();
-    if let Some(tools) = asked.tools.as_deref().filter(|it| !it.is_empty()) {
+    if let Some(tools) = params.tools.as_deref().filter(|it| !it.is_empty()) {
         let names: Vec<_> = tools.iter().take(MAX_TOOLS).map(|it| &*it.name).collect();
-        let word = match mode(asked) {
+        let word = match tool_choice_mode(params) {
             ToolChoiceMode::Required => "one must be used",
             ToolChoiceMode::None => "none may be used",
             _ => "one may be used",
         };
-        person.show(&format!("tools: {}; {word}", cut(&names.join(", "))));
+        prompter.show(&format!("tools: {}; {word}", cut(&names.join(", "))));
         // Writing to a string can't fail.
         let _ = write!(help, ", !tool NAME {{…}} calls a tool");
     }
-    person.show(&help);
+    prompter.show(&help);
 }
 
 /// A piece of a message for a reader.
-fn shown(content: &SamplingContent) -> String {
+fn content_text(content: &SamplingContent) -> String {
     match content {
         SamplingContent::Text(text) => text.text.clone(),
         SamplingContent::Image(image) => format!("[an image, {}]", image.mime_type),
@@ -179,15 +183,15 @@ mod tests {
             "content":[{"type":"text","text":"1"}]}}]}"#;
 
     /// What the server gets, and what was to be seen.
-    fn answered(asked: &str, lines: &[&str]) -> (String, String) {
-        let asked = CreateMessageParams::from_json(asked).unwrap();
-        let mut person = Script::of(lines);
-        let said = match now(answer(&mut person, "demo", &asked)) {
+    fn answered(params: &str, lines: &[&str]) -> (String, String) {
+        let params = CreateMessageParams::from_json(params).unwrap();
+        let mut prompter = Script::of(lines);
+        let said = match now(ask_for_message(&mut prompter, "demo", &params)) {
             Ok(result) => serde_json::to_string(&result).unwrap(),
             Err(error) => error.to_string(),
         };
-        assert_eq!(person.rest(), 0, "{}", person.seen);
-        (said, person.seen)
+        assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
+        (said, prompter.seen)
     }
 
     // proves: FT-4, F-CL-01
@@ -205,7 +209,7 @@ mod tests {
         assert_eq!(seen, expected);
         // The end of the input ends the text, and nothing at all is no answer.
         assert!(answered(PLAIN, &["Because"]).0.contains("\"Because\""));
-        let refused = refusal().to_string();
+        let refused = rejection().to_string();
         assert_eq!(answered(PLAIN, &[]).0, refused);
         assert_eq!(answered(PLAIN, &["!decline"]).0, refused);
         assert_eq!(answered(PLAIN, &["Because", "!decline"]).0, refused);
@@ -252,8 +256,8 @@ mod tests {
             serde_json::json!({"role": "user", "content": content})
         };
         let messages: Vec<_> = (0..MAX_MESSAGES + 1).map(message).collect();
-        let asked = serde_json::json!({"maxTokens": 1, "messages": messages}).to_string();
-        let (_, seen) = answered(&asked, &["!decline"]);
+        let params = serde_json::json!({"maxTokens": 1, "messages": messages}).to_string();
+        let (_, seen) = answered(&params, &["!decline"]);
         assert!(seen.contains("… 1 earlier messages\nuser:\n  | m1\n"));
         assert!(!seen.contains("m0") && seen.contains("m20"), "{seen}");
     }

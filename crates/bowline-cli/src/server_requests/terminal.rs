@@ -13,7 +13,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::task::spawn_blocking;
 
 use crate::printer;
-use crate::server_requests::prompter::Person;
+use crate::server_requests::prompter::Prompter;
 
 /// The terminal of this process.
 #[derive(Debug)]
@@ -21,13 +21,13 @@ pub(super) struct Terminal;
 
 impl Terminal {
     /// Forgets what was typed before there was a question: it can't be the answer.
-    pub(super) fn forget_typed() {
+    pub(super) fn discard_typed_input() {
         // What can't be forgotten is taken for an answer, and shown as one.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
 
-impl Person for Terminal {
+impl Prompter for Terminal {
     fn show(&mut self, line: &str) {
         printer::aside(line);
     }

@@ -3,43 +3,43 @@
 
 use bowline_types::elicitation::{ElicitAction, ElicitResult, ElicitUrlParams};
 
-use crate::server_requests::prompter::{Person, Said, cut, show_text, unknown_command};
+use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
 /// Shows the page, and asks whether it was opened.
-pub(super) async fn visit(
-    person: &mut impl Person,
+pub(super) async fn ask_to_open(
+    prompter: &mut impl Prompter,
     server: &str,
-    page: &ElicitUrlParams,
+    params: &ElicitUrlParams,
 ) -> ElicitResult {
-    person.show(&format!("{server} asks you to open a URL:"));
-    show_text(person, &page.message);
-    for line in lines(&page.url) {
-        person.show(&line);
+    prompter.show(&format!("{server} asks you to open a URL:"));
+    show_text(prompter, &params.message);
+    for line in url_lines(&params.url) {
+        prompter.show(&line);
     }
-    person.show("open it yourself if you trust it; it is not opened for you");
+    prompter.show("open it yourself if you trust it; it is not opened for you");
     loop {
-        match Said::of(person.ask("opened? (y)es, (n)o> ").await) {
-            Said::Text(text) => match text.to_lowercase().as_str() {
+        match Input::parse(prompter.ask("opened? (y)es, (n)o> ").await) {
+            Input::Text(text) => match text.to_lowercase().as_str() {
                 "y" | "yes" => return accepted(),
                 "n" | "no" => return ElicitResult::decline(),
-                _ => person.show("answer y or n, !decline or !cancel"),
+                _ => prompter.show("answer y or n, !decline or !cancel"),
             },
-            Said::Nothing => {}
-            Said::Decline => return ElicitResult::decline(),
-            Said::Cancel => return ElicitResult::cancel(),
-            Said::Command(command) => person.show(&unknown_command(&command)),
+            Input::Empty => {}
+            Input::Decline => return ElicitResult::decline(),
+            Input::Cancel => return ElicitResult::cancel(),
+            Input::Command(command) => prompter.show(&unknown_command(&command)),
         }
     }
 }
 
 /// Asks whether the call that needs the pages is to be made again.
-pub(super) async fn is_done(person: &mut impl Person) -> bool {
-    person.show("the call is made again when you are done there");
+pub(super) async fn ask_to_retry(prompter: &mut impl Prompter) -> bool {
+    prompter.show("the call is made again when you are done there");
     loop {
-        match Said::of(person.ask("press Enter when done, or !cancel> ").await) {
-            Said::Nothing | Said::Text(_) => return true,
-            Said::Decline | Said::Cancel => return false,
-            Said::Command(command) => person.show(&unknown_command(&command)),
+        match Input::parse(prompter.ask("press Enter when done, or !cancel> ").await) {
+            Input::Empty | Input::Text(_) => return true,
+            Input::Decline | Input::Cancel => return false,
+            Input::Command(command) => prompter.show(&unknown_command(&command)),
         }
     }
 }
@@ -50,25 +50,25 @@ pub(super) fn accepted() -> ElicitResult {
 }
 
 /// The URL, its host, and what is odd about them.
-pub(super) fn lines(url: &str) -> Vec<String> {
+pub(super) fn url_lines(url: &str) -> Vec<String> {
     // All of it, however long: what is left out could be the point.
     let mut lines = vec![format!("  URL: {url}")];
-    let place = Place::of(url);
-    if let Some(place) = &place {
-        lines.push(format!("  host: {}", cut(place.host)));
+    let parts = UrlParts::of(url);
+    if let Some(parts) = &parts {
+        lines.push(format!("  host: {}", cut(parts.host)));
     }
-    let doubts = doubts(url, place.as_ref());
+    let warnings = warnings(url, parts.as_ref());
     lines.extend(
-        doubts
+        warnings
             .into_iter()
-            .map(|doubt| format!("  warning: {doubt}")),
+            .map(|warning| format!("  warning: {warning}")),
     );
     lines
 }
 
 /// Where a URL leads.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'a> {
+struct UrlParts<'a> {
     scheme: &'a str,
     /// What stands before an `@`.
     user: Option<&'a str>,
@@ -76,7 +76,7 @@ struct Place<'a> {
     host: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> UrlParts<'a> {
     /// Of a URL that has a host (RFC 3986, section 3.2).
     fn of(url: &'a str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
@@ -92,13 +92,13 @@ impl<'a> Place<'a> {
 }
 
 /// Why somebody should look twice (client/elicitation, 2025-11-25: warn of ambiguous URLs).
-fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
-    let Some(Place { scheme, user, host }) = place else {
+fn warnings(url: &str, parts: Option<&UrlParts<'_>>) -> Vec<&'static str> {
+    let Some(UrlParts { scheme, user, host }) = parts else {
         return vec!["not an http or https URL"];
     };
     let scheme = scheme.to_ascii_lowercase();
-    let is_here = is_here(host);
-    let is_disguised = host.split('.').any(|part| {
+    let is_loopback = is_loopback(host);
+    let is_punycode = host.split('.').any(|part| {
         let beginning = part.get(..4);
         beginning.is_some_and(|it| it.eq_ignore_ascii_case("xn--"))
     });
@@ -108,12 +108,12 @@ fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
             "not an http or https URL",
         ),
         (
-            scheme == "http" && !is_here,
+            scheme == "http" && !is_loopback,
             "the connection is not encrypted",
         ),
         (user.is_some(), "the part before the @ is not the host"),
         (
-            !host.is_ascii() || is_disguised,
+            !host.is_ascii() || is_punycode,
             "the host name may imitate another one",
         ),
         (
@@ -122,12 +122,12 @@ fn doubts(url: &str, place: Option<&Place<'_>>) -> Vec<&'static str> {
         ),
     ]
     .into_iter()
-    .filter_map(|(is_so, doubt)| is_so.then_some(doubt))
+    .filter_map(|(is_so, warning)| is_so.then_some(warning))
     .collect()
 }
 
 /// Whether a host is this machine.
-fn is_here(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -140,19 +140,19 @@ mod tests {
     use super::*;
     use crate::server_requests::prompter::script::{Script, now};
 
-    fn visited(lines: &[&str]) -> (String, String) {
+    fn asked_to_open(lines: &[&str]) -> (String, String) {
         let page = ElicitUrlParams::new("Please\nlook", "https://example.com/a?b=c");
-        let mut person = Script::of(lines);
-        let answer = now(visit(&mut person, "demo", &page));
-        assert_eq!(person.rest(), 0, "{}", person.seen);
+        let mut prompter = Script::of(lines);
+        let answer = now(ask_to_open(&mut prompter, "demo", &page));
+        assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
         assert_eq!(answer.content, None);
-        (answer.action.as_str().to_owned(), person.seen)
+        (answer.action.as_str().to_owned(), prompter.seen)
     }
 
     // proves: FT-8
     #[test]
     fn a_page_is_shown_and_not_opened() {
-        let (said, seen) = visited(&["", "what", "!open", "yes"]);
+        let (said, seen) = asked_to_open(&["", "what", "!open", "yes"]);
         assert_eq!(said, "accept");
         let expected = "demo asks you to open a URL:\n  | Please\n  | look\n  \
              URL: https://example.com/a?b=c\n  host: example.com\n\
@@ -163,10 +163,10 @@ mod tests {
              unknown command !open; for a text that begins with ! write !!open\n\
              opened? (y)es, (n)o> yes\n";
         assert_eq!(seen, expected);
-        assert_eq!(visited(&["n"]).0, "decline");
-        assert_eq!(visited(&["!decline"]).0, "decline");
-        assert_eq!(visited(&["!cancel"]).0, "cancel");
-        assert_eq!(visited(&[]).0, "cancel");
+        assert_eq!(asked_to_open(&["n"]).0, "decline");
+        assert_eq!(asked_to_open(&["!decline"]).0, "decline");
+        assert_eq!(asked_to_open(&["!cancel"]).0, "cancel");
+        assert_eq!(asked_to_open(&[]).0, "cancel");
     }
 
     // proves: FT-8
@@ -180,9 +180,9 @@ mod tests {
             (&["!decline"], false),
             (&[], false),
         ] {
-            let mut person = Script::of(lines);
-            assert_eq!(now(is_done(&mut person)), expected, "{lines:?}");
-            assert_eq!(person.rest(), 0, "{}", person.seen);
+            let mut prompter = Script::of(lines);
+            assert_eq!(now(ask_to_retry(&mut prompter)), expected, "{lines:?}");
+            assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let user = "the part before the @ is not the host";
         let alike = "the host name may imitate another one";
         let odd = "the URL has invalid characters";
-        for (url, host, doubts) in [
+        for (url, host, warnings) in [
             ("https://example.com", Some("example.com"), &[][..]),
             ("HTTPS://example.com:8443/x", Some("example.com:8443"), &[]),
             ("http://localhost:80/x", Some("localhost:80"), &[]),
@@ -220,10 +220,10 @@ mod tests {
         ] {
             let mut expected = vec![format!("  URL: {url}")];
             expected.extend(host.map(|host| format!("  host: {host}")));
-            expected.extend(doubts.iter().map(|it| format!("  warning: {it}")));
-            assert_eq!(lines(url), expected);
+            expected.extend(warnings.iter().map(|it| format!("  warning: {it}")));
+            assert_eq!(url_lines(url), expected);
         }
-        let hostile = lines("https://a\u{1b}[2J.com");
+        let hostile = url_lines("https://a\u{1b}[2J.com");
         assert_eq!(hostile[1], "  host: a\\u{1b}[2J.com");
         assert_eq!(hostile[2], format!("  warning: {odd}"));
     }

@@ -9,20 +9,20 @@ use bowline_types::logging::LoggingLevel;
 use bowline_types::roots::Root;
 
 use crate::args::server_commands::{
-    AloneArgs, AskArgs, CompleteArgs, ListArgs, PingArgs, ServerArgs, WatchArgs,
+    CompleteArgs, ListArgs, PingArgs, RequestArgs, ServerArgs, ServerOnlyArgs, WatchArgs,
 };
 use crate::charset::Charset;
 use crate::failure::usage;
 use crate::output::Output;
-use crate::server_requests::{self, Asking, AskingArgs};
+use crate::server_requests::{self, ServerRequestArgs, ServerRequests};
 use crate::settings::Format;
-use crate::target::Wanted;
+use crate::target::ServerChoice;
 
 /// Which server, and how to talk to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ServerSettings {
     /// The server.
-    pub(crate) wanted: Wanted,
+    pub(crate) choice: ServerChoice,
     /// The only files to look for it in. None: the known ones.
     pub(crate) config: Vec<PathBuf>,
     /// How answers are told.
@@ -40,16 +40,16 @@ pub(crate) struct ServerSettings {
     /// Folders that it may work in.
     pub(crate) roots: Vec<PathBuf>,
     /// Answers to what it asks, given before it does.
-    pub(crate) asking: AskingArgs,
+    pub(crate) request_args: ServerRequestArgs,
     /// Whether it is followed: it is always tried again, and its log is not talk but data.
-    pub(crate) is_followed: bool,
+    pub(crate) is_watching: bool,
     /// How things are drawn.
-    pub(crate) screen: Screen,
+    pub(crate) terminal: TerminalSettings,
 }
 
 /// What is drawn with, and whether.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Screen {
+pub(crate) struct TerminalSettings {
     /// Whether a person reads it, or a program.
     pub(crate) format: Format,
     /// What is drawn with.
@@ -57,7 +57,7 @@ pub(crate) struct Screen {
     /// Whether the library tells what it does, which a bar would get in the way of.
     pub(crate) is_verbose: bool,
     /// Whether somebody sits there who can be asked: stdin and stderr are a terminal.
-    pub(crate) is_attended: bool,
+    pub(crate) can_prompt: bool,
 }
 
 impl ServerSettings {
@@ -69,22 +69,22 @@ impl ServerSettings {
     pub(crate) fn resolve(
         args: ServerArgs,
         words: &[String],
-        screen: Screen,
+        terminal: TerminalSettings,
     ) -> anyhow::Result<(Self, Vec<String>)> {
-        let (wanted, rest) = Wanted::among(words, &args.command)?;
+        let (choice, rest) = ServerChoice::parse(words, &args.command)?;
         let settings = Self {
-            wanted,
+            choice,
             config: args.config.config,
-            format: screen.format,
+            format: terminal.format,
             revision: args.revision,
             timeout: args.timeout,
             whole_time: None,
             max_time: args.max_time,
             log: args.log,
             roots: args.root,
-            asking: AskingArgs::default(),
-            is_followed: false,
-            screen,
+            request_args: ServerRequestArgs::default(),
+            is_watching: false,
+            terminal,
         };
         Ok((settings, rest.to_vec()))
     }
@@ -94,9 +94,9 @@ impl ServerSettings {
     /// # Errors
     ///
     /// An answer that was given makes no sense.
-    pub(crate) fn asking(&self) -> anyhow::Result<Asking> {
-        let talks_json = self.format == Format::Json;
-        Asking::resolve(&self.asking, self.screen.is_attended, talks_json)
+    pub(crate) fn server_requests(&self) -> anyhow::Result<ServerRequests> {
+        let is_json = self.format == Format::Json;
+        ServerRequests::resolve(&self.request_args, self.terminal.can_prompt, is_json)
     }
 
     /// The folders that it may work in.
@@ -116,13 +116,20 @@ impl ServerSettings {
     /// # Errors
     ///
     /// None was named, or more than one.
-    pub(crate) fn only(args: AloneArgs, screen: Screen) -> anyhow::Result<Self> {
-        Self::alone(args.server, &args.words, screen)
+    pub(crate) fn server_only(
+        args: ServerOnlyArgs,
+        terminal: TerminalSettings,
+    ) -> anyhow::Result<Self> {
+        Self::alone(args.server, &args.words, terminal)
     }
 
-    fn alone(args: ServerArgs, words: &[String], screen: Screen) -> anyhow::Result<Self> {
-        let (settings, rest) = Self::resolve(args, words, screen)?;
-        no_more(&rest)?;
+    fn alone(
+        args: ServerArgs,
+        words: &[String],
+        terminal: TerminalSettings,
+    ) -> anyhow::Result<Self> {
+        let (settings, rest) = Self::resolve(args, words, terminal)?;
+        refuse_extra_words(&rest)?;
         Ok(settings)
     }
 }
@@ -139,9 +146,9 @@ pub(crate) struct PingSettings {
 
 impl PingSettings {
     /// What `args` mean.
-    pub(crate) fn resolve(args: PingArgs, screen: Screen) -> anyhow::Result<Self> {
+    pub(crate) fn resolve(args: PingArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
         Ok(Self {
-            server: ServerSettings::alone(args.server, &args.words, screen)?,
+            server: ServerSettings::alone(args.server, &args.words, terminal)?,
             count: args.count,
             interval: args.interval,
         })
@@ -158,18 +165,18 @@ pub(crate) struct ListSettings {
 
 impl ListSettings {
     /// What `args` mean.
-    pub(crate) fn resolve(args: ListArgs, screen: Screen) -> anyhow::Result<Self> {
-        let (server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
+    pub(crate) fn resolve(args: ListArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
+        let (server, rest) = ServerSettings::resolve(args.server, &args.words, terminal)?;
         let mut rest = rest.into_iter();
         let name = rest.next();
-        no_more(rest.as_slice())?;
+        refuse_extra_words(rest.as_slice())?;
         Ok(Self { server, name })
     }
 }
 
 /// What a command shall do that asks a server for something by its name.
 #[derive(Debug, PartialEq)]
-pub(crate) struct AskSettings {
+pub(crate) struct RequestSettings {
     pub(crate) server: ServerSettings,
     /// The name of what is asked for.
     pub(crate) name: String,
@@ -179,16 +186,16 @@ pub(crate) struct AskSettings {
     pub(crate) output: Output,
 }
 
-impl AskSettings {
+impl RequestSettings {
     /// What `args` mean. `kind` is what is asked for, `list` the command that lists them.
     pub(crate) fn resolve(
-        args: AskArgs,
-        screen: Screen,
+        args: RequestArgs,
+        terminal: TerminalSettings,
         stdout_is_terminal: bool,
         (kind, list): (&str, &str),
     ) -> anyhow::Result<Self> {
-        let (mut server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
-        server.asking = args.asking;
+        let (mut server, rest) = ServerSettings::resolve(args.server, &args.words, terminal)?;
+        server.request_args = args.request_args;
         let mut rest = rest.into_iter();
         let Some(name) = rest.next() else {
             let error = anyhow!("no {kind} given");
@@ -212,7 +219,7 @@ impl AskSettings {
 
     /// The same for what takes no arguments.
     pub(crate) fn without_arguments(self) -> anyhow::Result<Self> {
-        no_more(&self.words)?;
+        refuse_extra_words(&self.words)?;
         Ok(self)
     }
 }
@@ -229,9 +236,9 @@ pub(crate) struct WatchSettings {
 
 impl WatchSettings {
     /// What `args` mean.
-    pub(crate) fn resolve(args: WatchArgs, screen: Screen) -> anyhow::Result<Self> {
-        let mut server = ServerSettings::alone(args.server, &args.words, screen)?;
-        server.is_followed = true;
+    pub(crate) fn resolve(args: WatchArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
+        let mut server = ServerSettings::alone(args.server, &args.words, terminal)?;
+        server.is_watching = true;
         server.whole_time = args.time;
         Ok(Self {
             server,
@@ -257,8 +264,8 @@ pub(crate) struct CompleteSettings {
 
 impl CompleteSettings {
     /// What `args` mean.
-    pub(crate) fn resolve(args: CompleteArgs, screen: Screen) -> anyhow::Result<Self> {
-        let (server, rest) = ServerSettings::resolve(args.server, &args.words, screen)?;
+    pub(crate) fn resolve(args: CompleteArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
+        let (server, rest) = ServerSettings::resolve(args.server, &args.words, terminal)?;
         let mut rest = rest.into_iter();
         let Some(reference) = rest.next() else {
             let error = anyhow!("no prompt or template given");
@@ -291,7 +298,7 @@ impl CompleteSettings {
 }
 
 /// Refuses words that nobody knows what to do with.
-fn no_more(words: &[String]) -> anyhow::Result<()> {
+fn refuse_extra_words(words: &[String]) -> anyhow::Result<()> {
     match words.first() {
         None => Ok(()),
         Some(word) => {

@@ -15,35 +15,35 @@ use serde_json::Value;
 
 use crate::commands::demo::step::{Call, Change, Outcome, Server, Step};
 use crate::commands::demo::text::column;
-use crate::connect::{Said, Wishes, call_failed, connect};
-use crate::progress::{Look, Progress};
+use crate::connect::{ConnectOptions, HintContext, call_error, connect};
+use crate::progress::{BarStyle, Progress};
 use crate::target;
 use crate::timeline::{self, Mark, Timeline};
 
 /// What the demo works with.
-pub(super) struct Stage {
+pub(super) struct DemoRun {
     client: Client,
     /// When the client was started, which is where its own times begin.
-    begun: Instant,
+    started_at: Instant,
     /// The process id of the server that was started last.
     process: Arc<AtomicU32>,
-    look: Look,
+    bar_style: BarStyle,
     calls: Vec<timeline::Call>,
     kills: Vec<Mark>,
 }
 
-impl Stage {
+impl DemoRun {
     /// Starts the server and connects to it.
     pub(super) async fn open(
         revision: Option<Revision>,
-        look: Look,
+        bar_style: BarStyle,
     ) -> anyhow::Result<(Self, Step)> {
         let process = Arc::new(AtomicU32::new(0));
         let latest = Arc::clone(&process);
         let server = target::demo()?
             .child()
             .on_start(move |id| latest.store(id, Ordering::Relaxed));
-        let wishes = Wishes {
+        let options = ConnectOptions {
             revision,
             connect_timeout: Duration::from_secs(10),
             call_timeout: Some(Duration::from_secs(10)),
@@ -51,24 +51,24 @@ impl Stage {
             // It is killed, and started again.
             attempts: Some(3),
         };
-        let begun = Instant::now();
-        let said = Said {
+        let started_at = Instant::now();
+        let hint_context = HintContext {
             only: revision,
-            ..Said::default()
+            ..HintContext::default()
         };
-        let mut config = wishes.config();
+        let mut config = options.config();
         config.name("demo");
-        let client = connect(server, config, said).await?;
-        let stage = Self {
+        let client = connect(server, config, hint_context).await?;
+        let run = Self {
             client,
-            begun,
+            started_at,
             process,
-            look,
+            bar_style,
             calls: Vec::new(),
             kills: Vec::new(),
         };
-        let connected = stage.connected()?;
-        Ok((stage, connected))
+        let connected = run.connected()?;
+        Ok((run, connected))
     }
 
     /// What was agreed with the server.
@@ -96,8 +96,8 @@ impl Stage {
     /// Lists all tools.
     pub(super) async fn list_tools(&mut self) -> anyhow::Result<Step> {
         let from = self.now();
-        let tools = self.client.tools().list_all().await.map_err(call_failed)?;
-        let took = self.note("tools/list", from, "answered", true);
+        let tools = self.client.tools().list_all().await.map_err(call_error)?;
+        let took = self.record_call("tools/list", from, "answered", true);
         let names = tools.into_iter().map(|tool| tool.name).collect();
         Ok(Step::Tools { names, took })
     }
@@ -106,8 +106,8 @@ impl Stage {
     pub(super) async fn read(&mut self, uri: &str) -> anyhow::Result<Step> {
         let from = self.now();
         let read = self.client.resources().read(uri).await;
-        let read = read.map_err(call_failed)?;
-        let took = self.note("resources/read", from, "answered", true);
+        let read = read.map_err(call_error)?;
+        let took = self.record_call("resources/read", from, "answered", true);
         let text = read.contents.into_iter().find_map(|part| match part {
             ResourceContents::Text(text) => Some(text.text),
             _ => None,
@@ -127,8 +127,8 @@ impl Stage {
     ) -> anyhow::Result<Call> {
         let from = self.now();
         let call = self.client.tools().call(tool, &arguments);
-        let ended = call.wait_for_ready().await.map_err(call_failed)?;
-        Ok(self.ended(tool, arguments, from, None, Ok(ended)))
+        let ended = call.wait_for_ready().await.map_err(call_error)?;
+        Ok(self.record_tool_call(tool, arguments, from, None, Ok(ended)))
     }
 
     /// Calls a tool, and shows how far it is.
@@ -139,19 +139,19 @@ impl Stage {
     ) -> anyhow::Result<Call> {
         let mut running = self.begin(tool, arguments);
         while running.next_report().await.is_some() {}
-        let call = self.end_of(running).await;
+        let call = self.finish_call(running).await;
         match &call.outcome {
             Outcome::Answered { .. } | Outcome::ToolError { .. } => Ok(call),
-            Outcome::Lost(trouble) | Outcome::Failed(trouble) => bail!("{}", trouble.error),
+            Outcome::Lost(failure) | Outcome::Failed(failure) => bail!("{}", failure.error),
         }
     }
 
     /// Calls a tool, and doesn't wait for it.
-    fn begin(&self, tool: &'static str, arguments: Value) -> Running {
-        let progress = Progress::begin(&column(tool), self.look);
+    fn begin(&self, tool: &'static str, arguments: Value) -> RunningCall {
+        let progress = Progress::begin(&column(tool), self.bar_style);
         let from = self.now();
         let call = self.client.tools().call(tool, &arguments);
-        Running {
+        RunningCall {
             tool,
             from,
             answer: call.with_progress().send(),
@@ -163,12 +163,16 @@ impl Stage {
     }
 
     /// Begins a call that is not meant to end well.
-    pub(super) fn begin_to_count(&self, arguments: Value) -> Running {
+    pub(super) fn start_countdown(&self, arguments: Value) -> RunningCall {
         self.begin("countdown", arguments)
     }
 
     /// Waits until a call has reported progress so many times.
-    pub(super) async fn watch(&self, running: &mut Running, reports: u32) -> anyhow::Result<()> {
+    pub(super) async fn wait_for_progress(
+        &self,
+        running: &mut RunningCall,
+        reports: u32,
+    ) -> anyhow::Result<()> {
         while running.reports < reports {
             let report = running.next_report().await;
             ensure!(
@@ -180,7 +184,7 @@ impl Stage {
     }
 
     /// Kills the server's process.
-    pub(super) fn kill(&mut self, during: &Running) -> anyhow::Result<Step> {
+    pub(super) fn kill(&mut self, during: &RunningCall) -> anyhow::Result<Step> {
         during.progress.end();
         let process = self.process.load(Ordering::Relaxed);
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
@@ -202,8 +206,8 @@ impl Stage {
     }
 
     /// How a call ended.
-    pub(super) async fn end_of(&mut self, running: Running) -> Call {
-        let Running {
+    pub(super) async fn finish_call(&mut self, running: RunningCall) -> Call {
+        let RunningCall {
             tool,
             arguments,
             from,
@@ -214,7 +218,7 @@ impl Stage {
         } = running;
         let ended = answer.await;
         progress.end();
-        self.ended(tool, arguments, from, Some(reports), ended)
+        self.record_tool_call(tool, arguments, from, Some(reports), ended)
     }
 
     /// What the connection went through since the server was killed.
@@ -244,14 +248,14 @@ impl Stage {
             .iter()
             .map(|it| (Duration::from_nanos(it.at.as_nanos()), it.to));
         Step::Timeline(Timeline {
-            states: Timeline::stretches(changes, self.begun.elapsed()),
+            states: Timeline::spans(changes, self.started_at.elapsed()),
             calls: self.calls,
             marks: self.kills,
         })
     }
 
     /// Notes that a call of a tool has ended.
-    fn ended(
+    fn record_tool_call(
         &mut self,
         tool: &'static str,
         arguments: Value,
@@ -268,7 +272,7 @@ impl Stage {
             },
             Err(error) => Outcome::without_answer(&error),
         };
-        let took = self.note(tool, from, outcome.word(), outcome.is_answered());
+        let took = self.record_call(tool, from, outcome.word(), outcome.is_answered());
         Call {
             tool,
             arguments,
@@ -280,7 +284,13 @@ impl Stage {
     }
 
     /// Notes that a call has ended, and tells how long it took.
-    fn note(&mut self, name: &str, from: Duration, outcome: &str, is_answered: bool) -> Duration {
+    fn record_call(
+        &mut self,
+        name: &str,
+        from: Duration,
+        outcome: &str,
+        is_answered: bool,
+    ) -> Duration {
         let to = self.now();
         self.calls.push(timeline::Call {
             name: name.to_owned(),
@@ -294,12 +304,12 @@ impl Stage {
 
     /// Now, as the client counts.
     fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.started_at.elapsed()
     }
 }
 
 /// A call that has not ended.
-pub(super) struct Running {
+pub(super) struct RunningCall {
     tool: &'static str,
     arguments: Value,
     from: Duration,
@@ -310,7 +320,7 @@ pub(super) struct Running {
     last: Option<String>,
 }
 
-impl Running {
+impl RunningCall {
     /// Waits for the next report, and shows it.
     async fn next_report(&mut self) -> Option<ProgressParams> {
         let report = self.answer.progress().await?;

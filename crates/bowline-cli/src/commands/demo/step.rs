@@ -9,7 +9,7 @@ use bowline_types::Revision;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::connect::was_executed;
+use crate::connect::execution_hint;
 use crate::durations;
 use crate::timeline::{self, Timeline};
 
@@ -55,7 +55,7 @@ pub(super) enum Step {
     /// The connection is there again.
     Recover { process: u32, changes: Vec<Change> },
     /// All of it.
-    #[serde(serialize_with = "chart")]
+    #[serde(serialize_with = "timeline_json")]
     Timeline(Timeline),
 }
 
@@ -93,14 +93,14 @@ pub(super) enum Outcome {
     /// The tool answered, with an error.
     ToolError { text: String },
     /// The connection was lost before there was an answer.
-    Lost(Trouble),
+    Lost(CallFailure),
     /// There was no answer for another reason.
-    Failed(Trouble),
+    Failed(CallFailure),
 }
 
 /// Why there was no answer.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct CallFailure {
     pub(super) error: String,
     pub(super) kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,15 +129,15 @@ impl From<Call> for Step {
 impl Outcome {
     /// There was no answer, because of this.
     pub(super) fn without_answer(error: &Error) -> Self {
-        let trouble = Trouble {
+        let failure = CallFailure {
             error: error.to_string(),
             kind: format!("{:?}", error.kind()),
             may_have_run: error.may_have_run(),
-            executed: was_executed(error),
+            executed: execution_hint(error),
         };
         match error.kind() {
-            ErrorKind::TransportDown => Self::Lost(trouble),
-            _ => Self::Failed(trouble),
+            ErrorKind::TransportDown => Self::Lost(failure),
+            _ => Self::Failed(failure),
         }
     }
 
@@ -168,40 +168,40 @@ fn millis<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_f64(durations::millis(*time))
 }
 
-fn chart<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
-    Chart::from(timeline).serialize(serializer)
+fn timeline_json<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
+    TimelineJson::from(timeline).serialize(serializer)
 }
 
 /// A timeline for programs.
 #[derive(Serialize)]
-struct Chart<'a> {
-    states: Vec<Stretch>,
-    calls: Vec<Called<'a>>,
+struct TimelineJson<'a> {
+    states: Vec<StateSpanJson>,
+    calls: Vec<CallJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Stretch {
+struct StateSpanJson {
     state: &'static str,
     from_ms: f64,
     to_ms: f64,
 }
 
 #[derive(Serialize)]
-struct Called<'a> {
+struct CallJson<'a> {
     name: &'a str,
     from_ms: f64,
     to_ms: f64,
     outcome: String,
 }
 
-impl<'a> From<&'a Timeline> for Chart<'a> {
+impl<'a> From<&'a Timeline> for TimelineJson<'a> {
     fn from(timeline: &'a Timeline) -> Self {
-        let stretch = |it: &timeline::Stretch| Stretch {
+        let stretch = |it: &timeline::StateSpan| StateSpanJson {
             state: it.state.as_str(),
             from_ms: durations::millis(it.from),
             to_ms: durations::millis(it.to),
         };
-        let called = |it: &'a timeline::Call| Called {
+        let called = |it: &'a timeline::Call| CallJson {
             name: &it.name,
             from_ms: durations::millis(it.from),
             to_ms: durations::millis(it.to),

@@ -11,7 +11,7 @@ use crate::printer::{self, Piece, Printer, Tone};
 
 /// Prints a step.
 pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> anyhow::Result<()> {
-    let mut page = Page { charset, printer };
+    let mut writer = StepWriter { charset, printer };
     match step {
         Step::Connect {
             process,
@@ -21,20 +21,22 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             took,
         } => {
             let (name, version) = (&server.name, &server.version);
-            page.row("server", &format!("{name} {version}, process {process}"))?;
+            writer.row("server", &format!("{name} {version}, process {process}"))?;
             let era = match revision.era() {
                 Era::Stateless => "stateless",
                 Era::Handshake => "with a handshake",
             };
             let took = durations::shown(*took);
-            page.row("revision", &format!("{revision} ({era}) after {took}"))?;
-            page.row("offers", &offered(capabilities))
+            writer.row("revision", &format!("{revision} ({era}) after {took}"))?;
+            writer.row("offers", &capabilities_text(capabilities))
         }
-        Step::Tools { names, .. } => page.row(&format!("{} tools", names.len()), &names.join(", ")),
-        Step::Call(call) => page.call(call),
+        Step::Tools { names, .. } => {
+            writer.row(&format!("{} tools", names.len()), &names.join(", "))
+        }
+        Step::Call(call) => writer.call(call),
         Step::Read { uri, text, took } => {
             let answer = Piece::new(Tone::Good, text);
-            page.answer(uri, "", answer, durations::shown(*took))
+            writer.answer(uri, "", answer, durations::shown(*took))
         }
         Step::Kill {
             process,
@@ -43,19 +45,19 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             progress,
             at,
         } => {
-            page.row(tool, &format!("is at {progress}"))?;
+            writer.row(tool, &format!("is at {progress}"))?;
             let at = durations::shown(*at);
-            page.row(signal, &format!("to process {process} after {at}"))
+            writer.row(signal, &format!("to process {process} after {at}"))
         }
         Step::Recover { process, changes } => {
             for change in changes {
-                page.change(change)?;
+                writer.change(change)?;
             }
-            page.row("server", &format!("process {process}"))
+            writer.row("server", &format!("process {process}"))
         }
         Step::Timeline(timeline) => {
             for line in timeline.draw(printer::width() - INDENT, charset) {
-                page.printer.pieces(1, &line)?;
+                writer.printer.pieces(1, &line)?;
             }
             Ok(())
         }
@@ -63,12 +65,12 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
 }
 
 /// Where the rows go.
-struct Page<'a> {
+struct StepWriter<'a> {
     charset: Charset,
     printer: &'a mut Printer,
 }
 
-impl Page<'_> {
+impl StepWriter<'_> {
     /// A label and a text, which goes on below itself when it is long.
     fn row(&mut self, label: &str, text: &str) -> anyhow::Result<()> {
         self.toned_row(label, Tone::Plain, text)
@@ -108,7 +110,7 @@ impl Page<'_> {
     }
 
     fn call(&mut self, call: &Call) -> anyhow::Result<()> {
-        let asked = asked(&call.arguments);
+        let asked = arguments_text(&call.arguments);
         let mut took = durations::shown(call.to.saturating_sub(call.from));
         if let Some(reports) = call.reports {
             took = format!("{reports} reports in {took}");
@@ -121,9 +123,9 @@ impl Page<'_> {
                 let answer = Piece::new(Tone::Bad, format!("tool error: {text}"));
                 self.answer(call.tool, &asked, answer, took)
             }
-            Outcome::Lost(trouble) | Outcome::Failed(trouble) => {
-                self.toned_row(call.tool, Tone::Bad, &trouble.error)?;
-                match trouble.executed {
+            Outcome::Lost(failure) | Outcome::Failed(failure) => {
+                self.toned_row(call.tool, Tone::Bad, &failure.error)?;
+                match failure.executed {
                     Some(executed) => self.row("executed?", executed),
                     None => Ok(()),
                 }
@@ -150,14 +152,14 @@ pub(super) fn column(label: &str) -> String {
 }
 
 /// Arguments as somebody would type them.
-fn asked(arguments: &Value) -> String {
+fn arguments_text(arguments: &Value) -> String {
     let members = arguments.as_object().into_iter().flatten();
     let members = members.map(|(name, value)| format!("{name}={value}"));
     members.collect::<Vec<_>>().join(" ")
 }
 
 /// What a server can do, with what it does beyond.
-fn offered(capabilities: &Value) -> String {
+fn capabilities_text(capabilities: &Value) -> String {
     let members = capabilities.as_object().into_iter().flatten();
     let offers = members.map(|(name, details)| {
         let details = details.as_object().into_iter().flatten();
@@ -191,6 +193,6 @@ mod tests {
             "tools": {"listChanged": true},
         });
         let words = "logging, resources (listChanged), tools (listChanged)";
-        assert_eq!(offered(&capabilities), words);
+        assert_eq!(capabilities_text(&capabilities), words);
     }
 }

@@ -15,7 +15,7 @@ use crate::target::DEMO;
 
 /// A server.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Account<'a> {
+pub(super) struct ServerReport<'a> {
     pub(super) name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) transport: Option<&'static str>,
@@ -46,7 +46,7 @@ pub(super) struct Account<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) shadows: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) problem: Option<Trouble>,
+    pub(super) problem: Option<ProblemReport>,
     /// The file for a reader.
     #[serde(skip)]
     pub(super) shown_file: &'a str,
@@ -60,23 +60,23 @@ pub(super) struct Account<'a> {
 
 /// All servers and the files that were read.
 #[derive(Debug, Serialize)]
-pub(super) struct List<'a> {
-    servers: &'a [Account<'a>],
-    files: Vec<FileAccount<'a>>,
+pub(super) struct ServerList<'a> {
+    servers: &'a [ServerReport<'a>],
+    files: Vec<FileReport<'a>>,
 }
 
 /// A file.
 #[derive(Debug, Serialize)]
-struct FileAccount<'a> {
+struct FileReport<'a> {
     path: &'a Path,
     origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Trouble>,
+    problem: Option<ProblemReport>,
 }
 
 /// What is wrong.
 #[derive(Debug, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct ProblemReport {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
@@ -90,7 +90,7 @@ pub(super) struct Trouble {
     pub(super) line_of_text: String,
 }
 
-impl<'a> Account<'a> {
+impl<'a> ServerReport<'a> {
     /// A server from a file, and what is wrong with it.
     pub(super) fn of_found(
         found: &Found<'a>,
@@ -98,7 +98,7 @@ impl<'a> Account<'a> {
     ) -> (Self, Option<Problem>) {
         let entry = found.entry;
         let problem = entry.complete(found.place, surroundings).err();
-        let mut account = Self {
+        let mut report = Self {
             name: &entry.name,
             origin: origin(found.place.origin),
             file: Some(&entry.source.path),
@@ -106,22 +106,22 @@ impl<'a> Account<'a> {
             disabled: entry.is_disabled(),
             supported: true,
             shown_file: &entry.source.shown,
-            problem: problem.as_ref().map(Trouble::of),
+            problem: problem.as_ref().map(ProblemReport::of),
             ..Self::default()
         };
         match found.shadowed_by {
             None => {}
             Some(Winner::Demo) => {
-                account.shadowed_by = Some(BUILT_IN.to_owned());
-                account.shown_winner = Some("the demo");
+                report.shadowed_by = Some(BUILT_IN.to_owned());
+                report.shown_winner = Some("the demo");
             }
             Some(Winner::Entry(winner)) => {
-                account.shadowed_by = Some(winner.source.path.display().to_string());
-                account.shown_winner = Some(&winner.source.shown);
+                report.shadowed_by = Some(winner.source.path.display().to_string());
+                report.shown_winner = Some(&winner.source.shown);
             }
         }
-        account.describe(entry);
-        (account, problem)
+        report.describe(entry);
+        (report, problem)
     }
 
     /// The demo, which no file has.
@@ -180,13 +180,13 @@ impl<'a> Account<'a> {
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> ServerList<'a> {
     /// The servers, and the files of the catalogue.
-    pub(super) fn new(servers: &'a [Account<'a>], catalogue: &'a Catalogue) -> Self {
-        let files = catalogue.files.iter().map(|file| FileAccount {
+    pub(super) fn new(servers: &'a [ServerReport<'a>], catalogue: &'a Catalogue) -> Self {
+        let files = catalogue.files.iter().map(|file| FileReport {
             path: &file.place.path,
             origin: origin(file.place.origin),
-            problem: file.entries.as_ref().err().map(Trouble::of),
+            problem: file.entries.as_ref().err().map(ProblemReport::of),
         });
         Self {
             servers,
@@ -195,7 +195,7 @@ impl<'a> List<'a> {
     }
 }
 
-impl Trouble {
+impl ProblemReport {
     fn of(problem: &Problem) -> Self {
         let (line, column) = match problem.position {
             Some(Position { line, column }) => (Some(line), Some(column)),

@@ -19,13 +19,13 @@ pub(super) struct Event {
     /// Milliseconds since the command was started.
     at_ms: f64,
     #[serde(flatten)]
-    what: What,
+    kind: EventKind,
 }
 
 /// What happened.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// The state of the connection.
     State {
         /// When, since the client was started.
@@ -57,22 +57,22 @@ pub(super) enum What {
 
 impl Event {
     /// What has just happened, so long after the beginning. Changes of state know it better.
-    pub(super) fn now(now: Duration, what: What) -> Self {
-        let at = match &what {
-            What::State { at, .. } => *at,
+    pub(super) fn now(now: Duration, kind: EventKind) -> Self {
+        let at = match &kind {
+            EventKind::State { at, .. } => *at,
             _ => now,
         };
         Self {
             time: utc(SystemTime::now() - now.saturating_sub(at)),
             at_ms: durations::millis(at),
-            what,
+            kind,
         }
     }
 
     /// It as a line.
     pub(super) fn pieces(&self) -> Vec<Piece> {
         let at = durations::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
-        let (word, tone, text) = self.what.words();
+        let (word, tone, text) = self.kind.words();
         vec![
             Piece::new(Tone::Aside, format!("{at:<9} ")),
             Piece::new(tone, format!("{word:<8} ")),
@@ -81,7 +81,7 @@ impl Event {
     }
 }
 
-impl What {
+impl EventKind {
     /// A change of the connection's state.
     pub(super) fn state(transition: &Transition) -> Self {
         Self::State {
@@ -210,49 +210,49 @@ mod tests {
         let data = |text: &str| RawJson::parse(text).unwrap();
         let message = LoggingMessageParams::new(LoggingLevel::Error, data("\"no luck\""));
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));
-        for (what, words, json) in [
+        for (kind, words, json) in [
             (
-                What::change(SubscriptionEvent::Tools).unwrap(),
+                EventKind::change(SubscriptionEvent::Tools).unwrap(),
                 "changed  the list of tools",
                 r#""event":"changed","list":"tools""#,
             ),
             (
-                What::change(SubscriptionEvent::Prompts).unwrap(),
+                EventKind::change(SubscriptionEvent::Prompts).unwrap(),
                 "changed  the list of prompts",
                 r#""event":"changed","list":"prompts""#,
             ),
             (
-                What::change(SubscriptionEvent::Resource("x:a".into())).unwrap(),
+                EventKind::change(SubscriptionEvent::Resource("x:a".into())).unwrap(),
                 "updated  x:a",
                 r#""event":"updated","uri":"x:a""#,
             ),
             (
-                What::change(SubscriptionEvent::Unknown).unwrap(),
+                EventKind::change(SubscriptionEvent::Unknown).unwrap(),
                 "unknown  anything may have changed meanwhile",
                 r#""event":"unknown""#,
             ),
             (
-                What::log(message),
+                EventKind::log(message),
                 "log      error: no luck",
                 r#""event":"log","level":"error","data":"no luck""#,
             ),
             (
-                What::log(value.logger("disk")),
+                EventKind::log(value.logger("disk")),
                 "log      info: disk: {\"a\":1.0}",
                 r#""event":"log","level":"info","logger":"disk","data":{"a":1.0}"#,
             ),
             (
-                What::Missed { count: 3 },
+                EventKind::Missed { count: 3 },
                 "missed   3 events dropped: queue full",
                 r#""event":"missed","count":3"#,
             ),
             (
-                What::Unsubscribed { reason: "x".into() },
+                EventKind::Unsubscribed { reason: "x".into() },
                 "ended    x",
                 r#""event":"unsubscribed","reason":"x""#,
             ),
         ] {
-            let event = Event::now(Duration::from_millis(1250), what);
+            let event = Event::now(Duration::from_millis(1250), kind);
             let line: String = event.pieces().into_iter().map(|it| it.text).collect();
             assert_eq!(line, format!("1.25 s    {words}"));
             let object = serde_json::to_string(&event).unwrap();

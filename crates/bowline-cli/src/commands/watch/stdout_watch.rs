@@ -13,9 +13,9 @@ use rustix::io::Errno;
 /// # Errors
 ///
 /// The system has no thread left.
-pub(super) fn when_gone(then: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+pub(super) fn on_reader_gone(then: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
     let waiting = move || {
-        if is_left() {
+        if wait_until_reader_gone() {
             then();
         }
     };
@@ -26,7 +26,7 @@ pub(super) fn when_gone(then: impl FnOnce() + Send + 'static) -> anyhow::Result<
 }
 
 /// Waits until the reader has left. `false` where that can't be known.
-fn is_left() -> bool {
+fn wait_until_reader_gone() -> bool {
     let stdout = stdout();
     // Nothing is asked for: that nobody is there is told in any case.
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
