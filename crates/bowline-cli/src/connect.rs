@@ -1,7 +1,7 @@
-//! Connecting to a server: who we say we are, which revisions we speak, how long we wait; and
-//! what it means for the command when that or a call fails.
+//! Connecting to a server: the configuration of the client, and the errors and hints of the command
+//! when connecting or a call fails.
 //!
-//! Which server it is has been found out elsewhere, by [`target`](crate::target).
+//! [`target`](crate::target) decides which server it is.
 
 use std::time::Duration;
 
@@ -16,19 +16,20 @@ use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, stderr_suffix};
 use crate::redact;
 
-/// What a user can say about a connection.
+/// The options of a connection that a user can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectOptions {
-    /// The revision to speak, when it may be only one.
+    /// The only protocol revision to use, if set.
     pub(crate) revision: Option<Revision>,
     /// How long connecting may take.
     pub(crate) connect_timeout: Duration,
-    /// How long a call may take without an answer or progress. None: as long as usual.
+    /// How long a call may take without a response or progress. `None` is the default of the
+    /// library.
     pub(crate) call_timeout: Option<Duration>,
-    /// How long a call may take in all, whatever progress it reports, and the task that it
-    /// becomes. None: as long as usual.
+    /// How long a call, or the task that it becomes, may take in total, whatever progress it
+    /// reports. `None` is the default of the library.
     pub(crate) max_time: Option<Duration>,
-    /// How many attempts to connect may fail in a row. None: any number.
+    /// How many consecutive attempts to connect may fail. `None` is any number.
     pub(crate) attempts: Option<u32>,
 }
 
@@ -36,19 +37,19 @@ impl Default for ConnectOptions {
     fn default() -> Self {
         Self {
             revision: None,
-            // What `npx` may take to install a server.
+            // `npx` may need this long to install a server.
             connect_timeout: Duration::from_secs(30),
             call_timeout: None,
             max_time: None,
-            // A server that ends when it is started does so again, and somebody waits. Where the
-            // question for its era may have ended it, one attempt is two starts.
+            // A server that exits at its start will do so again, while the user waits. Where the
+            // probe for the era may be what ended it, one attempt is two starts.
             attempts: Some(1),
         }
     }
 }
 
 impl ConnectOptions {
-    /// The configuration of a client that somebody waits for.
+    /// Returns the configuration of a client that a user waits for.
     pub(crate) fn config(&self) -> ClientConfig {
         let info = Implementation::new("bowline", env!("CARGO_PKG_VERSION")).title("Bowline");
         let mut config = ClientConfig::new(info);
@@ -56,11 +57,11 @@ impl ConnectOptions {
             config.connection().revisions(Revisions::only(revision));
         }
         config.connect_timeout(Some(self.connect_timeout));
-        // An old server may say nothing to the first question, and has to have time for the other.
+        // An old server may not respond to the probe at all, and needs time left for `initialize`.
         let probe_timeout = PROBE_TIMEOUT.min(self.connect_timeout / 3);
         config.connection().probe_timeout(probe_timeout);
         let mut timeouts = config.connection().default_timeouts();
-        // Somebody sees that it goes on.
+        // The user sees the progress, so progress extends the timeout.
         timeouts.progress_counts = true;
         if let Some(timeout) = self.call_timeout {
             timeouts.idle = timeout;
@@ -77,23 +78,23 @@ impl ConnectOptions {
     }
 }
 
-/// How long a server may take to say which era it is of, if there is time.
+/// How long the server may take to respond to the era probe, if there is time.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What whoever waits for a connection has said about it, for a hint to know.
+/// What the user asked for, so that a hint does not repeat it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HintContext {
-    /// The revision that has to be spoken.
+    /// The only revision that was allowed.
     pub(crate) only: Option<Revision>,
-    /// Whether the library tells what it does.
+    /// `true` with `--verbose`.
     pub(crate) is_verbose: bool,
 }
 
-/// Connects, and waits until calls are served. Cancel safe.
+/// Connects, and waits until the connection is ready. Cancel safe.
 ///
 /// # Errors
 ///
-/// A [`Failure`] that says why, and that the server can't be reached.
+/// A [`Failure`] with the reason and the exit status for an unreachable server.
 pub(crate) async fn connect(
     server: ChildProcess,
     config: ClientConfig,
@@ -111,18 +112,18 @@ pub(crate) async fn connect(
     })
 }
 
-/// What else is known when there is no connection.
+/// What is known about a failed connection besides the error.
 #[derive(Debug, Default)]
 struct FailureContext {
-    /// Whether the server's process is stopped.
+    /// `true` if the server process is stopped.
     is_stopped: bool,
-    /// What it said last.
+    /// The last lines that it wrote to stderr.
     last_words: Option<String>,
-    /// What was said about the connection.
+    /// What the user asked for.
     hint_context: HintContext,
 }
 
-/// What it means that there is no connection.
+/// Returns the error for a connection that could not be established.
 fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
@@ -148,10 +149,10 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     }
 }
 
-/// Why there is no connection, beyond that there is none.
+/// Returns the reason of the failure.
 fn reason(error: &Error) -> String {
     match (error.transport_end(), error.connection_failure()) {
-        // How its process ended says more than that it did so too often.
+        // How the process ended is more specific than that it ended too often.
         (Some(ending), _) if !is_unresponsive(error) => ending.reason.clone(),
         (_, Some(failure)) if failure.has_given_up() => {
             let cause = match &failure.cause {
@@ -171,23 +172,23 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// Whether the server runs and doesn't answer.
+/// Returns `true` if the server runs and does not respond.
 fn is_unresponsive(error: &Error) -> bool {
     let failure = error.connection_failure();
-    // One that ended before, and was started again, runs.
+    // A server that ended before and was started again is running.
     let waits = failure.is_some_and(|failure| failure.state == ConnectionState::Backoff);
     error.kind() == ErrorKind::Timeout && !(waits && error.transport_end().is_some())
 }
 
-/// What the server wrote that is no message, where that may be the reason: one that has answered
-/// and says no may have written it beside that.
+/// Returns a sample of output that is not an MCP message, if that may be the reason. A server that
+/// refused the handshake may have written it besides.
 fn malformed_sample(error: &Error) -> Option<String> {
     let words = error.to_string();
     let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
         .iter()
         .any(|no| words.contains(no));
     let sample = error.malformed_sample().filter(|_| !is_refusal)?;
-    // Before it is cut again, in the middle of a secret perhaps.
+    // Redact before cutting, which may leave a part of a secret.
     let sample = redact::beginning_without_secrets(sample);
     let shown: String = sample.chars().take(MAX_SAMPLE_LENGTH).collect();
     let dots = if shown.len() < sample.len() {
@@ -198,7 +199,7 @@ fn malformed_sample(error: &Error) -> Option<String> {
     Some(shown + dots)
 }
 
-/// What to do about it, if that is not said already.
+/// Returns what to do about it, unless the error says so itself.
 fn hint(error: &Error, context: &FailureContext) -> Option<String> {
     let (is_unresponsive, hint_context) = (is_unresponsive(error), context.hint_context);
     if malformed_sample(error).is_some() {
@@ -211,7 +212,7 @@ fn hint(error: &Error, context: &FailureContext) -> Option<String> {
         (Some(_), _) => {
             return Some("run the server's command by itself to see its output".to_owned());
         }
-        // What can't be started says itself what to do.
+        // The error of a program that can't be started says what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
         (None, Some(_)) if error.to_string().contains(NO_COMMON_REVISION) => {
             return Some("omit --revision, or name a revision that the server supports".to_owned());
@@ -232,19 +233,20 @@ const NOT_AN_MCP_SERVER: &str = "an MCP server writes only messages to stdout; c
 
 const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 
-/// Characters that are shown of what a server wrote that is no message.
+/// The number of characters shown of output that is not a message.
 const MAX_SAMPLE_LENGTH: usize = 80;
 
-/// What an error says when the server doesn't want us.
+/// The message of a refused handshake.
 const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
 
-/// What an error says when client and server speak no common revision.
+/// The message when client and server have no common revision.
 const NO_COMMON_REVISION: &str = "no protocol revision in common";
 
-/// What it means that a call failed that could take so long.
+/// Returns the error of a call that had these time limits.
 pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {
     let took_all = error.elapsed().is_some_and(|took| took >= limits.total);
-    // Where both are the same nobody knows which one it was, and more of one is not enough.
+    // Where both limits are equal it is unknown which one expired, and raising only one is not
+    // enough.
     if error.kind() != ErrorKind::Timeout || !took_all || limits.idle == limits.total {
         return call_error(error);
     }
@@ -255,12 +257,12 @@ pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error
     hinted(anyhow!(error), hint)
 }
 
-/// What it means that a call failed.
+/// Returns the error of the command for a failed call.
 pub(crate) fn call_error(error: Error) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         ErrorKind::Tool => ExitStatus::ToolError,
-        // No command stops its client while it calls: the client has given the server up.
+        // No command stops its client during a call: the client has given up on the server.
         ErrorKind::Transport
         | ErrorKind::TransportDown
         | ErrorKind::Unavailable
@@ -269,11 +271,11 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
     };
     let last_words = error.transport_end().and_then(TransportEnd::last_words);
     let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
-    // It needs a capability that we have not declared (2026-07-28, LC-48).
+    // The server requires a capability that we have not declared (2026-07-28, LC-48).
     let is_undeclared = error
         .server_error()
         .is_some_and(|error| error.code == codes::MISSING_REQUIRED_CLIENT_CAPABILITY);
-    // It was refused, and not executed.
+    // The call was refused, and not executed.
     if let [elicitation, ..] = &error.url_elicitations()[..] {
         let url: String = elicitation.url.chars().take(MAX_URL_LENGTH).collect();
         let hint = format!("open {url} if you trust it, then call again with --accept-pages");
@@ -286,26 +288,26 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
     }
 }
 
-/// The most that is repeated of a page's address.
+/// The number of characters that are repeated of a URL.
 const MAX_URL_LENGTH: usize = 500;
 
 const UNDECLARED_CAPABILITY: &str = "the server requires a client capability that bowline has not declared; \
     --root PATH declares roots";
 
-/// The error with which the server answered, if that is what `error` is about.
+/// Returns the error with which the server answered, if `error` is one.
 pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
     Failure::inner_of::<Error>(error)?.server_error()
 }
 
-/// Whether the server doesn't know what it was asked for.
+/// Returns `true` if the server does not implement the method.
 pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
     let kind = server_error_of(error).and_then(|error| error.kind(Revision::LATEST));
     kind == Some(bowline_types::ErrorCode::MethodNotFound)
 }
 
-/// Whether the server has done what a failed call asked for, where that is a question.
+/// Returns if the server has executed a failed tool call, where that is in question.
 pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
-    // Whatever else was lost changes nothing, and can be asked for again.
+    // All other requests have no side effects and can be sent again.
     if error.operation() != Some(Method::CallTool.as_str()) {
         return None;
     }
@@ -319,8 +321,8 @@ pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
         | ErrorKind::Unavailable
         | ErrorKind::OversizedFrame
         | ErrorKind::Protocol => {}
-        // The error says it: what the tool answered, what this side refused, or why it can't be
-        // called at all.
+        // The error says it itself: what the tool answered, what this side refused, or why it can't
+        // be called at all.
         _ => return None,
     }
     Some(match error.may_have_run()? {

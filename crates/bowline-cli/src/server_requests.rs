@@ -1,16 +1,23 @@
-//! Answers what servers ask while they are called: forms and pages for the user, a message of
-//! the model; and, whatever the command, the folders to work in ([`roots`]).
+//! Requests that servers send while they are called: elicitation (forms and URLs) and sampling;
+//! and, for every command, the roots that the client declares ([`roots`]).
 //!
-//! On a terminal a [`person`] is asked, one question at a time; options answer before that
-//! ([`given`]). How a [`form`], a [`page`] or a request for a [`model`] is put to a person, and
-//! how what they type is checked, knows nothing of terminals; [`terminal`] is the only one here
-//! that reads or writes.
+//! Options answer first ([`preset_answers`]); what they leave open is asked at the terminal, one
+//! request at a time.
 //!
-//! Every command declares the same, whatever its options are and wherever it runs: a server may
-//! have tools only for clients that can be asked, and a list without them would be no list of
-//! what can be called. What can't be answered, since there is neither an option for it nor a
-//! terminal, is cancelled at once, with a warning that names the option: to decline for a person
-//! who was never asked would be a lie, and to wait for one would never end.
+//! - [`args`]: the command line options.
+//! - [`preset_answers`]: what the options answer.
+//! - [`prompter`]: the interface to the user, with the commands that can be typed; [`terminal`]
+//!   implements it, and is the only file here that reads or writes.
+//! - [`form`], [`form_field`]: form elicitation.
+//! - [`url_elicitation`]: URL elicitation. A URL is shown and never opened.
+//! - [`sampling`]: sampling requests, which the user answers in place of a model.
+//! - [`roots`]: `--root`.
+//!
+//! Every command declares the same capabilities, whatever its options are and wherever it runs: a
+//! server may offer tools only to clients with elicitation, and a list without them would not be
+//! the list of what can be called. A request that neither an option nor a terminal can answer is
+//! cancelled at once, with a warning that names the option: declining in the name of a user who was
+//! not asked would be wrong, and waiting would never end.
 
 mod args;
 mod form;
@@ -38,25 +45,25 @@ use crate::server_requests::terminal::Terminal;
 pub(crate) use args::ServerRequestArgs;
 pub(crate) use roots::root;
 
-/// Who answers, and with what. Clones are the same.
+/// Answers the requests of a server. Clones share their state.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerRequests(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     preset: PresetAnswers,
-    /// Where there is one. One question is asked at a time.
+    /// The terminal, if there is one. One request is shown at a time.
     terminal: Option<Mutex<Terminal>>,
-    /// Warnings are for a program.
+    /// `true` if warnings are written as JSON.
     talks_json: bool,
 }
 
 impl ServerRequests {
-    /// What `args` mean, where somebody sits at a terminal or not.
+    /// Resolves `args`. `has_terminal` is `true` if a user can be asked.
     ///
     /// # Errors
     ///
-    /// An answer makes no sense.
+    /// An option is not valid.
     pub(crate) fn resolve(
         args: &ServerRequestArgs,
         has_terminal: bool,
@@ -69,8 +76,9 @@ impl ServerRequests {
         })))
     }
 
-    /// Declares forms, pages and requests for a model, and answers them. `server` is what whoever
-    /// is asked calls the server; `hush` lets nobody else use the terminal meanwhile.
+    /// Declares form and URL elicitation and sampling, and installs their handlers. `server` is the
+    /// name of the server that the user sees; `pause_progress` is called with `true` before a
+    /// request uses the terminal, and with `false` afterwards.
     pub(crate) fn install(
         &self,
         config: &mut ClientConfig,
@@ -102,7 +110,7 @@ impl ServerRequests {
         });
     }
 
-    /// Warns of answers that no form has asked for: most are misspelt.
+    /// Warns of `--answer` options that no form had a field for: most are misspelt.
     pub(crate) fn warn_of_unused_answers(&self, printer: &mut Printer) {
         for key in self.0.preset.unused() {
             let hint =
@@ -112,7 +120,7 @@ impl ServerRequests {
     }
 }
 
-/// A server that asks, and who is asked.
+/// The handlers of one connection.
 struct RequestHandler {
     requests: ServerRequests,
     server: String,
@@ -168,7 +176,7 @@ impl RequestHandler {
         ElicitResult::cancel()
     }
 
-    /// Whether the call that needs the pages is to be made again.
+    /// Returns `true` if the call that required URL elicitations should be sent again.
     async fn is_retry_wanted(&self) -> bool {
         if self.requests.0.preset.accepts_urls {
             return true;
@@ -207,7 +215,7 @@ impl RequestHandler {
         Err(sampling::rejection())
     }
 
-    /// The terminal for one question, as soon as no other one has it.
+    /// Locks the terminal for one request, and waits while another request uses it.
     async fn lock_terminal(&self) -> Option<TerminalGuard<'_>> {
         let terminal = self.requests.0.terminal.as_ref()?;
         let terminal = terminal.lock().await;
@@ -247,10 +255,10 @@ impl RequestHandler {
     }
 }
 
-/// Characters that are repeated of a page's address.
+/// The longest prefix of a URL that a warning repeats, in characters.
 const MAX_URL_LENGTH: usize = 500;
 
-/// The terminal, while a question has it.
+/// The locked terminal.
 struct TerminalGuard<'a> {
     terminal: MutexGuard<'a, Terminal>,
     pause_progress: &'a (dyn Fn(bool) + Send + Sync),

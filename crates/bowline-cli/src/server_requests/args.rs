@@ -1,6 +1,6 @@
-//! What was typed about questions of the server: options of every command that calls one.
+//! The options that answer requests of the server, for every command that calls one.
 
-/// Answers to what a server asks, given before it does.
+/// Answers to requests of the server, given in advance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "When the server asks")]
 pub(crate) struct ServerRequestArgs {

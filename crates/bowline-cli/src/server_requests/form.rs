@@ -1,4 +1,4 @@
-//! A form that a person fills in, field by field.
+//! A form that the user fills in, field by field.
 
 use bowline_types::Map;
 use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitValue, FormSchema};
@@ -6,8 +6,8 @@ use bowline_types::elicitation::{ElicitFormParams, ElicitResult, ElicitValue, Fo
 use crate::server_requests::form_field::{Field, shown_value};
 use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
-/// Asks for what is missing in `given`, and lets the person look at all of it before it is
-/// sent.
+/// Asks for the fields that are missing in `given`, and shows all of them for review before they
+/// are sent.
 pub(super) async fn fill(
     prompter: &mut impl Prompter,
     server: &str,
@@ -32,7 +32,7 @@ struct FormDialog<'a> {
 }
 
 impl FormDialog<'_> {
-    /// Both are answers: the error ends the interview early.
+    /// Asks all fields. The error is a result too: it ends the dialog early.
     async fn run(mut self, prompter: &mut impl Prompter) -> Result<ElicitResult, ElicitResult> {
         if let Some(name) = unanswerable_field(self.schema, &self.filled) {
             prompter.show(&format!(
@@ -51,7 +51,7 @@ impl FormDialog<'_> {
             let filled = match self.schema.fill(self.filled.clone()) {
                 Ok(filled) => filled,
                 Err(error) => {
-                    // A field that is required and not in the form, for one.
+                    // For example a field that is required and not in the form.
                     prompter.show(&format!("the form can't be filled in: {error}"));
                     return Err(ElicitResult::cancel());
                 }
@@ -63,7 +63,7 @@ impl FormDialog<'_> {
         }
     }
 
-    /// Asks for one field until it fits.
+    /// Asks for one field until the value is valid.
     async fn ask_field(
         &mut self,
         prompter: &mut impl Prompter,
@@ -100,7 +100,7 @@ impl FormDialog<'_> {
     }
 }
 
-/// A field that would be asked for without end: no text fits it, and it can't be left out.
+/// Returns a required field that no input can satisfy, since it has no choices and no default.
 fn unanswerable_field<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> Option<&'a str> {
     let mut unanswerable = fields(schema).filter(|field| {
         let has_none = field.schema.choices().is_some_and(|it| it.is_empty());
@@ -110,13 +110,14 @@ fn unanswerable_field<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> 
     unanswerable.next().map(|field| field.name)
 }
 
-/// Shows what will be sent. Whether it shall be; otherwise the fields are asked for again.
+/// Shows what will be sent. Returns `true` if it should be sent, `false` if the fields should be
+/// asked again.
 async fn review(
     prompter: &mut impl Prompter,
     schema: &FormSchema,
     filled: &Map<ElicitValue>,
 ) -> Result<bool, ElicitResult> {
-    // Who has just typed the only field knows what is in it.
+    // With a single field there is nothing to review: it has just been typed.
     if schema.properties.len() == 1 {
         return Ok(true);
     }
@@ -135,7 +136,7 @@ async fn review(
     }
 }
 
-/// A text, or nothing. Commands end the form.
+/// Reads a text, or `None` for an empty line. Commands end the form.
 async fn read_input(
     prompter: &mut impl Prompter,
     prompt: &str,
@@ -151,7 +152,7 @@ async fn read_input(
     }
 }
 
-/// The fields of a form, in their order.
+/// Returns the fields of a form, in order.
 pub(super) fn fields(schema: &FormSchema) -> impl Iterator<Item = Field<'_>> {
     let is_required = |name: &str| schema.required.iter().flatten().any(|it| it == name);
     let properties = schema.properties.iter();
@@ -179,7 +180,7 @@ mod tests {
         "age":{"type":"integer"},"sails":{"type":"boolean","default":true},
         "why":{"type":"string"}}}"#;
 
-    /// What is sent, and what was to be seen.
+    /// Returns what is sent and what is shown.
     fn filled(schema: &str, given: Map<ElicitValue>, lines: &[&str]) -> (String, String) {
         let schema = FormSchema::from_json(schema).unwrap();
         let form = ElicitFormParams::new("Who are you?\nReally?", schema);
@@ -226,7 +227,7 @@ mod tests {
         let review = "  age = 36\n  sails = yes\nsend this? (y)es, (e)dit> \n\
              send this? (y)es, (e)dit> maybe\nanswer y or e, !decline or !cancel\n";
         assert!(seen.contains(review), "{seen}");
-        // What was typed before is the default now.
+        // The first input is the default of the second pass.
         assert!(seen.contains("age (integer, required)\n  default: 36\n"));
     }
 
@@ -276,7 +277,7 @@ mod tests {
             assert_eq!(said, "cancel");
             let warning = "can't be filled in: it is required but has no choices";
             assert!(seen.contains(warning), "{seen}");
-            // What may be left out is.
+            // An optional field is left out.
             let (said, _) = filled(&form(none, ""), Map::default(), &["so", "", "y"]);
             assert_eq!(said, r#"{"why":"so"}"#);
         }

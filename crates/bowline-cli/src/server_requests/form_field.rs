@@ -1,4 +1,4 @@
-//! A field of a form: how it is put to a person, and what their text means for it.
+//! A field of a form: its description for the user, and how their input is parsed.
 
 use bowline_types::Wire;
 use bowline_types::elicitation::{
@@ -17,8 +17,8 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// What is told about it: its title and kind, what it is for, what can be chosen, and what
-    /// an empty line stands for.
+    /// Returns the lines that describe the field: title, kind, description, choices, and the
+    /// default that an empty line takes.
     pub(super) fn description_lines(&self, default: Option<&ElicitValue>) -> Vec<String> {
         let (title, description) = self.title_and_description();
         let required = if self.is_required { ", required" } else { "" };
@@ -46,7 +46,7 @@ impl<'a> Field<'a> {
         lines
     }
 
-    /// Its name for people, and what it is for.
+    /// Returns the title and the description of the schema.
     fn title_and_description(&self) -> (Option<&'a str>, Option<&'a str>) {
         let (title, description) = match self.schema {
             PrimitiveSchema::String(it) => (&it.title, &it.description),
@@ -62,8 +62,8 @@ impl<'a> Field<'a> {
         (title.as_deref(), description.as_deref())
     }
 
-    /// The value that a text stands for; otherwise why it stands for none, as words that
-    /// follow the field's name.
+    /// Parses a text as a value of the field. The error continues a sentence that begins with the
+    /// name of the field.
     pub(super) fn parse(&self, text: &str) -> Result<ElicitValue, String> {
         let value = match self.schema {
             PrimitiveSchema::Number(_) => number(text)?,
@@ -83,7 +83,7 @@ impl<'a> Field<'a> {
         self.schema.check(&value).map(|()| value)
     }
 
-    /// The value that is chosen: by itself, by what people see, or by its number.
+    /// Returns the choice that matches by value, by title or by number.
     fn choice(&self, text: &str) -> String {
         let choices = self.schema.choices().unwrap_or_default();
         let by_value = choices.iter().find(|(value, _)| *value == text);
@@ -94,11 +94,11 @@ impl<'a> Field<'a> {
         };
         let by_number = || choices.get(text.parse::<usize>().ok()?.checked_sub(1)?);
         let chosen = by_value.or_else(by_title).or_else(by_number);
-        // What is none of them is refused when it is checked.
+        // The schema check refuses a text that matches none of them.
         chosen.map_or(text, |(value, _)| value).to_owned()
     }
 
-    /// Several choices, with commas between them.
+    /// Returns several choices, separated by commas.
     fn several(&self, text: &str) -> Vec<String> {
         let choices = self.schema.choices().unwrap_or_default();
         if choices
@@ -113,7 +113,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What kind of field it is, in words.
+/// Describes the kind of a field.
 fn kind(schema: &PrimitiveSchema) -> String {
     match schema {
         PrimitiveSchema::String(field) => text_kind(field),
@@ -185,7 +185,7 @@ fn boolean(text: &str) -> Result<ElicitValue, String> {
     }
 }
 
-/// A value for a reader.
+/// Formats a value for the user.
 pub(super) fn shown_value(value: &ElicitValue) -> String {
     match value {
         ElicitValue::String(text) => text.clone(),
@@ -200,7 +200,7 @@ pub(super) fn shown_value(value: &ElicitValue) -> String {
     }
 }
 
-/// Choices that are shown. The others can be chosen as well, by their names.
+/// The number of choices that are shown. The others can still be chosen by value or title.
 const MAX_CHOICES: usize = 50;
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
         check(r#"{"type":"boolean"}"#, "Yes", Ok("true"));
         check(r#"{"type":"boolean"}"#, "n", Ok("false"));
         check(r#"{"type":"string","enum":["a","b"]}"#, "2", Ok(r#""b""#));
-        // The value before what people see, and that before its number.
+        // The value has precedence over the title, and the title over the number.
         check(ONE, "red", Ok(r#""r""#));
         check(ONE, "2", Ok(r#""2""#));
         check(ONE, "1", Ok(r#""b""#));

@@ -1,4 +1,4 @@
-//! Answers that were given on the command line, and what they are worth for a question.
+//! Answers that were given on the command line, and how they apply to a request.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 use crate::failure::{message_with_causes, usage};
 use crate::server_requests::args::ServerRequestArgs;
 
-/// What was given.
+/// The answers of the command line.
 #[derive(Debug, Default)]
 pub(super) struct PresetAnswers {
     answers: Vec<PresetAnswer>,
@@ -22,46 +22,46 @@ pub(super) struct PresetAnswers {
     pub(super) accepts_urls: bool,
     pub(super) declines: bool,
     samples: Vec<String>,
-    /// Requests for a model so far.
+    /// The number of sampling requests so far.
     sampled: AtomicUsize,
-    /// Keys that a form had.
+    /// The keys that a form had as a field.
     used: Mutex<BTreeSet<String>>,
 }
 
-/// `key=value`, and its key.
+/// An `--answer` option, and the key in it.
 #[derive(Debug)]
 struct PresetAnswer {
     key: String,
     word: String,
 }
 
-/// What becomes of a form.
+/// The result of applying the preset answers to a form.
 #[derive(Debug, PartialEq)]
 pub(super) enum FormOutcome {
-    /// It is answered.
+    /// The form is answered.
     Answered(ElicitResult),
-    /// It can't be, for a reason, with what was given for it.
+    /// The preset answers are not enough or not valid.
     Unanswered {
         preset: Map<ElicitValue>,
         reason: UnansweredReason,
     },
 }
 
-/// Why a form is not answered.
+/// The reason why a form is not answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum UnansweredReason {
-    /// Nothing was given for it, or not all.
+    /// Fields are missing; these are their names.
     Incomplete(Vec<String>),
-    /// Something else was wanted.
+    /// A value is not valid for the form.
     Invalid(String),
 }
 
 impl PresetAnswers {
-    /// What `args` give.
+    /// Parses the options.
     ///
     /// # Errors
     ///
-    /// An answer makes no sense.
+    /// An `--answer` option is not valid.
     pub(super) fn parse(args: &ServerRequestArgs) -> anyhow::Result<Self> {
         let answers = args.answer.iter().map(|word| PresetAnswer::parse(word));
         Ok(Self {
@@ -74,14 +74,15 @@ impl PresetAnswers {
         })
     }
 
-    /// The text for the next request for a model.
+    /// Returns the text for the next sampling request.
     pub(super) fn next_sample(&self) -> Option<&str> {
         let last = self.samples.len().checked_sub(1)?;
         let next = self.sampled.fetch_add(1, Ordering::Relaxed);
         Some(&self.samples[next.min(last)])
     }
 
-    /// What becomes of a form. `is_patient` when a person can add what is missing.
+    /// Applies the answers to a form. `has_prompter` is `true` if the user can be asked for what is
+    /// missing.
     pub(super) fn form_outcome(&self, form: &FormSchema, has_prompter: bool) -> FormOutcome {
         if self.declines {
             return FormOutcome::Answered(ElicitResult::decline());
@@ -99,7 +100,7 @@ impl PresetAnswers {
         let is_given = |name: &str| given.get(name).is_some();
         let fields = form.properties.iter().map(|(name, _)| name);
         let missing: Vec<_> = fields.filter(|name| !is_given(name)).collect();
-        // A person is asked for what may be left out as well.
+        // The user is asked for optional fields too.
         let is_enough =
             self.accepts_defaults || missing.is_empty() || !has_prompter && !given.is_empty();
         match form.fill(given.clone()) {
@@ -118,7 +119,8 @@ impl PresetAnswers {
         }
     }
 
-    /// What has to be given for a form: what it requires, or where it requires nothing, all.
+    /// Returns the names of the fields that must be given: the required ones without a default, or
+    /// all if there are none.
     fn missing_fields(&self, form: &FormSchema, missing: &[&str]) -> Vec<String> {
         let required = form.required.iter().flatten();
         let has_no_default = |name: &str| {
@@ -137,7 +139,7 @@ impl PresetAnswers {
         }
     }
 
-    /// What was given for a form, by its schema.
+    /// Returns the answers for a form, converted to its schema.
     fn form_content(&self, form: &FormSchema) -> anyhow::Result<Map<ElicitValue>> {
         let mut words = Vec::new();
         for PresetAnswer { key, word } in &self.answers {
@@ -151,7 +153,7 @@ impl PresetAnswers {
         }
         let schema = form.to_json(Revision::LATEST)?;
         let mut schema: Value = serde_json::from_str(schema.as_str())?;
-        // Defaults count as given, which is for the form to know.
+        // The form itself applies defaults, so that fields that have one are not missing.
         if let Some(schema) = schema.as_object_mut() {
             schema.remove("required");
         }
@@ -160,7 +162,7 @@ impl PresetAnswers {
         Map::from_json(&arguments).context("cannot encode the answers")
     }
 
-    /// Answers that no form has asked for.
+    /// Returns the answers whose key no form had as a field.
     pub(super) fn unused(&self) -> Vec<&str> {
         let used = self.used();
         let keys = self.answers.iter().map(|word| word.key.as_str());
@@ -183,7 +185,7 @@ impl PresetAnswer {
             return Err(usage(anyhow!("the answer `{word}` has no key"), hint));
         }
         if value == "@-" {
-            // By then the server waits, and a person may sit at it.
+            // The server would wait for stdin, which may be the terminal.
             let error = anyhow!("the answer `{word}` can't come from stdin");
             return Err(usage(error, "name a file"));
         }
@@ -194,7 +196,7 @@ impl PresetAnswer {
     }
 }
 
-/// Fields that are named in a warning.
+/// The number of fields that a warning names.
 const MAX_NAMES: usize = 12;
 
 #[cfg(test)]
@@ -216,7 +218,7 @@ mod tests {
         PresetAnswers::parse(&args).unwrap()
     }
 
-    /// What becomes of a form, in words.
+    /// Formats the outcome of a form.
     fn fate(given: &PresetAnswers, has_prompter: bool) -> String {
         let form = FormSchema::from_json(FORM).unwrap();
         let content = |it: &Map<ElicitValue>| it.to_json(Revision::LATEST).unwrap().to_string();
@@ -240,7 +242,7 @@ mod tests {
             assert_eq!(fate(&all, has_prompter), expected);
         }
         assert_eq!(all.unused(), ["other"]);
-        // Without a person defaults are enough; a person is asked for the rest.
+        // Without a user, defaults are enough; a user is asked for the rest.
         let some = given(&["name:=\"Ada\""]);
         assert_eq!(fate(&some, false), r#"{"name":"Ada","age":3}"#);
         let open = r#"Incomplete(["age", "tags"]) {"name":"Ada"}"#;

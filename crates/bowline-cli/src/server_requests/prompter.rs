@@ -1,35 +1,35 @@
-//! Whoever is asked: lines that are shown, lines that are typed, and what those mean.
+//! The interface to the user: lines that are shown, lines that are typed, and how input is parsed.
 
 use std::future::Future;
 
 use crate::escape;
 
-/// Somebody who reads lines and types some.
+/// Shows lines to a user and reads their input.
 pub(super) trait Prompter: Send {
-    /// Shows a line. What is harmful in it is escaped.
+    /// Shows a line. Control characters are escaped.
     fn show(&mut self, line: &str);
 
-    /// Asks for a line. Nothing when no more will come.
+    /// Prompts for a line. Returns `None` at the end of the input.
     fn ask(&mut self, prompt: &str) -> impl Future<Output = Option<String>> + Send;
 }
 
-/// What somebody typed.
+/// A parsed line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// A text.
     Text(String),
     /// An empty line.
     Empty,
-    /// `!decline`: no.
+    /// `!decline`: decline the request.
     Decline,
-    /// `!cancel`, or the end of the input: neither yes nor no.
+    /// `!cancel`, or the end of the input: cancel the request.
     Cancel,
-    /// `!` and something else.
+    /// `!` and another word.
     Command(String),
 }
 
 impl Input {
-    /// What a line means.
+    /// Parses a line; `None` is the end of the input.
     pub(super) fn parse(line: Option<String>) -> Self {
         let Some(line) = line else {
             return Self::Cancel;
@@ -38,7 +38,7 @@ impl Input {
         match text.strip_prefix('!') {
             None if text.is_empty() => Self::Empty,
             None => Self::Text(text.to_owned()),
-            // A text that begins with a `!` begins with two.
+            // `!!` escapes a text that begins with `!`.
             Some(text) if text.starts_with('!') => Self::Text(text.to_owned()),
             Some("decline") => Self::Decline,
             Some("cancel") => Self::Cancel,
@@ -47,19 +47,19 @@ impl Input {
     }
 }
 
-/// Why a command is none.
+/// Returns the message for an unknown command.
 pub(super) fn unknown_command(command: &str) -> String {
     format!("unknown command !{command}; for a text that begins with ! write !!{command}")
 }
 
-/// Shows a text of the server below what was said, so that no line of it looks like ours.
+/// Shows a text of the server, marked so that no line of it looks like one of ours.
 pub(super) fn show_text(prompter: &mut impl Prompter, text: &str) {
     for line in lines_of(text) {
         prompter.show(&format!("  | {line}"));
     }
 }
 
-/// The lines of a text, as many of them and as much of each as can be read.
+/// Returns the lines of a text, limited in number and length.
 fn lines_of(text: &str) -> Vec<String> {
     let mut lines = text.lines();
     let mut shown: Vec<_> = lines.by_ref().take(MAX_LINES).map(cut).collect();
@@ -70,7 +70,7 @@ fn lines_of(text: &str) -> Vec<String> {
     shown
 }
 
-/// A text on one line, as much of it as can be read.
+/// Returns a text on one line, escaped and limited in length.
 pub(super) fn cut(text: &str) -> String {
     let mut characters = text.chars();
     let mut shown: String = characters.by_ref().take(MAX_CHARACTERS).collect();
@@ -81,17 +81,17 @@ pub(super) fn cut(text: &str) -> String {
     escape::for_terminal(&shown).into_owned()
 }
 
-/// Lines of a text that are shown.
+/// The number of lines of a text that are shown.
 const MAX_LINES: usize = 100;
 
-/// Characters of a line that are shown.
+/// The number of characters of a line that are shown.
 const MAX_CHARACTERS: usize = 2000;
 
 #[cfg(test)]
 pub(super) mod script {
     use super::*;
 
-    /// Somebody who has made up their mind: what they type, and all that was to be seen.
+    /// A prompter with scripted input, which records what is shown.
     #[derive(Default)]
     pub(crate) struct Script {
         typed: std::collections::VecDeque<String>,
@@ -106,7 +106,7 @@ pub(super) mod script {
             }
         }
 
-        /// Lines that nobody asked for.
+        /// Returns the number of scripted lines that were not read.
         pub(crate) fn rest(&self) -> usize {
             self.typed.len()
         }
@@ -126,7 +126,7 @@ pub(super) mod script {
         }
     }
 
-    /// What comes of asking, which never waits for a script.
+    /// Runs a future to its end; a scripted prompter never waits.
     pub(crate) fn now<T>(asking: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.unwrap().block_on(asking)

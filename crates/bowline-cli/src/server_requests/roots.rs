@@ -1,4 +1,4 @@
-//! Folders that a server may work in, as `file://` URIs.
+//! The roots of `--root`, as `file://` URIs.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,11 +9,11 @@ use bowline_types::roots::Root;
 
 use crate::failure::usage;
 
-/// The root that a path is.
+/// Returns the root for a path.
 ///
 /// # Errors
 ///
-/// There is nothing: a mistake of whoever typed it.
+/// The path does not exist (a usage error).
 pub(crate) fn root(path: &Path) -> anyhow::Result<Root> {
     let found: PathBuf = path.canonicalize().map_err(|error| {
         let error = anyhow!("the root {} can't be used: {error}", path.display());
@@ -26,7 +26,8 @@ pub(crate) fn root(path: &Path) -> anyhow::Result<Root> {
     })
 }
 
-/// An absolute path as a URI (RFC 8089): what is no plain character is escaped, byte by byte.
+/// Returns an absolute path as a URI (RFC 8089). Other than unreserved characters are
+/// percent-encoded, byte by byte.
 fn uri(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -34,7 +35,7 @@ fn uri(path: &Path) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
                 uri.push(char::from(*byte));
             }
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             _ => drop(write!(uri, "%{byte:02X}")),
         }
     }

@@ -1,4 +1,4 @@
-//! A message that a server wants from a model: here a person answers in its place.
+//! Sampling requests, which the user answers in place of a model.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use bowline_types::{ErrorObject, JsonObject};
 
 use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
-/// Shows the conversation, and asks for what the model would say.
+/// Shows the messages, and asks for the answer of the model.
 ///
 /// # Errors
 ///
-/// The person says no, for the server.
+/// The user declined; this is the error for the server.
 pub(super) async fn ask_for_message(
     prompter: &mut impl Prompter,
     server: &str,
@@ -29,7 +29,7 @@ pub(super) async fn ask_for_message(
                 continue;
             }
             Input::Decline => return Err(rejection()),
-            // A command is the whole answer.
+            // A tool call is a whole answer.
             Input::Command(command) if typed.is_empty() => match tool_use(&command, params) {
                 Ok(content) => return Ok(assistant_message(content, "human", "toolUse")),
                 Err(reason) => prompter.show(&reason),
@@ -37,7 +37,7 @@ pub(super) async fn ask_for_message(
             Input::Command(command) => prompter.show(&unknown_command(&command)),
             Input::Cancel if typed.is_empty() => return Err(rejection()),
             Input::Empty if typed.is_empty() => {}
-            // Ctrl-D ends what was typed, as an empty line does.
+            // Ctrl-D ends the text, as an empty line does.
             Input::Empty | Input::Cancel => match text_result(typed.trim_end(), "human", params) {
                 Ok(answer) => return Ok(answer),
                 Err(reason) => {
@@ -49,11 +49,11 @@ pub(super) async fn ask_for_message(
     }
 }
 
-/// A text as the answer of a model.
+/// Returns a text as the result of a sampling request.
 ///
 /// # Errors
 ///
-/// The server wants a tool to be used.
+/// The server requires a tool call.
 pub(super) fn text_result(
     text: &str,
     model: &str,
@@ -69,7 +69,7 @@ pub(super) fn text_result(
     }
 }
 
-/// What a server is told when nobody answers (client/sampling, error handling).
+/// Returns the error for a rejected request (client/sampling, error handling).
 pub(super) fn rejection() -> ErrorObject {
     ErrorObject::new(-1, "the user rejected the sampling request")
 }
@@ -78,7 +78,7 @@ fn assistant_message(content: SamplingContent, model: &str, reason: &str) -> Cre
     CreateMessageResult::new(Role::Assistant, content, model).stop_reason(reason)
 }
 
-/// `tool NAME {…}`: a tool that the server shall run.
+/// Parses `tool NAME {…}` as a tool call for the server to execute.
 fn tool_use(command: &str, params: &CreateMessageParams) -> Result<SamplingContent, String> {
     let Some(rest) = command.strip_prefix("tool ") else {
         return Err(unknown_command(command));
@@ -94,7 +94,7 @@ fn tool_use(command: &str, params: &CreateMessageParams) -> Result<SamplingConte
     let input = JsonObject::parse(input);
     let input =
         input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
-    // Unlike any before it in this conversation.
+    // The id is unique in this conversation.
     let content = params.messages.iter().flat_map(|it| it.content.iter());
     let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
     let id = format!("call-{}", content.filter(is_use).count() + 1);
@@ -106,7 +106,7 @@ fn tool_choice_mode(params: &CreateMessageParams) -> ToolChoiceMode {
     mode.unwrap_or(ToolChoiceMode::Auto)
 }
 
-/// Shows what the model would see.
+/// Shows what the model would receive.
 fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams) {
     let tokens = params.max_tokens;
     prompter.show(&format!(
@@ -116,7 +116,7 @@ fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams
         prompter.show("system:");
         show_text(prompter, prompt);
     }
-    // The latest are what is asked.
+    // The latest messages are shown: they hold the actual request.
     let skipped = params.messages.len().saturating_sub(MAX_MESSAGES);
     if skipped > 0 {
         prompter.show(&format!("… {skipped} earlier messages"));
@@ -137,13 +137,13 @@ fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams
             _ => "one may be used",
         };
         prompter.show(&format!("tools: {}; {word}", cut(&names.join(", "))));
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(help, ", !tool NAME {{…}} calls a tool");
     }
     prompter.show(&help);
 }
 
-/// A piece of a message for a reader.
+/// Formats a content block for the user.
 fn content_text(content: &SamplingContent) -> String {
     match content {
         SamplingContent::Text(text) => text.text.clone(),
@@ -159,10 +159,10 @@ fn content_text(content: &SamplingContent) -> String {
     }
 }
 
-/// Messages that are shown, and pieces of each.
+/// The number of messages that are shown, and of content blocks of each.
 const MAX_MESSAGES: usize = 20;
 
-/// Tools whose names are shown.
+/// The number of tools whose names are shown.
 const MAX_TOOLS: usize = 50;
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
         {"role":"user","content":{"type":"tool_result","toolUseId":"x",
             "content":[{"type":"text","text":"1"}]}}]}"#;
 
-    /// What the server gets, and what was to be seen.
+    /// Returns what the server receives and what is shown.
     fn answered(params: &str, lines: &[&str]) -> (String, String) {
         let params = CreateMessageParams::from_json(params).unwrap();
         let mut prompter = Script::of(lines);
@@ -207,7 +207,7 @@ mod tests {
              unknown command !x; for a text that begins with ! write !!x\n\
              model> it holds\nmodel> \n";
         assert_eq!(seen, expected);
-        // The end of the input ends the text, and nothing at all is no answer.
+        // The end of the input ends the text; without any text the request is rejected.
         assert!(answered(PLAIN, &["Because"]).0.contains("\"Because\""));
         let refused = rejection().to_string();
         assert_eq!(answered(PLAIN, &[]).0, refused);

@@ -1,8 +1,8 @@
-//! The terminal that a person sits at: lines are shown on stderr and typed on stdin.
+//! The terminal of the user: lines are shown on stderr and read from stdin.
 //!
-//! A line is read on a thread of its own, which ends when nobody waits for the line any more:
-//! it waits for the terminal and for a socket that is closed then. Nothing is read ahead, so
-//! that what is typed later is still there for whoever asks next.
+//! A line is read on a thread of its own. The thread also waits for a socket, which is closed when
+//! the line is no longer awaited, and then ends. Nothing is read ahead, so that later input is
+//! still there for the next reader.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -20,9 +20,9 @@ use crate::server_requests::prompter::Prompter;
 pub(super) struct Terminal;
 
 impl Terminal {
-    /// Forgets what was typed before there was a question: it can't be the answer.
+    /// Discards input that was typed before the prompt: it can't be the answer.
     pub(super) fn discard_typed_input() {
-        // What can't be forgotten is taken for an answer, and shown as one.
+        // If this fails, the input is taken for the answer, which the user sees.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
@@ -41,7 +41,8 @@ impl Prompter for Terminal {
     }
 }
 
-/// The next line, or nothing when no more will come or nobody waits for it.
+/// Reads the next line. Returns `None` at the end of the input, or when the line is no longer
+/// awaited.
 fn read_line(gone: &UnixStream) -> io::Result<Option<String>> {
     let stdin = io::stdin();
     let mut line = Vec::new();
@@ -70,5 +71,5 @@ fn read_line(gone: &UnixStream) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// The most that is taken for a line. Terminals hold less.
+/// The maximum length of a line. Terminals hold less.
 const MAX_LINE: usize = 64 * 1024;

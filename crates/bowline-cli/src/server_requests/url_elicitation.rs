@@ -1,11 +1,11 @@
-//! A page that a server wants a person to open. It is never opened for them: they see where it
-//! leads, and say what they did.
+//! URL elicitation. The URL is never opened for the user: it is shown with its host and with
+//! warnings, and the user says if they opened it.
 
 use bowline_types::elicitation::{ElicitAction, ElicitResult, ElicitUrlParams};
 
 use crate::server_requests::prompter::{Input, Prompter, cut, show_text, unknown_command};
 
-/// Shows the page, and asks whether it was opened.
+/// Shows the URL, and asks if it was opened.
 pub(super) async fn ask_to_open(
     prompter: &mut impl Prompter,
     server: &str,
@@ -32,7 +32,7 @@ pub(super) async fn ask_to_open(
     }
 }
 
-/// Asks whether the call that needs the pages is to be made again.
+/// Asks if the call that required the URLs should be sent again.
 pub(super) async fn ask_to_retry(prompter: &mut impl Prompter) -> bool {
     prompter.show("the call is made again when you are done there");
     loop {
@@ -44,14 +44,14 @@ pub(super) async fn ask_to_retry(prompter: &mut impl Prompter) -> bool {
     }
 }
 
-/// That the page was opened, which says nothing of what happened there.
+/// Returns the result for a URL that was opened. It does not say if the interaction was completed.
 pub(super) fn accepted() -> ElicitResult {
     ElicitResult::new(ElicitAction::Accept)
 }
 
-/// The URL, its host, and what is odd about them.
+/// Returns the lines that show the URL, its host, and warnings about them.
 pub(super) fn url_lines(url: &str) -> Vec<String> {
-    // All of it, however long: what is left out could be the point.
+    // The URL is never cut: the part that is left out could be the important one.
     let mut lines = vec![format!("  URL: {url}")];
     let parts = UrlParts::of(url);
     if let Some(parts) = &parts {
@@ -66,21 +66,21 @@ pub(super) fn url_lines(url: &str) -> Vec<String> {
     lines
 }
 
-/// Where a URL leads.
+/// The parts of a URL that identify its host.
 #[derive(Debug, PartialEq, Eq)]
 struct UrlParts<'a> {
     scheme: &'a str,
-    /// What stands before an `@`.
+    /// The part before `@`.
     user: Option<&'a str>,
-    /// With its port.
+    /// The host with its port.
     host: &'a str,
 }
 
 impl<'a> UrlParts<'a> {
-    /// Of a URL that has a host (RFC 3986, section 3.2).
+    /// Parses a URL that has a host (RFC 3986, section 3.2). Returns `None` for others.
     fn of(url: &'a str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
-        // Browsers take a backslash for a slash.
+        // Browsers treat a backslash as a slash.
         let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
         let authority = &rest[..end];
         let (user, host) = match authority.rsplit_once('@') {
@@ -91,7 +91,7 @@ impl<'a> UrlParts<'a> {
     }
 }
 
-/// Why somebody should look twice (client/elicitation, 2025-11-25: warn of ambiguous URLs).
+/// Returns the warnings about a URL (client/elicitation, 2025-11-25: warn of ambiguous URLs).
 fn warnings(url: &str, parts: Option<&UrlParts<'_>>) -> Vec<&'static str> {
     let Some(UrlParts { scheme, user, host }) = parts else {
         return vec!["not an http or https URL"];
@@ -126,7 +126,7 @@ fn warnings(url: &str, parts: Option<&UrlParts<'_>>) -> Vec<&'static str> {
     .collect()
 }
 
-/// Whether a host is this machine.
+/// Returns `true` if a host is this machine.
 fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
