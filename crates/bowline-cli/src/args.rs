@@ -1,4 +1,5 @@
-//! What was typed. Nothing is resolved here; that is for [`settings`](crate::settings).
+//! The command line as it was typed. Nothing is resolved here; that is done by
+//! [`settings`](crate::settings).
 
 mod help;
 pub(crate) mod server_commands;
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) verbose: u8,
 }
 
-/// When to use colours. The help of the option says what they mean: help for each of them
+/// When to use colours. The values are explained in the help of the option: help for each of them
 /// would be most of the help of every command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColourChoice {
@@ -121,7 +122,8 @@ pub(crate) struct ServersArgs {
     pub(crate) config: ConfigArgs,
 }
 
-/// Where servers are looked for: an option of every command that takes a server's name.
+/// The option that says where servers are looked for, for every command that takes the name of a
+/// server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
     /// Look for servers in this file only, instead of the known places (may be given several
@@ -137,7 +139,7 @@ pub(crate) enum ServeTarget {
     Demo,
 }
 
-/// Knows the revisions, so that help and errors can list them.
+/// Parses revisions, and lists them in help and errors.
 fn revision_parser() -> impl TypedValueParser<Value = Revision> {
     PossibleValuesParser::new(Revision::ALL.map(Revision::as_str)).try_map(|name| name.parse())
 }

@@ -1,6 +1,6 @@
-//! A command line that makes no sense: what is said about it, on one line with a hint.
+//! Parsing the command line. A usage error is written as one line with a hint.
 //!
-//! Pleas for help and for the version are refusals as well, to the parser.
+//! For the parser, `--help` and `--version` are errors as well.
 
 use std::ffi::OsString;
 
@@ -12,11 +12,12 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::suggestion::nearest;
 
-/// What was typed, in which the program is the first word.
+/// Parses the command line, of which the first word is the program.
 ///
 /// # Errors
 ///
-/// It makes no sense, or asks for help; that has been said, and this is how the command ends.
+/// The command line is wrong, or asks for help. The message has been written; the error is the exit
+/// status.
 pub(crate) fn parse(line: &[OsString]) -> Result<Args, ExitStatus> {
     let words = TypedWords::of(line);
     let mut command = Args::command().color(words.colour());
@@ -27,12 +28,12 @@ pub(crate) fn parse(line: &[OsString]) -> Result<Args, ExitStatus> {
     parsed.map_err(|refusal| report_refusal(refusal, &words))
 }
 
-/// Says why nothing was done.
+/// Writes the message of a parse error, or the help.
 fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
-    // Whoever types nothing but the name of the program is shown what there is.
+    // The program without arguments shows its help.
     let is_alone = refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_alone || !refusal.use_stderr() {
-        // There is nobody left to tell when this fails.
+        // Nothing can be done if this fails.
         let _ = refusal.print();
         return match is_alone {
             true => ExitStatus::Usage,
@@ -40,7 +41,7 @@ fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
         };
     }
     let mut printer = Printer::standard(ColourChoice::Never);
-    // The command line could not be understood, so it is not known whether this was an option.
+    // The command line was not parsed, so it is not known if this is an option.
     if words.has("--json") {
         printer.talk_json();
     }
@@ -60,7 +61,7 @@ fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
     ExitStatus::Usage
 }
 
-/// What was typed before `--`, for those who look at it by themselves.
+/// The words before `--`, for checks that the parser doesn't make.
 struct TypedWords(Vec<String>);
 
 impl TypedWords {
@@ -73,7 +74,7 @@ impl TypedWords {
         self.0.iter().any(|typed| typed == word)
     }
 
-    /// Whether the parser itself shall use colours, which it wants to know before it parses.
+    /// Returns if the parser should use colours, which it has to know before it parses.
     fn colour(&self) -> ColorChoice {
         let mut words = self.0.iter();
         let mut choice = ColorChoice::Auto;
@@ -92,8 +93,8 @@ impl TypedWords {
         choice
     }
 
-    /// The command among them, if there is one. It is the first word that is no option: those
-    /// after it may have the name of a command and mean something else.
+    /// Returns the command among the words: the first one that is no option. Later words may equal
+    /// the name of a command and mean something else.
     fn command(&self) -> Option<String> {
         let mut words = self.0.iter();
         let first = loop {
@@ -109,7 +110,7 @@ impl TypedWords {
         Some(command.get_name().to_owned())
     }
 
-    /// `b=3`, where `--b=3` was typed.
+    /// Returns `b=3` if `--b=3` was typed.
     fn as_argument(&self, option: &str) -> Option<String> {
         let name = option.strip_prefix("--").filter(|name| !name.is_empty())?;
         let begin = format!("{option}=");
@@ -121,8 +122,8 @@ impl TypedWords {
     }
 }
 
-/// `refusal` without tips that don't help: to write `-- -1`, or an option that is not like the
-/// one that was typed; and with a better one.
+/// Removes tips that don't help (to write `-- -1`, or an option unlike the one that was typed), and
+/// adds better ones.
 fn with_useful_tips(mut refusal: clap::Error, words: &TypedWords) -> clap::Error {
     let tips = match refusal.get(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(tips)) => tips.clone(),
@@ -130,7 +131,7 @@ fn with_useful_tips(mut refusal: clap::Error, words: &TypedWords) -> clap::Error
         _ => return refusal,
     };
     let command = words.command();
-    // Only these take a text as it is there; to others it is a command to start, or nothing.
+    // Only these commands take the text literally; for others it is a command to start.
     let takes_text = matches!(command.as_deref(), Some("explain" | "servers"));
     let mut fit = tips;
     fit.retain(|tip| takes_text || !tip.to_string().contains("'-- "));
@@ -153,7 +154,7 @@ fn with_useful_tips(mut refusal: clap::Error, words: &TypedWords) -> clap::Error
     refusal
 }
 
-/// Whether an option was typed that is near enough to the one that the parser takes it for. The
+/// Returns `true` if an unknown option is close enough to the one that the parser suggests. The
 /// parser finds `--name` similar to `--sample`.
 fn is_misspelt(refusal: &clap::Error) -> bool {
     let name = |kind| match refusal.get(kind) {
@@ -166,7 +167,7 @@ fn is_misspelt(refusal: &clap::Error) -> bool {
     both.is_some_and(|(typed, similar)| nearest(typed, [similar]).is_some())
 }
 
-/// What the paragraphs of a refusal say, and its tips.
+/// Splits the rendered error into its message and its tips.
 fn in_one_line(refusal: &str) -> (String, Option<String>) {
     let mut error = Vec::new();
     let mut hint = Vec::new();

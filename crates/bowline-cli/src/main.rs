@@ -1,8 +1,7 @@
 //! The `bowline` command.
 //!
-//! What was typed ([`args`]) becomes what is wanted ([`settings`]), and a function per
-//! command ([`commands`]) does it, with a [`printer`] to say it through. This file only
-//! ties them together and turns the outcome into an exit code.
+//! The command line ([`args`]) becomes [`settings`], and a function per command ([`commands`]) runs
+//! with them and a [`printer`]. This file connects them and turns the result into an exit code.
 
 mod args;
 mod arguments;
@@ -81,7 +80,7 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// Does what was asked for.
+/// Runs the command.
 fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     let format = Format::wanted(args.json);
     verbose::install(args.verbose, format)?;
@@ -116,7 +115,7 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// Does what was asked for of a server.
+/// Runs a command that connects to a server.
 fn run_server_command(
     command: ServerCommand,
     terminal: TerminalSettings,

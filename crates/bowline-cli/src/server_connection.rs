@@ -1,7 +1,11 @@
-//! A conversation with a server: from finding out which one it is to letting it go.
+//! A connection to a server for the time of a command: finding the server, connecting, running the
+//! command, and closing.
 //!
-//! A command hands [`hold`] what it wants to ask, and gets a connected [`Conversation`] to ask
-//! it with. The server is stopped whatever comes of it.
+//! A command passes a closure to [`run_with_server`], which gets a connected [`ServerConnection`].
+//! The server is stopped in any case.
+//!
+//! - [`server_log`]: the log messages of the server.
+//! - [`stderr_messages`]: lines on stderr while a progress bar may be drawn there.
 
 mod server_log;
 mod stderr_messages;
@@ -32,33 +36,33 @@ use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 use crate::target::Target;
 
-/// A server that answers, and whoever is told what it says.
+/// A connected server, and where a command writes its output.
 pub(crate) struct ServerConnection<'a> {
-    /// The server.
+    /// The client.
     pub(crate) client: Client,
-    /// Who is told.
+    /// Where output is written.
     pub(crate) printer: &'a mut Printer,
-    /// How they are told.
+    /// Text or JSON.
     pub(crate) format: Format,
-    /// What to call the server.
+    /// The name of the server for messages.
     pub(crate) name: String,
-    /// When it was begun to connect, which is where the client's own times begin.
+    /// When connecting began, which is where the times of the client begin.
     pub(crate) started_at: Instant,
-    /// How long it took until it was ready.
+    /// How long connecting took.
     pub(crate) connected_in: Duration,
-    /// What the server logs, where that is not shown by itself.
+    /// The log messages of the server, where they are not written to stderr.
     pub(crate) log: Option<Receiver<Arc<ServerNotification>>>,
-    /// How long a call may take.
+    /// The time limits of a call.
     limits: Timeouts,
     bar_style: BarStyle,
     messages: StderrMessages,
 }
 
-/// Connects to the server that is wanted, talks, and lets it go.
+/// Finds the server, connects, runs `command`, and stops the server.
 ///
 /// # Errors
 ///
-/// There is no such server, it can't be reached, or what `talk` says.
+/// The server is not known or can't be reached, or the error of `command`.
 pub(crate) fn run_with_server<T>(
     settings: &ServerSettings,
     surroundings: &Surroundings,
@@ -81,15 +85,15 @@ pub(crate) fn run_with_server<T>(
         let request_settings = (&requests, roots);
         let connecting =
             ServerConnection::connect(child, target, settings, request_settings, printer);
-        // One that never said a word is not waited for: its watchdog sees to its end.
+        // If the connection never got ready, the server is not waited for: its watchdog ends it.
         let connection = interrupt.or(connecting, || 0).await?;
         let finished = run_command(connection, &mut interrupt, &requests, command).await;
-        // One that saves something when it ends has done so when the command has.
+        // A server that saves something when it exits has done so when the command ends.
         let gone = interrupt
             .or(wait_for_exit(children, &name, printer), || 0)
             .await;
         let gone = match gone {
-            // What was asked for is done; nobody has to wait for the server's end.
+            // The command is done; after Ctrl-C the exit of the server is not awaited.
             Err(error) if is_interrupt(&error) => Ok(()),
             gone => gone,
         };
@@ -99,7 +103,7 @@ pub(crate) fn run_with_server<T>(
     outcome
 }
 
-/// Talks, and stops the client.
+/// Runs the command, and stops the client.
 async fn run_command<T>(
     mut connection: ServerConnection<'_>,
     interrupt: &mut Interrupt,
@@ -110,13 +114,13 @@ async fn run_command<T>(
     let running = command(&mut connection);
     let outcome = interrupt.or(running, || client.pending()).await;
     requests.warn_of_unused_answers(connection.printer);
-    // Readers need not wait until the server has ended.
+    // A reader of the output does not have to wait until the server has exited.
     let flushed = connection.printer.flush();
     connection.close().await;
     outcome.and_then(|value| flushed.map(|()| value))
 }
 
-/// Waits until the server's process has ended, by itself or because it took too long.
+/// Waits until the server process has exited, by itself or because it was killed.
 async fn wait_for_exit(
     mut children: Children,
     name: &str,
@@ -182,12 +186,12 @@ impl<'a> ServerConnection<'a> {
         Ok(connection)
     }
 
-    /// Waits for an answer of the server. The only place that waits for one: what ends the
-    /// wait of every command ends it here.
+    /// Waits for the result of a call. Every command waits here, so that time limits and errors are
+    /// treated alike.
     ///
     /// # Errors
     ///
-    /// What it means for the command that there is no answer.
+    /// The error of the command if the call failed.
     pub(crate) async fn complete_call<T>(
         &self,
         call: impl IntoFuture<Output = Result<T, Error>>,
@@ -196,12 +200,12 @@ impl<'a> ServerConnection<'a> {
             .map_err(|error| call_error_within(error, self.limits))
     }
 
-    /// The whole of a list. What makes no sense in it is left out, with a warning: one odd
-    /// `kind` doesn't hide the others.
+    /// Collects a whole list. Invalid items are skipped with a warning, so that one of them doesn't
+    /// hide the others.
     ///
     /// # Errors
     ///
-    /// What it means for the command that there is no list.
+    /// The list can't be read, or all its items are invalid.
     pub(crate) async fn list<P: Listed>(
         &self,
         pages: Pages<'_, P>,
@@ -226,31 +230,31 @@ impl<'a> ServerConnection<'a> {
         Ok(items)
     }
 
-    /// What is not well but no reason to stop.
+    /// Writes a warning to stderr.
     pub(crate) fn warn(&self, text: &str, hint: Option<&str>) {
         printer::warn_aside(self.format == Format::Json, text, hint);
     }
 
-    /// Begins to show how far a call of `name` is. Nothing is shown once it is dropped.
+    /// Shows the progress of a call of `name` until the guard is dropped.
     pub(crate) fn progress(&self, name: &str) -> ProgressGuard<'_> {
         ProgressGuard::begin(name, self.bar_style, &self.messages)
     }
 
-    /// Says how many there are, to whoever reads a list of them.
+    /// Writes the number of items of a list to stderr.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn print_count(&mut self, count: usize, kind: &str) -> anyhow::Result<()> {
-        // The list first.
+        // The list comes first.
         self.printer.flush()?;
         let plural = if count == 1 { "" } else { "s" };
         self.printer.talk(&format!("{count} {kind}{plural}"));
         Ok(())
     }
 
-    /// Says which part of the log is wanted. A server of the handshake era is only told when
-    /// somebody wished for a level: until then it logs what it likes.
+    /// Requests log messages from a level on. In the handshake era the level is only set if the
+    /// user asked for one: until then the server logs what it likes.
     async fn request_log_level(&self, level_option: Option<&LoggingLevel>) {
         let Some(agreement) = self.client.agreement() else {
             return;
@@ -271,15 +275,14 @@ impl<'a> ServerConnection<'a> {
         }
     }
 
-    /// Lets the server go.
+    /// Stops the client.
     async fn close(self) {
-        // It ends within its grace; if that fails it is not our user who shall wait.
+        // The server ends within its grace period; if that fails, the user should not have to wait.
         let _ = timeout(EXIT_TIMEOUT, self.client.stop()).await;
     }
 }
 
-/// The configuration of the client, finished: whoever wants to hear of the server's
-/// notifications or to answer its requests is installed here.
+/// Returns the configuration of the client, with the handler of log messages installed.
 fn client_config(
     settings: &ServerSettings,
     configured_timeout: Option<Duration>,
@@ -304,7 +307,7 @@ fn client_config(
     config
 }
 
-/// Something that goes on, as long as it is shown.
+/// Shows progress until it is dropped.
 pub(crate) struct ProgressGuard<'a> {
     progress: Progress,
     messages: &'a StderrMessages,
@@ -318,7 +321,7 @@ impl<'a> ProgressGuard<'a> {
         Self { progress, messages }
     }
 
-    /// What reports are shown with.
+    /// Returns the bar for progress notifications.
     pub(crate) fn bar(&self) -> Progress {
         self.progress.clone()
     }
@@ -331,15 +334,15 @@ impl Drop for ProgressGuard<'_> {
     }
 }
 
-/// How long a server may take to end when its stdin is closed, and again when it is told to.
-/// Longer than the library gives it: whoever typed a command can wait, and can leave.
+/// How long a server may take to exit after its stdin is closed, and again after SIGTERM. Longer
+/// than the default of the library: a user can wait, and can press Ctrl-C.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a server may take to end before somebody is told that we wait for it.
+/// How long a server may take to exit before a message says that it is awaited.
 const EXIT_NOTICE_DELAY: Duration = Duration::from_secs(1);
 
-/// How long a server may take to end before we leave. It is killed long before that.
+/// How long to wait for the exit of a server. It is killed long before that.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Characters before a bar, which needs room for itself.
+/// The maximum length of the label before a bar, which needs space for itself.
 const MAX_LABEL_LENGTH: usize = 32;

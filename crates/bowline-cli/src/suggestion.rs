@@ -1,6 +1,6 @@
-//! The right name that is nearest to a wrong one: of servers, tools and arguments.
+//! Suggestions for a misspelt name of a server, tool or argument.
 
-/// What to ask whoever typed `name`, if one of `candidates` is near enough to be meant.
+/// Returns a question that suggests the nearest of `candidates`, if one is near enough.
 pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -8,7 +8,7 @@ pub(crate) fn did_you_mean<'a>(
     nearest(name, candidates).map(|right| format!("did you mean `{right}`?"))
 }
 
-/// The nearest of `candidates`, if it is near enough to be meant; of equals the first.
+/// Returns the nearest of `candidates`, if one is near enough; of equally near ones the first.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -19,20 +19,20 @@ pub(crate) fn nearest<'a>(
         let cost = cost(&wanted, &folded(candidate)?)?;
         Some((cost, candidate))
     });
-    // Of equals `min_by_key` takes the first.
+    // `min_by_key` returns the first of equals.
     near.min_by_key(|(cost, _)| *cost)
         .map(|(_, candidate)| candidate)
 }
 
-/// How far apart two names are, or nothing when nobody would take one for the other.
+/// Returns how far apart two names are, or `None` if they are too different.
 fn cost(wanted: &[char], candidate: &[char]) -> Option<usize> {
     let distance = distance(wanted, candidate);
     let longer = wanted.len().max(candidate.len());
-    // One slip in three letters, and always one.
+    // One typing error in three letters, and always one.
     if distance <= (longer / 3).max(1) && distance < longer {
         return Some(distance);
     }
-    // `everything` for `server-everything`: a part that was taken for the whole.
+    // `everything` for `server-everything`: a part of the name.
     let is_part = wanted.len() >= SHORTEST_PART
         && candidate
             .windows(wanted.len())
@@ -40,8 +40,8 @@ fn cost(wanted: &[char], candidate: &[char]) -> Option<usize> {
     is_part.then_some(longer + distance)
 }
 
-/// Letters to insert, remove, replace or swap with their neighbour to get from one to the
-/// other (optimal string alignment).
+/// Returns the number of letters to insert, remove, replace or swap with their neighbour (optimal
+/// string alignment).
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();
@@ -60,7 +60,8 @@ fn distance(from: &[char], to: &[char]) -> usize {
     last[to.len()]
 }
 
-/// The letters without their case, `-` for `_`. Nothing for what is too long to be a slip.
+/// Returns the letters in lower case, with `-` for `_`, or `None` if the name is too long to
+/// compare.
 fn folded(name: &str) -> Option<Vec<char>> {
     if name.len() > MAX_NAME {
         return None;
@@ -69,13 +70,13 @@ fn folded(name: &str) -> Option<Vec<char>> {
     Some(letters.map(|c| if c == '_' { '-' } else { c }).collect())
 }
 
-/// Names with more bytes are not compared: a server may have chosen them.
+/// Longer names are not compared: a server may have chosen them.
 const MAX_NAME: usize = 256;
 
-/// No more names than these are compared.
+/// The number of names that are compared.
 const MAX_CANDIDATES: usize = 10_000;
 
-/// A part with fewer letters says nothing.
+/// Shorter parts match too many names.
 const SHORTEST_PART: usize = 3;
 
 #[cfg(test)]
@@ -100,7 +101,7 @@ mod tests {
             ("xyz", &["add", "echo"], None),
             ("", &["a", ""], None),
             ("add", &[], None),
-            // The same but for its case is nearer than anything else.
+            // A name that differs only in case is the nearest.
             ("ADD", &["ADDX", "add"], Some("add")),
         ] {
             assert_eq!(

@@ -1,6 +1,6 @@
-//! Which server is meant: a command, the demo, or a name from a configuration.
+//! Which server to start: a command, the demo, or a name from a configuration.
 //!
-//! What was typed becomes a [`Wanted`], and that a [`Target`], which knows how to start it.
+//! The command line becomes a [`ServerChoice`], and that a [`Target`], which can be started.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,10 +19,10 @@ use crate::printer::Printer;
 use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
-/// The name of the demo.
+/// The name of the demo server.
 pub(crate) const DEMO: &str = "demo";
 
-/// What somebody typed to name a server.
+/// The server that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerChoice {
     /// `-- COMMAND ARGS…`
@@ -32,7 +32,7 @@ pub(crate) enum ServerChoice {
     },
     /// `demo`
     Demo,
-    /// An address.
+    /// A URL.
     Url(String),
     /// A name from a configuration.
     Name(String),
@@ -41,22 +41,22 @@ pub(crate) enum ServerChoice {
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// What to call it.
+    /// Its name for messages.
     pub(crate) name: String,
     /// What to start.
     pub(crate) launch: Launch,
-    /// How long a call may take, if a configuration says so.
+    /// The time limit of a call, if the configuration has one.
     pub(crate) timeout: Option<Duration>,
 }
 
 impl ServerChoice {
-    /// The server among what was typed: `command` is what stands after `--`, `words` what
-    /// stands before. The first word names the server unless there is a command; the other
-    /// words are answered as they are.
+    /// Takes the server from the command line: `command` are the words after `--`, `words` those
+    /// before. Without a command the first word names the server. Returns the remaining words
+    /// unchanged.
     ///
     /// # Errors
     ///
-    /// No server was named.
+    /// No server was given.
     pub(crate) fn parse<'a>(
         words: &'a [String],
         command: &[OsString],
@@ -72,7 +72,7 @@ impl ServerChoice {
         Ok((Self::named(name), rest))
     }
 
-    /// The server of that name.
+    /// Returns the server for a name.
     pub(crate) fn named(name: &str) -> Self {
         if name == DEMO {
             return Self::Demo;
@@ -88,13 +88,13 @@ impl ServerChoice {
         }
     }
 
-    /// The server itself. `config` are the files that were named; no other is read unless a
-    /// name has to be looked up.
+    /// Finds the server. `config` are the files of `--config`; other files are only read if a name
+    /// has to be looked up.
     ///
     /// # Errors
     ///
-    /// There is none of that name, or its configuration makes no sense; or a file that was
-    /// named, though nothing of it may be needed.
+    /// There is no server of that name, its configuration is not valid, or a file of `--config`
+    /// can't be read (even if it isn't needed).
     pub(crate) fn find(
         self,
         config: &[PathBuf],
@@ -121,7 +121,7 @@ impl ServerChoice {
     }
 }
 
-/// What starts the demo: this very program.
+/// Returns what starts the demo: this program.
 pub(crate) fn demo() -> anyhow::Result<Launch> {
     let own = env::current_exe().context("cannot find the path of this program")?;
     Ok(Launch {
@@ -131,7 +131,7 @@ pub(crate) fn demo() -> anyhow::Result<Launch> {
     })
 }
 
-/// The server that a configuration has under this name.
+/// Returns the server of this name from the configuration files.
 fn in_catalogue(
     name: &str,
     config: &[PathBuf],
@@ -152,7 +152,7 @@ fn in_catalogue(
             "`{name}` is disabled in {file}; using it because it was named explicitly"
         ));
     }
-    // Before what it refers to: no variable makes it reachable.
+    // Before variables are resolved: no variable makes it reachable.
     if found.entry.has_url() {
         return Err(no_http().context(format!("cannot reach `{name}`")));
     }
@@ -168,8 +168,8 @@ fn in_catalogue(
     }
 }
 
-/// The project and the user have a server of the name, and not the same one. A project that
-/// was fetched from somewhere shall not answer for a server of the user's.
+/// Returns the error for a project and a user that have different servers of the same name. A
+/// project that was downloaded must not replace a server of the user.
 fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
     let error = anyhow!(
         "two servers are named `{}`: one in {} of the project, one in your {}",
@@ -180,15 +180,15 @@ fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
     usage(error, "choose one with `--config FILE`")
 }
 
-/// Tells of files that nobody named and that can't be used.
+/// Warns of configuration files that can't be used and were not named by the user.
 pub(crate) fn warn_of_broken_files(catalogue: &Catalogue, printer: &mut Printer) {
     for problem in catalogue.broken() {
         printer.warning(&problem.to_string(), Some(&problem.hint));
     }
 }
 
-/// There is no server of that name; unless it is a slip, perhaps a file that can't be read has
-/// it.
+/// Returns the error for an unknown name. Unless it is a typing error, a file that can't be read
+/// may have the server.
 pub(crate) fn unknown_server(
     name: &str,
     catalogue: &Catalogue,
@@ -218,7 +218,7 @@ fn no_http() -> anyhow::Error {
         .into()
 }
 
-/// How a server can be named.
+/// How to name a server.
 const SERVER_HINT: &str =
     "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
 

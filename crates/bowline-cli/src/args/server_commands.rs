@@ -1,7 +1,7 @@
-//! What was typed for the commands that talk to a server.
+//! The arguments of the commands that connect to a server.
 //!
-//! A server is the first word, or a command after `--`. Which word is which depends on that,
-//! so they are told apart by [`settings`](crate::settings).
+//! The server is the first word, or a command after `--`. What the words mean depends on that, so
+//! [`settings`](crate::settings) separates them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::args::{ConfigArgs, help, revision_parser};
 use crate::server_requests::ServerRequestArgs;
 
-/// The commands that talk to a server.
+/// The commands that connect to a server.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServerCommand {
     /// List the tools of a server, or show one with its schema
@@ -50,7 +50,7 @@ pub(crate) enum ServerCommand {
     Watch(WatchArgs),
 }
 
-/// What every command that talks to a server takes, besides its words.
+/// The options of every command that connects to a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerArgs {
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) struct ServerArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// The arguments of commands that take nothing but a server.
+/// The arguments of commands that take only a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerOnlyArgs {
     /// The server: `demo`, or a name that `bowline servers` lists
@@ -114,7 +114,7 @@ pub(crate) struct PingArgs {
     pub(crate) server: ServerArgs,
 }
 
-/// The arguments of commands that list what a server has, or show one of them.
+/// The arguments of commands that list items of a server, or show one of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
@@ -126,7 +126,7 @@ pub(crate) struct ListArgs {
     pub(crate) server: ServerArgs,
 }
 
-/// The arguments of commands that ask a server for something by its name.
+/// The arguments of commands that request an item by its name.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
     /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
@@ -143,7 +143,7 @@ pub(crate) struct RequestArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 
-    // The last, since what follows would stand under its heading.
+    // Last, since arguments after it would be listed under its heading.
     #[command(flatten)]
     pub(crate) request_args: ServerRequestArgs,
 }
@@ -184,7 +184,7 @@ pub(crate) struct WatchArgs {
     pub(crate) server: ServerArgs,
 }
 
-/// A time that something may take: more than none.
+/// Parses a duration in seconds that is greater than 0.
 fn seconds(text: &str) -> Result<Duration, String> {
     match pause(text)? {
         Duration::ZERO => Err("must be greater than 0".to_owned()),
@@ -192,7 +192,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time in seconds, a day at most.
+/// Parses a duration in seconds, a day at most.
 fn pause(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if !(0.0..=LONGEST).contains(&seconds) {
@@ -201,7 +201,7 @@ fn pause(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Knows the levels, so that errors can list them.
+/// Parses log levels, and lists them in errors.
 fn level_parser() -> impl TypedValueParser<Value = LoggingLevel> {
     PossibleValuesParser::new(LEVELS).map(|name| LoggingLevel::from(name.as_str()))
 }
@@ -217,7 +217,7 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// A day, in seconds. Nobody waits for longer.
+/// A day, in seconds. No wait needs to be longer.
 const LONGEST: f64 = 86_400.0;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a server logs, on stderr.
+//! The log messages of a server.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use tokio::sync::mpsc::{self, Receiver};
 use crate::server_connection::stderr_messages::StderrMessages;
 use crate::settings::Format;
 
-/// Shows what the server logs from a level on, as it comes.
+/// Writes log messages from a level on to stderr as they arrive.
 pub(super) fn show(config: &ClientConfig, level: LoggingLevel, messages: StderrMessages) {
     let method = Method::LoggingMessage.as_str();
-    // By the connection itself, so that it is shown before the answer that comes after it.
+    // Inline, so that a message is shown before the response that follows it.
     config.router().on_inline(Some(method), move |note| {
         let Ok(message) = note.decode::<LoggingMessageParams>() else {
             return;
@@ -31,22 +31,22 @@ pub(super) fn show(config: &ClientConfig, level: LoggingLevel, messages: StderrM
     });
 }
 
-/// Keeps what the server logs for whoever wants it all. What comes faster than it is taken waits
-/// in the library, which drops the oldest and tells how many.
+/// Collects all log messages. Those that arrive faster than they are read wait in the library,
+/// which drops the oldest and counts them.
 pub(super) fn collect(config: &ClientConfig) -> Receiver<Arc<ServerNotification>> {
     let (sender, receiver) = mpsc::channel(1);
     let method = Method::LoggingMessage.as_str();
     config.router().on(method, move |note| {
         let sender = sender.clone();
         async move {
-            // Nobody may want it any more.
+            // The receiver may be gone.
             let _ = sender.send(note).await;
         }
     });
     receiver
 }
 
-/// A message for a person.
+/// Formats a message as text.
 fn line(message: &LoggingMessageParams) -> String {
     let level = message.level.as_str();
     let text = match serde_json::from_str(message.data.as_str()) {
@@ -59,7 +59,7 @@ fn line(message: &LoggingMessageParams) -> String {
     }
 }
 
-/// A message for a program.
+/// A message as JSON.
 #[derive(Serialize)]
 struct LogEntry<'a> {
     log: &'a RawJson,
@@ -78,7 +78,7 @@ impl<'a> LogEntry<'a> {
     }
 }
 
-/// What is shown unless somebody wishes for something else.
+/// The level from which messages are shown by default.
 pub(super) const DEFAULT_LEVEL: LoggingLevel = LoggingLevel::Warning;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is said on stderr while something else goes on, and perhaps a bar is drawn there.
+//! Lines on stderr while a progress bar may be drawn there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::redact;
 use crate::settings::Format;
 
-/// Says things beside a bar. Clones do the same.
+/// Writes lines above a progress bar. Clones share the bar.
 #[derive(Clone, Debug)]
 pub(super) struct StderrMessages {
     format: Format,
@@ -18,7 +18,7 @@ pub(super) struct StderrMessages {
 }
 
 impl StderrMessages {
-    /// For whoever reads the talk of the command.
+    /// Creates a writer without a bar.
     pub(super) fn new(format: Format) -> Self {
         Self {
             format,
@@ -26,12 +26,12 @@ impl StderrMessages {
         }
     }
 
-    /// What is drawn from now on.
+    /// Sets the bar that is drawn from now on.
     pub(super) fn set_progress(&self, bar: Option<Progress>) {
         *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
-    /// Leaves the terminal to a question, or takes it back.
+    /// Pauses the bar while a prompt uses the terminal, and resumes it afterwards.
     pub(super) fn pause_progress(&self, is_prompting: bool) {
         let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         match &*bar {
@@ -41,21 +41,21 @@ impl StderrMessages {
         }
     }
 
-    /// Who it is said to.
+    /// Returns the format of messages.
     pub(super) fn format(&self) -> Format {
         self.format
     }
 
-    /// Says a line to a person; programs are not told.
+    /// Writes a line of text, unless messages are JSON.
     pub(super) fn write_text(&self, text: &str) {
         if self.format == Format::Text {
             self.write(&redact::without_secrets(text));
         }
     }
 
-    /// Says a line to a program.
+    /// Writes a JSON object as a line.
     pub(super) fn write_json(&self, value: &impl Serialize) {
-        // What is said so can always be put into JSON.
+        // These values can always be serialized.
         if let Ok(json) = serde_json::to_string(value) {
             let json = redact::json_without_secrets(&json);
             self.write(&escape::in_json(&json));

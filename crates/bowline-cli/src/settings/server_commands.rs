@@ -1,4 +1,4 @@
-//! What is wanted of a server.
+//! The settings of the commands that connect to a server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,54 +18,55 @@ use crate::server_requests::{self, ServerRequestArgs, ServerRequests};
 use crate::settings::Format;
 use crate::target::ServerChoice;
 
-/// Which server, and how to talk to it.
+/// The server, and the options of the connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ServerSettings {
     /// The server.
     pub(crate) choice: ServerChoice,
-    /// The only files to look for it in. None: the known ones.
+    /// The only files to look for it in. If empty, the known places.
     pub(crate) config: Vec<PathBuf>,
-    /// How answers are told.
+    /// Text or JSON.
     pub(crate) format: Format,
-    /// The revision to speak, when it may be only one.
+    /// The only protocol revision to use, if set.
     pub(crate) revision: Option<Revision>,
     /// How long to wait for the server.
     pub(crate) timeout: Option<Duration>,
-    /// How long the whole command may take, and with it connecting. None: there is no end to it.
+    /// How long the whole command may take, including connecting. `None` is no limit.
     pub(crate) whole_time: Option<Duration>,
-    /// How long a call may take in all.
+    /// How long a call may take in total.
     pub(crate) max_time: Option<Duration>,
-    /// From which level on the server's log is shown. None: from the usual one.
+    /// The level from which log messages are shown. `None` is the default.
     pub(crate) log: Option<LoggingLevel>,
-    /// Folders that it may work in.
+    /// The roots.
     pub(crate) roots: Vec<PathBuf>,
-    /// Answers to what it asks, given before it does.
+    /// The options that answer requests of the server.
     pub(crate) request_args: ServerRequestArgs,
-    /// Whether it is followed: it is always tried again, and its log is not talk but data.
+    /// `true` for `bowline watch`: the server is always started again, and its log is part of the
+    /// output.
     pub(crate) is_watching: bool,
-    /// How things are drawn.
+    /// The terminal.
     pub(crate) terminal: TerminalSettings,
 }
 
-/// What is drawn with, and whether.
+/// How the terminal is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TerminalSettings {
-    /// Whether a person reads it, or a program.
+    /// Text or JSON.
     pub(crate) format: Format,
-    /// What is drawn with.
+    /// The characters to draw with.
     pub(crate) charset: Charset,
-    /// Whether the library tells what it does, which a bar would get in the way of.
+    /// `true` with `--verbose`, whose lines a progress bar would disturb.
     pub(crate) is_verbose: bool,
-    /// Whether somebody sits there who can be asked: stdin and stderr are a terminal.
+    /// `true` if the user can be asked: stdin and stderr are a terminal.
     pub(crate) can_prompt: bool,
 }
 
 impl ServerSettings {
-    /// What `args` mean, and the words that don't name the server.
+    /// Resolves `args`. Also returns the words that don't name the server.
     ///
     /// # Errors
     ///
-    /// No server was named.
+    /// No server was given.
     pub(crate) fn resolve(
         args: ServerArgs,
         words: &[String],
@@ -89,21 +90,21 @@ impl ServerSettings {
         Ok((settings, rest.to_vec()))
     }
 
-    /// Answers what the server asks.
+    /// Returns what answers the requests of the server.
     ///
     /// # Errors
     ///
-    /// An answer that was given makes no sense.
+    /// A given answer is not valid.
     pub(crate) fn server_requests(&self) -> anyhow::Result<ServerRequests> {
         let is_json = self.format == Format::Json;
         ServerRequests::resolve(&self.request_args, self.terminal.can_prompt, is_json)
     }
 
-    /// The folders that it may work in.
+    /// Returns the roots.
     ///
     /// # Errors
     ///
-    /// One of them is not there.
+    /// A path does not exist.
     pub(crate) fn roots(&self) -> anyhow::Result<Vec<Root>> {
         self.roots
             .iter()
@@ -111,11 +112,11 @@ impl ServerSettings {
             .collect()
     }
 
-    /// What `args` mean to a command that takes nothing but a server.
+    /// Resolves `args` of a command that takes only a server.
     ///
     /// # Errors
     ///
-    /// None was named, or more than one.
+    /// No server was given, or more than one word.
     pub(crate) fn server_only(
         args: ServerOnlyArgs,
         terminal: TerminalSettings,
@@ -134,18 +135,18 @@ impl ServerSettings {
     }
 }
 
-/// What `bowline ping` shall do.
+/// The settings of `bowline ping`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct PingSettings {
     pub(crate) server: ServerSettings,
-    /// How often.
+    /// The number of pings.
     pub(crate) count: u32,
-    /// The time before the next one.
+    /// The time between two pings.
     pub(crate) interval: Duration,
 }
 
 impl PingSettings {
-    /// What `args` mean.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: PingArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
         Ok(Self {
             server: ServerSettings::alone(args.server, &args.words, terminal)?,
@@ -155,16 +156,16 @@ impl PingSettings {
     }
 }
 
-/// What a command shall do that lists what a server has, or shows one of them.
+/// The settings of a command that lists items of a server, or shows one of them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ListSettings {
     pub(crate) server: ServerSettings,
-    /// The only one to show.
+    /// The name of the only item to show.
     pub(crate) name: Option<String>,
 }
 
 impl ListSettings {
-    /// What `args` mean.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: ListArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
         let (server, rest) = ServerSettings::resolve(args.server, &args.words, terminal)?;
         let mut rest = rest.into_iter();
@@ -174,20 +175,20 @@ impl ListSettings {
     }
 }
 
-/// What a command shall do that asks a server for something by its name.
+/// The settings of a command that requests an item by its name.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RequestSettings {
     pub(crate) server: ServerSettings,
-    /// The name of what is asked for.
+    /// The name of the item.
     pub(crate) name: String,
     /// Its arguments, as they were typed.
     pub(crate) words: Vec<String>,
-    /// Where the answer goes.
+    /// Where the result goes.
     pub(crate) output: Output,
 }
 
 impl RequestSettings {
-    /// What `args` mean. `kind` is what is asked for, `list` the command that lists them.
+    /// Resolves `args`. `kind` is what is requested, `list` the command that lists the items.
     pub(crate) fn resolve(
         args: RequestArgs,
         terminal: TerminalSettings,
@@ -217,25 +218,25 @@ impl RequestSettings {
         })
     }
 
-    /// The same for what takes no arguments.
+    /// Returns the settings of a request that takes no arguments.
     pub(crate) fn without_arguments(self) -> anyhow::Result<Self> {
         refuse_extra_words(&self.words)?;
         Ok(self)
     }
 }
 
-/// What `bowline watch` shall do.
+/// The settings of `bowline watch`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct WatchSettings {
     pub(crate) server: ServerSettings,
-    /// Resources to watch.
+    /// The resources to subscribe to.
     pub(crate) resources: Vec<String>,
-    /// How many events, if there is an end to it.
+    /// The number of events after which it ends, if set.
     pub(crate) count: Option<u64>,
 }
 
 impl WatchSettings {
-    /// What `args` mean.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: WatchArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
         let mut server = ServerSettings::alone(args.server, &args.words, terminal)?;
         server.is_watching = true;
@@ -248,22 +249,22 @@ impl WatchSettings {
     }
 }
 
-/// What `bowline complete` shall do.
+/// The settings of `bowline complete`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CompleteSettings {
     pub(crate) server: ServerSettings,
-    /// The prompt or template.
+    /// The prompt or resource template.
     pub(crate) reference: String,
     /// The argument to complete.
     pub(crate) argument: String,
-    /// What has been typed of it.
+    /// What has been typed of it so far.
     pub(crate) typed: String,
-    /// Arguments that have their values already.
+    /// Arguments whose values are known.
     pub(crate) known: Vec<(String, String)>,
 }
 
 impl CompleteSettings {
-    /// What `args` mean.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: CompleteArgs, terminal: TerminalSettings) -> anyhow::Result<Self> {
         let (server, rest) = ServerSettings::resolve(args.server, &args.words, terminal)?;
         let mut rest = rest.into_iter();
@@ -297,7 +298,7 @@ impl CompleteSettings {
     }
 }
 
-/// Refuses words that nobody knows what to do with.
+/// Refuses words after the last argument.
 fn refuse_extra_words(words: &[String]) -> anyhow::Result<()> {
     match words.first() {
         None => Ok(()),
