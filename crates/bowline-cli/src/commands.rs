@@ -1,5 +1,9 @@
-//! The commands, one file each. A command gets its settings and a printer, and answers
-//! with an exit status.
+//! The commands, one file each. A command gets its settings and a printer, and returns an exit
+//! status.
+//!
+//! - [`find_by_name`]: looks up the item that the user named.
+//! - `<command>.rs`: runs the command; `<command>/text.rs` formats its output for a reader, and
+//!   `<command>/report.rs` holds the data that `--json` prints.
 
 mod call;
 mod complete;

@@ -23,8 +23,8 @@ use crate::surroundings::Surroundings;
 ///
 /// # Errors
 ///
-/// The server can't be reached, has no such tool, the arguments are not what it wants, or the
-/// tool failed.
+/// The server can't be reached, has no such tool, the arguments don't match its schema, or the tool
+/// failed.
 pub(crate) fn call(
     settings: &RequestSettings,
     surroundings: &Surroundings,
@@ -47,13 +47,13 @@ pub(crate) fn call(
     Ok(ExitStatus::Done)
 }
 
-/// What stdin has, if a word refers to it. Before the server is started, which could not be
-/// answered while somebody types.
+/// Reads stdin if an argument refers to it. Done before the server is started, which would
+/// otherwise have to wait while the user types.
 pub(super) fn read_stdin_argument(words: &[String]) -> anyhow::Result<Vec<u8>> {
     let is_wanted = |word: &String| word == "-" || word == "@-" || word.ends_with("=@-");
     let mut input = Vec::new();
     if words.iter().any(is_wanted) {
-        // One byte more than is allowed, so that whoever parses it sees that it is too much.
+        // One byte more than allowed, so that the parser notices that it is too much.
         let read = stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut input);
         read.context("cannot read stdin")?;
     }
@@ -66,16 +66,17 @@ fn arguments(tool: &Tool, words: &[String], input: &[u8]) -> anyhow::Result<Argu
     Arguments::read(words, &schema, &mut { input })
 }
 
-/// What a tool answered.
+/// The result of a call.
 struct CallOutcome {
     result: CallToolResult,
-    /// Why it is not what the tool declares. It is told nevertheless: what was done was done.
+    /// Why the result does not match the output schema. The result is printed nevertheless, since
+    /// the tool was executed.
     schema_error: Option<anyhow::Error>,
-    /// Why nobody knows whether it is.
+    /// Why the result could not be checked.
     unchecked: Option<String>,
 }
 
-/// Makes the call, and shows how far it is.
+/// Calls the tool, and shows progress.
 async fn call_tool(
     tool: &Tool,
     arguments: &Arguments,
@@ -84,7 +85,7 @@ async fn call_tool(
     let shown = connection.progress(&tool.name);
     let bar = shown.bar();
     let call = connection.client.tools().call(&*tool.name, arguments);
-    // It is asked for even when nobody sees it: progress is a sign of life.
+    // Progress is requested even if it is not shown: it extends the timeout.
     let call = call.on_progress(move |report| bar.report(&report));
     match connection.complete_call(call).await {
         Ok(result) => Ok(CallOutcome {
@@ -106,7 +107,7 @@ async fn call_tool(
     }
 }
 
-/// Tells what the tool answered.
+/// Prints the result.
 fn print_outcome(
     outcome: CallOutcome,
     output: &Output,
@@ -128,7 +129,7 @@ fn print_outcome(
     };
     let finished = match printed {
         Ok(()) => results.finish(connection.format, Some("the tool was executed")),
-        // How the call ended does not depend on who reads to the end.
+        // The exit status of the call does not depend on the reader of the output.
         Err(error) if error.is::<OutputClosed>() => Err(error),
         Err(error) => return Err(error),
     };
@@ -142,7 +143,7 @@ fn print_outcome(
     if !result.is_failure() {
         return finished;
     }
-    // That it failed says more than that a part is lost, of which there was a warning.
+    // The failure of the tool is more important than a lost part, for which there was a warning.
     let failure = Failure::new(ExitStatus::ToolError, anyhow!("the tool reported an error"));
     let failure = match finished.as_ref().err().and_then(Failure::hint_of) {
         Some(hint) => failure.hint(hint.to_owned()),
@@ -151,7 +152,7 @@ fn print_outcome(
     Err(failure.into())
 }
 
-/// Tells the parts, and what is meant for programs where there is no text.
+/// Prints the parts, or the structured content if there is no text.
 fn print_text(
     mut parts: Vec<Part<'_>>,
     structured: Option<&RawJson>,
@@ -173,12 +174,12 @@ fn print_text(
         results.print(&parts)?;
     }
     match results.is_raw() {
-        // Whoever wants bytes gets what is for people, or this where there is nothing.
+        // Raw output has the other parts, or the structured content if there are none.
         true if !parts.is_empty() => Ok(()),
         true => results.printer().bytes(json.as_str().as_bytes()),
         false => results.printer().text(&content::pretty(json)),
     }
 }
 
-/// What is said of what was not shown.
+/// The note about structured content that was not printed.
 const HAS_STRUCTURED_CONTENT: &str = "the result also has structured content; `--json` shows it";

@@ -1,4 +1,4 @@
-//! `bowline complete`: what an argument of a prompt, or a variable of a template, can be.
+//! `bowline complete`: completes an argument of a prompt, or a variable of a resource template.
 
 use anyhow::anyhow;
 use bowline_types::completion::Completion;
@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 ///
 /// # Errors
 ///
-/// The server can't be reached, can't complete, or has nothing of that name.
+/// The server can't be reached, doesn't support completion, or has no such item.
 pub(crate) fn complete(
     settings: &CompleteSettings,
     surroundings: &Surroundings,
@@ -38,7 +38,7 @@ pub(crate) fn complete(
     Ok(ExitStatus::Done)
 }
 
-/// What is completed.
+/// The prompt or resource template.
 #[derive(Debug)]
 enum CompletionTarget {
     Prompt(Prompt),
@@ -46,8 +46,8 @@ enum CompletionTarget {
 }
 
 impl CompletionTarget {
-    /// What a word refers to: `prompt:NAME`, `template:NAME`, a template itself, or a name
-    /// that either has.
+    /// Finds the item that a word refers to: `prompt:NAME`, `template:NAME`, a URI template, or a
+    /// name.
     async fn find(word: &str, connection: &ServerConnection<'_>) -> anyhow::Result<Self> {
         let (wants_prompt, wants_template, name) = parse_reference(word);
         let capabilities = connection.client.capabilities().unwrap_or_default();
@@ -84,7 +84,7 @@ impl CompletionTarget {
         Err(usage(error, hint.unwrap_or(listed)))
     }
 
-    /// Refuses an argument that it doesn't have, as far as that is known.
+    /// Refuses an unknown argument, as far as the arguments are known.
     fn check(&self, argument: &str) -> anyhow::Result<()> {
         let known: Vec<&str> = match self {
             Self::Prompt(prompt) => {
@@ -102,7 +102,7 @@ impl CompletionTarget {
     }
 }
 
-/// Whether a word may mean a prompt, whether a template, and the name in it.
+/// Returns if a word may refer to a prompt, if to a template, and the name in it.
 fn parse_reference(word: &str) -> (bool, bool, &str) {
     if let Some(name) = word.strip_prefix("prompt:") {
         (true, false, name)
@@ -113,7 +113,7 @@ fn parse_reference(word: &str) -> (bool, bool, &str) {
     }
 }
 
-/// The variables of a URI template (RFC 6570).
+/// Returns the variables of a URI template (RFC 6570).
 fn variables(template: &str) -> Vec<&str> {
     let expressions = template.split('{').skip(1);
     let expressions = expressions.filter_map(|rest| Some(rest.split_once('}')?.0));
@@ -150,7 +150,7 @@ async fn request_completion(
     Ok(connection.complete_call(completing).await?.completion)
 }
 
-/// Tells the values, one a line.
+/// Prints the values, one per line.
 fn print_values(
     completion: &Completion,
     connection: &mut ServerConnection<'_>,
@@ -168,7 +168,7 @@ fn print_values(
     Ok(())
 }
 
-/// That there are more, if there are.
+/// Returns a note if there are more values.
 fn more_values(completion: &Completion) -> Option<String> {
     let shown = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
     match completion.total {
@@ -183,7 +183,7 @@ fn more_values(completion: &Completion) -> Option<String> {
     }
 }
 
-/// Variables of a template. A server may have written any number of them.
+/// The number of variables that are looked at. A server may have written any number of them.
 const MAX_VARIABLES: usize = 100;
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
-//! `bowline demo`: starts the demo server as a process of its own, calls it, kills it in the
-//! middle of a call, and shows that the connection recovers.
+//! `bowline demo`: starts the demo server as a child process, calls it, kills it during a call, and
+//! shows that the connection recovers.
 //!
-//! What happens is on the [`demo_run`]. Each part of it becomes a [`Step`], which is printed
-//! before the next part begins: nothing is told that has not happened.
+//! [`demo_run`] does the work. Each part of it becomes a [`Step`], which is printed before the next
+//! part begins, so that only what has happened is printed.
+//!
+//! - [`demo_run`]: the server process, its client, and a record of what happened.
+//! - [`step`]: the steps as data, which is the output of `--json`.
+//! - [`text`]: the steps as text.
 
 mod demo_run;
 mod step;
@@ -20,12 +24,11 @@ use crate::printer::{Printer, Tone};
 use crate::progress::BarStyle;
 use crate::settings::{DemoSettings, Format};
 
-/// Shows it.
+/// Runs the demo.
 ///
 /// # Errors
 ///
-/// The server can't be started, something did not work that should, or the output can't be
-/// written.
+/// The server can't be started, a step failed, or the output can't be written.
 pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     descriptors::check(descriptors::OF_CLIENT)?;
     let runtime = Builder::new_current_thread().enable_all().build();
@@ -40,7 +43,7 @@ pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Re
     finished.map(|()| ExitStatus::Done)
 }
 
-/// All of it, in its order.
+/// Runs all steps in order.
 async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     steps.heading("A server is started and agrees on a revision")?;
     let bar_style = steps.bar_style();
@@ -84,7 +87,7 @@ async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     steps.step(&timeline)
 }
 
-/// Who the steps are told to.
+/// Prints the steps.
 struct StepPrinter<'a> {
     settings: &'a DemoSettings,
     printer: &'a mut Printer,
@@ -92,7 +95,7 @@ struct StepPrinter<'a> {
 }
 
 impl StepPrinter<'_> {
-    /// What the next steps are about. Programs know.
+    /// Prints a heading, in text output only.
     fn heading(&mut self, heading: &str) -> anyhow::Result<()> {
         if self.settings.format == Format::Text {
             if self.is_begun {
@@ -104,7 +107,7 @@ impl StepPrinter<'_> {
         self.printer.flush()
     }
 
-    /// Tells a step.
+    /// Prints a step.
     fn step(&mut self, step: &Step) -> anyhow::Result<()> {
         match self.settings.format {
             Format::Text => text::print(step, self.settings.charset, self.printer)?,
@@ -122,5 +125,6 @@ impl StepPrinter<'_> {
     }
 }
 
-/// How far a call shall be when its server is killed: far enough that it plainly runs.
+/// The number of progress notifications before the server is killed: enough that the call plainly
+/// runs.
 const REPORTS_BEFORE_KILL: u32 = 5;

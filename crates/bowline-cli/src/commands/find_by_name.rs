@@ -1,15 +1,15 @@
-//! The one of many that was named: a tool, a prompt.
+//! Finding the item that the user named, such as a tool or a prompt.
 
 use anyhow::anyhow;
 
 use crate::failure::usage;
 use crate::suggestion::did_you_mean;
 
-/// The item of a name. `kind` is what items are called.
+/// Returns the item of a name. `kind` is the word for an item.
 ///
 /// # Errors
 ///
-/// There is none of that name, which is the user's error; the hint is the nearest one.
+/// There is no item of that name (a usage error). The hint is the nearest name, or the first ones.
 pub(super) fn find_by_name<T>(
     kind: &str,
     wanted: &str,
@@ -33,7 +33,7 @@ pub(super) fn find_by_name<T>(
     Err(usage(anyhow!("no {kind} named `{wanted}`"), hint))
 }
 
-/// Names that an error lists.
+/// The number of names that an error lists.
 const MAX_NAMES: usize = 12;
 
 #[cfg(test)]

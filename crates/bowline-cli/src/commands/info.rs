@@ -1,4 +1,4 @@
-//! `bowline info`: who a server is, and what it has.
+//! `bowline info`: shows the identity and capabilities of a server.
 
 mod text;
 
@@ -17,11 +17,11 @@ use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 
-/// Tells of a server.
+/// Shows a server.
 ///
 /// # Errors
 ///
-/// The server can't be reached, or is lost in between. A list that can't be had otherwise is a
+/// The server can't be reached, or the connection is lost. A list that can't be read otherwise is a
 /// warning.
 pub(crate) fn info(
     settings: &ServerSettings,
@@ -39,7 +39,7 @@ pub(crate) fn info(
     Ok(ExitStatus::Done)
 }
 
-/// What is told of a server. The JSON of `bowline info` is this.
+/// What is shown of a server; the output of `bowline info --json`.
 #[derive(Debug, Serialize)]
 struct InfoReport {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ struct InfoReport {
     counts: Counts,
 }
 
-/// How much a server lists.
+/// The number of items in each list.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
     #[serde(skip_serializing_if = "Count::is_unknown")]
@@ -65,23 +65,23 @@ struct Counts {
     prompts: Count,
 }
 
-/// How long a list is.
+/// The number of items in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum Count {
-    /// Nobody asked: it is not declared, or the server was lost before.
+    /// Not requested: the capability is not declared, or the connection was lost before.
     #[default]
     NotRequested,
-    /// So many items.
+    /// The number of items.
     Of(usize),
-    /// It is declared, and the server doesn't know of it.
+    /// The capability is declared, but the server does not implement the method.
     Missing,
-    /// It can't be had, of which there was a warning.
+    /// The list can't be read; a warning was written.
     Unlisted,
 }
 
 impl InfoReport {
-    /// All that is known, and why it is not more if the server was lost.
+    /// Collects the report. Also returns the error if the connection was lost meanwhile.
     async fn of(
         connection: &ServerConnection<'_>,
     ) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
@@ -105,11 +105,11 @@ impl InfoReport {
 }
 
 impl Counts {
-    /// Counts what is declared.
+    /// Counts the items of each declared capability.
     ///
     /// # Errors
     ///
-    /// The server was lost.
+    /// The connection was lost.
     async fn count(
         &mut self,
         connection: &ServerConnection<'_>,
@@ -143,7 +143,7 @@ impl Count {
         match listed {
             Ok(count) => Ok(Self::Of(count)),
             Err(error) if is_unknown_method(&error) => Ok(Self::Missing),
-            // The next list can't be had either.
+            // The next list can't be read either.
             Err(error) if Failure::status_of(&error) != ExitStatus::Failed => Err(error),
             Err(error) => {
                 let words = format!("cannot list the {what}: {}", message_with_causes(&error));

@@ -1,4 +1,4 @@
-//! `bowline ping`: how long a server takes to answer.
+//! `bowline ping`: measures how long a server takes to respond.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::surroundings::Surroundings;
 ///
 /// # Errors
 ///
-/// The server can't be reached, or doesn't answer in time.
+/// The server can't be reached, or doesn't respond in time.
 pub(crate) fn ping(
     settings: &PingSettings,
     surroundings: &Surroundings,
@@ -28,7 +28,7 @@ pub(crate) fn ping(
         printer,
         async |connection| ping_all(settings, &mut statistics, connection).await,
     );
-    // What was measured is worth telling whatever ended it, except that nobody listens.
+    // The statistics are printed whatever ended the command, unless the output was closed.
     let is_readable = !matches!(&outcome, Err(error) if error.is::<OutputClosed>());
     let is_text = settings.server.format == Format::Text;
     if is_readable && is_text && settings.count > 1 && statistics.count > 0 {
@@ -74,7 +74,7 @@ async fn ping_all(
     Ok(())
 }
 
-/// What is known of all pings.
+/// The statistics of all pings.
 #[derive(Debug, Default)]
 struct PingStatistics {
     count: u32,

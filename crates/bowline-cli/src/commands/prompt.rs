@@ -1,4 +1,4 @@
-//! `bowline prompt`: a prompt with its arguments filled in.
+//! `bowline prompt`: gets a prompt with its arguments filled in.
 
 use anyhow::{Context as _, anyhow};
 use bowline_types::prompts::{GetPromptResult, Prompt};
@@ -20,7 +20,7 @@ use crate::surroundings::Surroundings;
 ///
 /// # Errors
 ///
-/// The server can't be reached, has no such prompt, or the arguments are not what it wants.
+/// The server can't be reached, has no such prompt, or the arguments don't match.
 pub(crate) fn prompt(
     settings: &RequestSettings,
     surroundings: &Surroundings,
@@ -43,7 +43,7 @@ pub(crate) fn prompt(
     Ok(ExitStatus::Done)
 }
 
-/// The arguments that were typed, which are texts.
+/// Parses the arguments, which are strings.
 pub(super) fn arguments(
     prompt: &Prompt,
     words: &[String],
@@ -64,7 +64,7 @@ pub(super) fn arguments(
     texts.collect()
 }
 
-/// What a prompt takes, as a tool would say it.
+/// Returns the arguments of a prompt as a JSON Schema, as a tool declares them.
 fn schema(prompt: &Prompt) -> Value {
     let arguments = prompt.arguments.as_deref().unwrap_or_default();
     let properties: serde_json::Map<_, _> = arguments
@@ -88,7 +88,7 @@ async fn get_prompt(
     connection.complete_call(call).await
 }
 
-/// Tells the messages, each below who says it.
+/// Prints the messages, each below its role.
 fn print_messages(
     filled: &GetPromptResult,
     output: &Output,

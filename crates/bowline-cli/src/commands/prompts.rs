@@ -1,4 +1,4 @@
-//! `bowline prompts`: which prompts a server has.
+//! `bowline prompts`: lists the prompts of a server.
 
 mod text;
 
@@ -37,18 +37,18 @@ pub(crate) fn prompts(
     Ok(ExitStatus::Done)
 }
 
-/// All prompts of the server.
+/// Returns all prompts of the server.
 pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Prompt>> {
     let prompts = connection.client.prompts().pages();
     connection.list(prompts, "prompt").await
 }
 
-/// The prompt of a name.
+/// Returns the prompt of a name.
 pub(super) fn find(name: &str, prompts: Vec<Prompt>) -> anyhow::Result<Prompt> {
     find_by_name("prompt", name, prompts, |prompt| &prompt.name)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     prompts: &'a [Prompt],

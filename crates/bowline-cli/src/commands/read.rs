@@ -1,4 +1,4 @@
-//! `bowline read`: what a resource contains.
+//! `bowline read`: reads a resource.
 
 use bowline_types::resources::ReadResourceResult;
 
@@ -17,7 +17,7 @@ use crate::surroundings::Surroundings;
 ///
 /// # Errors
 ///
-/// The server can't be reached, or the resource not be read.
+/// The server can't be reached, or the resource can't be read.
 pub(crate) fn read(
     settings: &RequestSettings,
     surroundings: &Surroundings,
@@ -45,7 +45,7 @@ pub(crate) fn read(
     Ok(ExitStatus::Done)
 }
 
-/// Reads a resource, and asks what was meant when the server says no.
+/// Reads a resource. If the server refuses, the hint suggests a URI that it lists.
 async fn read_resource(
     uri: &str,
     connection: &ServerConnection<'_>,
@@ -64,7 +64,7 @@ async fn read_resource(
     if server_error_of(&error).is_none() {
         return Err(error);
     }
-    // That the list can't be had is not what went wrong.
+    // If the list can't be read either, the first error is reported.
     let known = resources::list(connection).await.unwrap_or_default();
     let mut known = known.iter().map(|resource| resource.uri.as_str());
     if known.clone().any(|known| known == uri) {

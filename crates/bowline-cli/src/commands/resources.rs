@@ -1,4 +1,4 @@
-//! `bowline resources`: which resources a server has, and which templates.
+//! `bowline resources`: lists the resources and resource templates of a server.
 
 use bowline_types::resources::{Resource, ResourceTemplate};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) fn resources(
     Ok(ExitStatus::Done)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     resources: &'a [Resource],
@@ -43,14 +43,14 @@ struct All<'a> {
     templates: &'a [ResourceTemplate],
 }
 
-/// All resources of the server.
+/// Returns all resources of the server.
 pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Resource>> {
     let resources = connection.client.resources().pages();
     connection.list(resources, "resource").await
 }
 
-/// All templates of the server. One that has resources and has never heard of templates has
-/// none.
+/// Returns all resource templates of the server. A server with resources that does not implement
+/// the method has none.
 pub(super) async fn templates(
     connection: &ServerConnection<'_>,
 ) -> anyhow::Result<Vec<ResourceTemplate>> {
@@ -103,7 +103,7 @@ fn print_tables(
     connection.print_count(templates.len(), "template")
 }
 
-/// What something is, in a line.
+/// Returns a one-line description.
 fn about(description: Option<&String>, title: Option<&String>) -> String {
     let about = description.or(title).map_or("", |text| text.trim());
     about.lines().next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! `bowline serve`: serves on stdin and stdout until the client leaves.
+//! `bowline serve`: serves on stdin and stdout until the client closes them.
 
 use anyhow::Context as _;
 use bowline::server::Running;
@@ -12,7 +12,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{ServeSettings, Served};
 
-/// Serves until stdin ends or a signal comes.
+/// Serves until stdin ends or a signal is received.
 pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     let server = match settings.served {
         Served::Demo => demo::server(),
@@ -28,12 +28,12 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
         tokio::spawn(end_when_told(server.clone())?);
         server.serve(stdio()).await.context("cannot serve")
     });
-    // A tool that blocks its thread must not keep the process.
+    // A tool that blocks its thread must not keep the process alive.
     runtime.shutdown_background();
     served.map(|()| ExitStatus::Done)
 }
 
-/// Finishes what is being served when a signal comes, and ends at once when another does.
+/// Shuts down gracefully at the first signal, and closes at once at the second.
 fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let mut signals = [

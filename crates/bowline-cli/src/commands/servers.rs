@@ -1,4 +1,4 @@
-//! `bowline servers`: which servers there are, and which file has them.
+//! `bowline servers`: lists the configured servers and the files that define them.
 
 mod report;
 mod text;
@@ -16,7 +16,7 @@ use crate::target::{DEMO, unknown_server, warn_of_broken_files};
 ///
 /// # Errors
 ///
-/// A file that was named can't be used, or there is no server of the name.
+/// A file of `--config` can't be used, or there is no server of the name.
 pub(crate) fn servers(
     settings: &ServersSettings,
     surroundings: &Surroundings,
@@ -52,7 +52,7 @@ fn list(
     Ok(ExitStatus::Done)
 }
 
-/// Shows one server. What is wrong with it is told after that, as an error.
+/// Shows one server. Its problem is reported after it, as an error.
 fn show(
     name: &str,
     catalogue: &Catalogue,

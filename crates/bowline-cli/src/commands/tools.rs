@@ -1,4 +1,4 @@
-//! `bowline tools`: which tools a server has, and all that it says of one.
+//! `bowline tools`: lists the tools of a server, or shows one with its schemas.
 
 mod text;
 
@@ -37,18 +37,18 @@ pub(crate) fn tools(
     Ok(ExitStatus::Done)
 }
 
-/// All tools of the server.
+/// Returns all tools of the server.
 pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Tool>> {
     let tools = connection.client.tools().pages();
     connection.list(tools, "tool").await
 }
 
-/// The tool of a name.
+/// Returns the tool of a name.
 pub(super) fn find(name: &str, tools: Vec<Tool>) -> anyhow::Result<Tool> {
     find_by_name("tool", name, tools, |tool| &tool.name)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     tools: &'a [Tool],

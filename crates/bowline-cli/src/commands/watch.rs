@@ -1,8 +1,11 @@
-//! `bowline watch`: follows what changes at a server, across its restarts.
+//! `bowline watch`: follows the changes of a server, across its restarts.
 //!
-//! Three sources feed one bounded channel: the states of the connection, a subscription to what
-//! changes, and the log. Each has its own bound in the library, which tells what was left out
-//! when whoever reads the output is slower than the server.
+//! Three sources feed one bounded channel: the states of the connection, a subscription, and the
+//! log. Each is bounded in the library, which counts the dropped events when the reader of the
+//! output is slower than the server.
+//!
+//! - [`event`]: events as data, for `--json`, and as text.
+//! - [`stdout_watch`]: notices when the reader of stdout is gone.
 
 mod event;
 mod stdout_watch;
@@ -26,11 +29,11 @@ use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, WatchSettings};
 use crate::surroundings::Surroundings;
 
-/// Watches a server until somebody has enough of it.
+/// Watches a server until Ctrl-C, `--for` or `--count` ends it.
 ///
 /// # Errors
 ///
-/// The server can't be reached, can't tell of what is wanted, or is lost for good.
+/// The server can't be reached, doesn't support the subscription, or is lost for good.
 pub(crate) fn watch(
     settings: &WatchSettings,
     surroundings: &Surroundings,
@@ -43,7 +46,7 @@ pub(crate) fn watch(
         async |connection| watch_events(settings, connection).await,
     );
     match watched {
-        // That is how it ends.
+        // This is the normal end.
         Err(error) if interrupt::is_interrupt(&error) => Ok(ExitStatus::Done),
         other => other.map(|()| ExitStatus::Done),
     }
@@ -55,9 +58,9 @@ async fn watch_events(
 ) -> anyhow::Result<()> {
     let client = connection.client.clone();
     let (sender, mut events) = mpsc::channel(MAX_QUEUED_EVENTS);
-    // Nothing happens in between, since nothing is waited for.
+    // There is no await between the two, so no change is lost or repeated.
     let (changes, history) = (client.state_changes(), client.history());
-    // Connecting was a part of it.
+    // The time includes connecting.
     let until = settings.server.whole_time;
     let until = until.map(|time| tokio::time::Instant::from_std(connection.started_at) + time);
     let subscribing = subscribe(&client, &settings.resources);
@@ -65,7 +68,7 @@ async fn watch_events(
         Some(until) => timeout_at(until, subscribing).await,
         None => Ok(subscribing.await),
     };
-    // A server that has not confirmed it in that time is not waited for.
+    // A server that has not confirmed the subscription by then is not awaited.
     let subscription = subscribed.ok().transpose()?;
     if let Some(subscription) = &subscription {
         print_introduction(connection, subscription.is_some());
@@ -104,7 +107,7 @@ async fn watch_events(
             Ok(Some(WatchMessage::Event(kind))) => printer.print(kind, connection)?,
             Ok(Some(WatchMessage::ReaderGone)) => return Err(OutputClosed.into()),
             Ok(Some(WatchMessage::Closed)) => {
-                // It says why.
+                // The error has the reason.
                 return client.ready().await.map_err(call_error);
             }
         }
@@ -112,19 +115,19 @@ async fn watch_events(
     Ok(())
 }
 
-/// What the sources say.
+/// A message of one of the sources.
 enum WatchMessage {
     Event(EventKind),
-    /// The client has given up for good.
+    /// The client has closed for good.
     Closed,
-    /// Nobody reads the output any more.
+    /// The reader of the output is gone.
     ReaderGone,
 }
 
-/// Tells what happens, as long as it is wanted.
+/// Prints events, up to a number of them.
 struct EventPrinter {
     begun: Instant,
-    /// Events that are still wanted, if there is an end to it.
+    /// The number of events that are still to be printed, if it is limited.
     left: Option<u64>,
 }
 
@@ -143,7 +146,7 @@ impl EventPrinter {
             Format::Text => connection.printer.pieces(0, &event.pieces())?,
             Format::Json => connection.printer.json(&event)?,
         }
-        // Whoever watches wants to know now.
+        // Events are shown at once.
         connection.printer.flush()
     }
 }
@@ -161,7 +164,7 @@ fn print_introduction(connection: &mut ServerConnection<'_>, is_subscribed: bool
     }
 }
 
-/// Subscribes to the lists that the server tells of, and to `resources`, which it must.
+/// Subscribes to the lists whose changes the server announces, and to `resources`.
 async fn subscribe(client: &Client, resources: &[String]) -> anyhow::Result<Option<Subscription>> {
     let has = client.capabilities().unwrap_or_default();
     let tools = has.tools.and_then(|it| it.list_changed);
@@ -181,7 +184,7 @@ async fn subscribe(client: &Client, resources: &[String]) -> anyhow::Result<Opti
     subscribed.map(Some).map_err(call_error)
 }
 
-/// Forwards what the server logs from a level on, or all of it.
+/// Forwards log messages from a level on, or all of them.
 async fn forward_log(
     mut log: Receiver<Arc<ServerNotification>>,
     wished: Option<LoggingLevel>,
@@ -237,7 +240,7 @@ async fn forward_changes(mut subscription: Subscription, sender: Sender<WatchMes
         .await;
 }
 
-/// Events that wait for whoever reads the output.
+/// The number of events that wait for the reader of the output.
 const MAX_QUEUED_EVENTS: usize = 64;
 
 #[cfg(test)]

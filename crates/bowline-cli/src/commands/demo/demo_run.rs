@@ -1,4 +1,4 @@
-//! The stage: a real server process, a client of it, and a note of everything that happens.
+//! A run of the demo: a server process, a client of it, and a record of what happened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ use crate::progress::{BarStyle, Progress};
 use crate::target;
 use crate::timeline::{self, Mark, Timeline};
 
-/// What the demo works with.
+/// The server process, its client, and the records.
 pub(super) struct DemoRun {
     client: Client,
     /// When the client was started, which is where its own times begin.
@@ -48,7 +48,7 @@ impl DemoRun {
             connect_timeout: Duration::from_secs(10),
             call_timeout: Some(Duration::from_secs(10)),
             max_time: None,
-            // It is killed, and started again.
+            // The server is killed, and started again.
             attempts: Some(3),
         };
         let started_at = Instant::now();
@@ -71,7 +71,7 @@ impl DemoRun {
         Ok((run, connected))
     }
 
-    /// What was agreed with the server.
+    /// Returns the step about the negotiated session.
     fn connected(&self) -> anyhow::Result<Step> {
         let agreement = self
             .client
@@ -119,7 +119,7 @@ impl DemoRun {
         })
     }
 
-    /// Calls a tool, as soon as there is a connection. That the tool fails is an answer.
+    /// Calls a tool, and waits for a connection if necessary. A tool error is a result.
     pub(super) async fn call(
         &mut self,
         tool: &'static str,
@@ -131,7 +131,7 @@ impl DemoRun {
         Ok(self.record_tool_call(tool, arguments, from, None, Ok(ended)))
     }
 
-    /// Calls a tool, and shows how far it is.
+    /// Calls a tool, and shows its progress.
     pub(super) async fn call_with_progress(
         &mut self,
         tool: &'static str,
@@ -146,7 +146,7 @@ impl DemoRun {
         }
     }
 
-    /// Calls a tool, and doesn't wait for it.
+    /// Starts a call without waiting for its result.
     fn begin(&self, tool: &'static str, arguments: Value) -> RunningCall {
         let progress = Progress::begin(&column(tool), self.bar_style);
         let from = self.now();
@@ -162,12 +162,12 @@ impl DemoRun {
         }
     }
 
-    /// Begins a call that is not meant to end well.
+    /// Starts a call that the server will not finish.
     pub(super) fn start_countdown(&self, arguments: Value) -> RunningCall {
         self.begin("countdown", arguments)
     }
 
-    /// Waits until a call has reported progress so many times.
+    /// Waits until a call has reported progress a number of times.
     pub(super) async fn wait_for_progress(
         &self,
         running: &mut RunningCall,
@@ -183,7 +183,7 @@ impl DemoRun {
         Ok(())
     }
 
-    /// Kills the server's process.
+    /// Kills the server process.
     pub(super) fn kill(&mut self, during: &RunningCall) -> anyhow::Result<Step> {
         during.progress.end();
         let process = self.process.load(Ordering::Relaxed);
@@ -205,7 +205,7 @@ impl DemoRun {
         })
     }
 
-    /// How a call ended.
+    /// Waits for the end of a call.
     pub(super) async fn finish_call(&mut self, running: RunningCall) -> Call {
         let RunningCall {
             tool,
@@ -221,10 +221,10 @@ impl DemoRun {
         self.record_tool_call(tool, arguments, from, Some(reports), ended)
     }
 
-    /// What the connection went through since the server was killed.
+    /// Returns the changes of the connection state since the server was killed.
     pub(super) fn recovery(&self) -> Step {
         let history = self.client.history();
-        // Not by the time of the kill: the client's own clock was started a moment after ours.
+        // Not by the time of the kill: the client started its own clock slightly later than ours.
         let lost = history
             .iter()
             .rposition(|it| it.from == ConnectionState::Ready);
@@ -254,7 +254,7 @@ impl DemoRun {
         })
     }
 
-    /// Notes that a call of a tool has ended.
+    /// Records the end of a tool call.
     fn record_tool_call(
         &mut self,
         tool: &'static str,
@@ -283,7 +283,7 @@ impl DemoRun {
         }
     }
 
-    /// Notes that a call has ended, and tells how long it took.
+    /// Records the end of a call, and returns how long it took.
     fn record_call(
         &mut self,
         name: &str,
@@ -302,7 +302,7 @@ impl DemoRun {
         to - from
     }
 
-    /// Now, as the client counts.
+    /// Returns the time since the client was started.
     fn now(&self) -> Duration {
         self.started_at.elapsed()
     }
@@ -316,12 +316,12 @@ pub(super) struct RunningCall {
     answer: ToolAnswer,
     progress: Progress,
     reports: u32,
-    /// What was reported last.
+    /// The last reported progress.
     last: Option<String>,
 }
 
 impl RunningCall {
-    /// Waits for the next report, and shows it.
+    /// Waits for the next progress notification, and shows it.
     async fn next_report(&mut self) -> Option<ProgressParams> {
         let report = self.answer.progress().await?;
         self.reports += 1;

@@ -1,6 +1,5 @@
-//! Steps: what there is to say of each part of the demo. Serialized they are the output of
-//! `--json`, which `bowline demo --help` documents; [`text`](super::text) words the same for
-//! a reader.
+//! The steps of the demo as data. Serialized they are the output of `--json`, which `bowline demo
+//! --help` documents; [`text`](super::text) formats them for a reader.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use crate::timeline::{self, Timeline};
 #[derive(Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(super) enum Step {
-    /// The server was started, and a revision agreed.
+    /// The server was started, and a revision negotiated.
     Connect {
         process: u32,
         server: Server,
@@ -27,7 +26,7 @@ pub(super) enum Step {
         #[serde(rename = "took_ms", serialize_with = "millis")]
         took: Duration,
     },
-    /// Its tools.
+    /// The tools were listed.
     Tools {
         names: Vec<String>,
         #[serde(rename = "took_ms", serialize_with = "millis")]
@@ -47,19 +46,19 @@ pub(super) enum Step {
         process: u32,
         signal: &'static str,
         tool: &'static str,
-        /// What the call had reported last.
+        /// The last reported progress of the call.
         progress: String,
         #[serde(rename = "at_ms", serialize_with = "millis")]
         at: Duration,
     },
-    /// The connection is there again.
+    /// The connection recovered.
     Recover { process: u32, changes: Vec<Change> },
-    /// All of it.
+    /// The timeline of the demo.
     #[serde(serialize_with = "timeline_json")]
     Timeline(Timeline),
 }
 
-/// Who the server says it is.
+/// The implementation info of the server.
 #[derive(Debug, Serialize)]
 pub(super) struct Server {
     pub(super) name: String,
@@ -77,40 +76,40 @@ pub(super) struct Call {
     pub(super) from: Duration,
     #[serde(rename = "to_ms", serialize_with = "millis")]
     pub(super) to: Duration,
-    /// How often it reported progress.
+    /// The number of progress notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reports: Option<u32>,
     #[serde(flatten)]
     pub(super) outcome: Outcome,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// The tool answered.
+    /// The tool succeeded.
     Answered { text: String },
-    /// The tool answered, with an error.
+    /// The tool reported an error.
     ToolError { text: String },
-    /// The connection was lost before there was an answer.
+    /// The connection was lost before the response.
     Lost(CallFailure),
-    /// There was no answer for another reason.
+    /// The call failed for another reason.
     Failed(CallFailure),
 }
 
-/// Why there was no answer.
+/// The error of a call without a result.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CallFailure {
     pub(super) error: String,
     pub(super) kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) may_have_run: Option<bool>,
-    /// The same in words.
+    /// The hint about its execution.
     #[serde(skip)]
     pub(super) executed: Option<&'static str>,
 }
 
-/// A change of the connection's state.
+/// A change of the connection state.
 #[derive(Debug, Serialize)]
 pub(super) struct Change {
     #[serde(rename = "at_ms", serialize_with = "millis")]
@@ -127,7 +126,7 @@ impl From<Call> for Step {
 }
 
 impl Outcome {
-    /// There was no answer, because of this.
+    /// Returns the outcome of a call that failed with `error`.
     pub(super) fn without_answer(error: &Error) -> Self {
         let failure = CallFailure {
             error: error.to_string(),
@@ -141,7 +140,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome in a word.
+    /// Returns the outcome as a word.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Answered { .. } => "answered",
@@ -151,7 +150,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the call was answered, in whatever way.
+    /// Returns `true` if the server responded, even with a tool error.
     pub(super) fn is_answered(&self) -> bool {
         match self {
             Self::Answered { .. } | Self::ToolError { .. } => true,
@@ -172,7 +171,7 @@ fn timeline_json<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S:
     TimelineJson::from(timeline).serialize(serializer)
 }
 
-/// A timeline for programs.
+/// A timeline as JSON.
 #[derive(Serialize)]
 struct TimelineJson<'a> {
     states: Vec<StateSpanJson>,

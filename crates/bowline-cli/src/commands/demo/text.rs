@@ -1,4 +1,4 @@
-//! The words of `bowline demo`: steps for a reader.
+//! The steps of `bowline demo` as text.
 
 use bowline_types::Era;
 use serde_json::Value;
@@ -64,14 +64,14 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
     }
 }
 
-/// Where the rows go.
+/// Writes rows of a label and a text.
 struct StepWriter<'a> {
     charset: Charset,
     printer: &'a mut Printer,
 }
 
 impl StepWriter<'_> {
-    /// A label and a text, which goes on below itself when it is long.
+    /// Writes a label and a text, which is wrapped below itself.
     fn row(&mut self, label: &str, text: &str) -> anyhow::Result<()> {
         self.toned_row(label, Tone::Plain, text)
     }
@@ -86,7 +86,7 @@ impl StepWriter<'_> {
         Ok(())
     }
 
-    /// What was asked for, what came of it, and how long it took.
+    /// Writes a request, its result, and how long it took.
     fn answer(
         &mut self,
         label: &str,
@@ -146,19 +146,19 @@ impl StepWriter<'_> {
     }
 }
 
-/// A label, as wide as all of them.
+/// Returns a label padded to the width of the column.
 pub(super) fn column(label: &str) -> String {
     format!("{} ", padded(label, LABEL - 1))
 }
 
-/// Arguments as somebody would type them.
+/// Formats arguments as they are typed.
 fn arguments_text(arguments: &Value) -> String {
     let members = arguments.as_object().into_iter().flatten();
     let members = members.map(|(name, value)| format!("{name}={value}"));
     members.collect::<Vec<_>>().join(" ")
 }
 
-/// What a server can do, with what it does beyond.
+/// Formats the capabilities with their options.
 fn capabilities_text(capabilities: &Value) -> String {
     let members = capabilities.as_object().into_iter().flatten();
     let offers = members.map(|(name, details)| {
@@ -173,10 +173,10 @@ fn capabilities_text(capabilities: &Value) -> String {
     offers.collect::<Vec<_>>().join(", ")
 }
 
-/// Columns of labels.
+/// The width of the column of labels.
 const LABEL: usize = 13;
 
-/// Columns before them.
+/// The indentation of rows.
 const INDENT: usize = 2;
 
 #[cfg(test)]

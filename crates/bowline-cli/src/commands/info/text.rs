@@ -1,4 +1,4 @@
-//! The words of `bowline info`.
+//! The output of `bowline info` as text.
 
 use bowline_types::JsonObject;
 use bowline_types::capabilities::ServerCapabilities;
@@ -7,7 +7,7 @@ use super::{Count, Counts, InfoReport};
 use crate::paragraph::row;
 use crate::printer::Printer;
 
-/// Tells of a server, a row for each thing that is known.
+/// Prints a server, a row for each detail.
 pub(super) fn print(report: &InfoReport, printer: &mut Printer) -> anyhow::Result<()> {
     if let Some(server) = &report.server {
         row(
@@ -37,7 +37,7 @@ pub(super) fn print(report: &InfoReport, printer: &mut Printer) -> anyhow::Resul
     Ok(())
 }
 
-/// What a server can do, in words.
+/// Returns the capabilities as rows.
 fn capability_rows(
     capabilities: &ServerCapabilities,
     counts: &Counts,
@@ -85,7 +85,7 @@ fn capability_rows(
     capability_rows
 }
 
-/// The names of what is declared by name.
+/// Returns the names of the declared extensions or experimental capabilities.
 fn names(label: &'static str, declared: Option<&JsonObject>) -> Option<(&'static str, String)> {
     let declared = serde_json::to_value(declared?).ok()?;
     let names: Vec<_> = declared.as_object()?.keys().map(String::as_str).collect();

@@ -1,11 +1,11 @@
-//! Prompts for a reader.
+//! Prompts as text.
 
 use bowline_types::prompts::{Prompt, PromptArgument};
 
 use crate::paragraph::{self, row};
 use crate::printer::{Piece, Printer, Tone};
 
-/// A prompt in a few lines.
+/// Prints a prompt in a few lines.
 pub(super) fn brief(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature(prompt))?;
     let about = prompt.description.as_ref().or(prompt.title.as_ref());
@@ -15,7 +15,7 @@ pub(super) fn brief(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()
     }
 }
 
-/// All that is known of a prompt.
+/// Prints all details of a prompt.
 pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature(prompt))?;
     if let Some(description) = &prompt.description {
@@ -44,7 +44,7 @@ pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()>
     Ok(())
 }
 
-/// `greet(name, style?)`: `?` after what may be left out. Values are texts.
+/// Returns `greet(name, style?)`, with `?` after optional arguments. All values are strings.
 fn signature(prompt: &Prompt) -> String {
     let arguments = prompt.arguments.as_deref().unwrap_or_default();
     let mut shown: Vec<_> = arguments
@@ -65,7 +65,7 @@ fn is_required(argument: &PromptArgument) -> bool {
     argument.required.unwrap_or(false)
 }
 
-/// Arguments that are shown in a line.
+/// The number of arguments in a signature.
 const MAX_ARGUMENTS: usize = 24;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is told of a server, without its secrets. The JSON of `bowline servers` is this.
+//! The servers as data, with secrets redacted. This is the output of `bowline servers --json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) struct ServerReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) line: Option<usize>,
     pub(super) disabled: bool,
-    /// Whether it can be reached by its transport at all.
+    /// `true` if its transport is supported.
     pub(super) supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shadowed_by: Option<String>,
@@ -47,18 +47,18 @@ pub(super) struct ServerReport<'a> {
     pub(super) shadows: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<ProblemReport>,
-    /// The file for a reader.
+    /// The path of the file for a reader.
     #[serde(skip)]
     pub(super) shown_file: &'a str,
-    /// The files that it shadows, for a reader.
+    /// The paths of the files that it shadows, for a reader.
     #[serde(skip)]
     pub(super) shown_shadows: Vec<&'a str>,
-    /// Who shadows it, for a reader.
+    /// The path of the file that shadows it, for a reader.
     #[serde(skip)]
     pub(super) shown_winner: Option<&'a str>,
 }
 
-/// All servers and the files that were read.
+/// All servers, and the files that were read.
 #[derive(Debug, Serialize)]
 pub(super) struct ServerList<'a> {
     servers: &'a [ServerReport<'a>],
@@ -74,7 +74,7 @@ struct FileReport<'a> {
     problem: Option<ProblemReport>,
 }
 
-/// What is wrong.
+/// Why a server or a file can't be used.
 #[derive(Debug, Serialize)]
 pub(super) struct ProblemReport {
     message: String,
@@ -85,13 +85,13 @@ pub(super) struct ProblemReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     hint: String,
-    /// All of it in one line.
+    /// The whole problem on one line.
     #[serde(skip)]
     pub(super) line_of_text: String,
 }
 
 impl<'a> ServerReport<'a> {
-    /// A server from a file, and what is wrong with it.
+    /// Returns a server from a file, and its problem.
     pub(super) fn of_found(
         found: &Found<'a>,
         surroundings: &Surroundings,
@@ -124,7 +124,7 @@ impl<'a> ServerReport<'a> {
         (report, problem)
     }
 
-    /// The demo, which no file has.
+    /// Returns the demo server, which no file defines.
     pub(super) fn of_demo() -> Self {
         Self {
             name: DEMO,
@@ -137,7 +137,7 @@ impl<'a> ServerReport<'a> {
         }
     }
 
-    /// The same, with the files in which others have its name.
+    /// Adds the files whose servers of the same name it shadows.
     pub(super) fn shadowing(mut self, others: &[Found<'a>]) -> Self {
         let paths = others.iter().map(|found| &found.entry.source.path);
         self.shadows = paths.map(|path| path.display().to_string()).collect();
@@ -181,7 +181,7 @@ impl<'a> ServerReport<'a> {
 }
 
 impl<'a> ServerList<'a> {
-    /// The servers, and the files of the catalogue.
+    /// Lists the servers, and the files of the catalogue.
     pub(super) fn new(servers: &'a [ServerReport<'a>], catalogue: &'a Catalogue) -> Self {
         let files = catalogue.files.iter().map(|file| FileReport {
             path: &file.place.path,

@@ -1,4 +1,4 @@
-//! Servers for a reader.
+//! Servers as text.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::commands::servers::report::ServerReport;
 use crate::printer::{Printer, Tone};
 use crate::table::Table;
 
-/// All servers, a row each.
+/// Prints all servers, a row each.
 pub(super) fn list(reports: &[ServerReport<'_>], printer: &mut Printer) -> anyhow::Result<()> {
     let mut table = Table::new(["NAME", "TRANSPORT", "FILE", "STATE", "COMMAND OR URL"]);
     for report in reports {
@@ -31,7 +31,7 @@ pub(super) fn list(reports: &[ServerReport<'_>], printer: &mut Printer) -> anyho
     table.print(printer)
 }
 
-/// One server, a line for each thing that is known of it.
+/// Prints one server, a line for each detail.
 pub(super) fn one(report: &ServerReport<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let mut lines = vec![("name", report.name.to_owned())];
     lines.extend(report.transport.map(|name| ("transport", name.to_owned())));
@@ -67,7 +67,7 @@ pub(super) fn one(report: &ServerReport<'_>, printer: &mut Printer) -> anyhow::R
     Ok(())
 }
 
-/// How much was found.
+/// Returns the number of servers and files.
 pub(super) fn summary(servers: usize, files: usize) -> String {
     let plural = |count| if count == 1 { "" } else { "s" };
     match files {
@@ -83,7 +83,7 @@ pub(super) fn summary(servers: usize, files: usize) -> String {
     }
 }
 
-/// What is special about it, in a few words.
+/// Returns the state of a server in a few words.
 fn state(report: &ServerReport<'_>) -> String {
     let mut words = Vec::new();
     if report.disabled {
@@ -101,7 +101,7 @@ fn state(report: &ServerReport<'_>) -> String {
     words.join(", ")
 }
 
-/// The command line as one would type it, or the URL.
+/// Returns the command line as it would be typed, or the URL.
 fn address(report: &ServerReport<'_>) -> String {
     match &report.url {
         Some(url) => url.clone(),
@@ -112,7 +112,7 @@ fn address(report: &ServerReport<'_>) -> String {
     }
 }
 
-/// A word as a shell takes it, except for what was hidden or is filled in.
+/// Quotes a word for a shell, except for redacted parts and variables.
 fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@,+%${}[]~".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

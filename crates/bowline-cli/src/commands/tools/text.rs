@@ -1,4 +1,4 @@
-//! Tools for a reader.
+//! Tools as text.
 
 use bowline_types::tools::{TaskSupport, Tool, ToolAnnotations};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::paragraph::{self, row};
 use crate::printer::{Printer, Tone};
 use crate::signature::signature;
 
-/// A tool in a few lines.
+/// Prints a tool in a few lines.
 pub(super) fn brief(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature_of(tool))?;
     let about = tool.description.as_ref().or(tool.title.as_ref());
@@ -18,7 +18,7 @@ pub(super) fn brief(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
     }
 }
 
-/// All that is known of a tool.
+/// Prints all details of a tool.
 pub(super) fn full(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature_of(tool))?;
     if let Some(description) = &tool.description {
@@ -54,8 +54,7 @@ fn signature_of(tool: &Tool) -> String {
     signature(&tool.name, &input, output.as_ref())
 }
 
-/// What a server says that its tool does. Only what it says itself: the rest is the
-/// specification's.
+/// Returns the annotations that the server sent. Defaults of the specification are not shown.
 fn claims(annotations: &ToolAnnotations) -> String {
     let mut claims = Vec::new();
     match (annotations.read_only_hint, annotations.destructive_hint) {
@@ -87,7 +86,7 @@ fn schema(label: &str, schema: &impl Serialize, printer: &mut Printer) -> anyhow
     Ok(())
 }
 
-/// A schema as a value. A server's is always one.
+/// Returns a schema as a value. The schema of a server is always valid JSON.
 fn value(schema: &impl Serialize) -> Value {
     serde_json::to_value(schema).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What happens at a server, for programs and in words.
+//! Events of a server, as JSON and as text.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::durations;
 use crate::printer::{Piece, Tone};
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Serialize)]
 pub(super) struct Event {
-    /// When, in UTC (RFC 3339).
+    /// The time, in UTC (RFC 3339).
     time: String,
     /// Milliseconds since the command was started.
     at_ms: f64,
@@ -22,13 +22,13 @@ pub(super) struct Event {
     kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum EventKind {
-    /// The state of the connection.
+    /// The connection state changed.
     State {
-        /// When, since the client was started.
+        /// The time since the client was started.
         #[serde(skip)]
         at: Duration,
         from: &'static str,
@@ -40,23 +40,24 @@ pub(super) enum EventKind {
     Changed { list: &'static str },
     /// A resource has changed.
     Updated { uri: String },
-    /// Anything may have changed.
+    /// The connection was lost: anything may have changed.
     Unknown,
-    /// The server logs something.
+    /// A log message of the server.
     Log {
         level: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         logger: Option<String>,
         data: RawJson,
     },
-    /// So much happened that this was left out.
+    /// Events were dropped, since they arrived too fast.
     Missed { count: u64 },
-    /// Changes are no longer told.
+    /// The subscription ended.
     Unsubscribed { reason: String },
 }
 
 impl Event {
-    /// What has just happened, so long after the beginning. Changes of state know it better.
+    /// Creates an event that happens at `now`, counted from the start of the command. State changes
+    /// have a time of their own.
     pub(super) fn now(now: Duration, kind: EventKind) -> Self {
         let at = match &kind {
             EventKind::State { at, .. } => *at,
@@ -69,7 +70,7 @@ impl Event {
         }
     }
 
-    /// It as a line.
+    /// Formats the event as a line.
     pub(super) fn pieces(&self) -> Vec<Piece> {
         let at = durations::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
         let (word, tone, text) = self.kind.words();
@@ -82,7 +83,7 @@ impl Event {
 }
 
 impl EventKind {
-    /// A change of the connection's state.
+    /// Returns the event for a state change.
     pub(super) fn state(transition: &Transition) -> Self {
         Self::State {
             at: Duration::from_nanos(transition.at.as_nanos()),
@@ -93,7 +94,7 @@ impl EventKind {
         }
     }
 
-    /// A change that was subscribed to, if it is one that we know.
+    /// Returns the event for a change that was subscribed to, if it is a known one.
     pub(super) fn change(change: SubscriptionEvent) -> Option<Self> {
         Some(match change {
             SubscriptionEvent::Unknown => Self::Unknown,
@@ -105,7 +106,7 @@ impl EventKind {
         })
     }
 
-    /// A message of the log.
+    /// Returns the event for a log message.
     pub(super) fn log(message: LoggingMessageParams) -> Self {
         Self::Log {
             level: message.level.as_str().to_owned(),
@@ -114,7 +115,7 @@ impl EventKind {
         }
     }
 
-    /// A word for what it is, how good it is, and the rest.
+    /// Returns the word for the kind, its tone, and the rest of the line.
     fn words(&self) -> (&'static str, Tone, String) {
         match self {
             Self::State {
@@ -156,7 +157,7 @@ impl EventKind {
     }
 }
 
-/// A time in UTC, to the millisecond: `2026-07-28T12:00:00.000Z`.
+/// Formats a time in UTC, to the millisecond: `2026-07-28T12:00:00.000Z`.
 fn utc(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
@@ -165,8 +166,8 @@ fn utc(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date of a day since 1970-01-01. Years begin in March here, so that the day that
-/// some have and others don't is their last.
+/// Returns the date of a day since 1970-01-01. Years begin in March here, so that the leap day is
+/// the last day of a year.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let era = days / 146_097;
