@@ -1,4 +1,4 @@
-//! What servers answer with: texts to stdout, images, sound and blobs into files, and links.
+//! Printing results: texts on stdout; images, audio and blobs as files; and links.
 
 use anyhow::anyhow;
 use bowline_types::RawJson;
@@ -13,31 +13,31 @@ use crate::output::{Files, Output};
 use crate::printer::{Piece, Printer, Tone};
 use crate::settings::Format;
 
-/// A part of an answer.
+/// A part of a result.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     /// A text.
     Text(&'a str),
     /// Bytes, as base64.
     Bytes {
-        /// What they are, in a word of ours.
+        /// The kind of the data, such as `image`.
         kind: &'static str,
         mime_type: Option<&'a str>,
         base64: &'a str,
     },
-    /// Something that can be read.
+    /// A resource link.
     Link(&'a ResourceLink),
-    /// Something that we don't know.
+    /// Content of an unknown type.
     Other(&'a RawJson),
 }
 
 impl Part<'_> {
-    /// Whether it is saved in a file.
+    /// Returns `true` if the part is saved as a file.
     fn is_bytes(&self) -> bool {
         matches!(self, Self::Bytes { .. })
     }
 
-    /// Whether there is nothing to be seen of it.
+    /// Returns `true` if the part has nothing visible.
     pub(crate) fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
     }
@@ -60,7 +60,7 @@ impl<'a> From<&'a ContentBlock> for Part<'a> {
             ContentBlock::ResourceLink(link) => Self::Link(link),
             ContentBlock::Resource(resource) => Self::from(&resource.resource),
             ContentBlock::Other(json) => Self::Other(json),
-            // Not of this version of the protocol's types.
+            // A variant of a later version of the types.
             _ => Self::Text(""),
         }
     }
@@ -81,21 +81,21 @@ impl<'a> From<&'a ResourceContents> for Part<'a> {
     }
 }
 
-/// Tells an answer, part by part. What can't be decoded or saved is a warning in its place:
-/// the answer is there, and whatever made it has been done.
+/// Prints a result, part by part. A part that can't be decoded or saved becomes a warning in its
+/// place: the result is there, and the tool was executed.
 #[derive(Debug)]
 pub(crate) struct ResultPrinter<'a> {
     printer: &'a mut Printer,
     output: &'a Output,
     files: Files<'a>,
-    /// Parts that were lost.
+    /// The number of parts that were lost.
     lost: usize,
-    /// Whether a text is not shown as it is.
+    /// Set when a text was printed with escapes.
     is_escaped: bool,
 }
 
 impl<'a> ResultPrinter<'a> {
-    /// To whoever reads the printer, with files where `output` says.
+    /// Creates a printer of results that saves files where `output` says.
     pub(crate) fn new(output: &'a Output, printer: &'a mut Printer) -> Self {
         Self {
             printer,
@@ -106,21 +106,21 @@ impl<'a> ResultPrinter<'a> {
         }
     }
 
-    /// Who is told.
+    /// Returns the printer.
     pub(crate) fn printer(&mut self) -> &mut Printer {
         self.printer
     }
 
-    /// Whether it is told byte by byte.
+    /// Returns `true` if the output is raw bytes.
     pub(crate) fn is_raw(&self) -> bool {
         *self.output == Output::Stdout
     }
 
-    /// Tells parts to a person: texts on stdout, others as files.
+    /// Prints parts as text: texts on stdout, others as files.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn print(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         if self.is_raw() {
             return self.write_raw(parts);
@@ -152,12 +152,12 @@ impl<'a> ResultPrinter<'a> {
         Ok(())
     }
 
-    /// Saves what is no text, for a program that gets the answer itself as JSON. Nothing is
-    /// saved unless somebody said where to.
+    /// Saves the binary parts, for a program that gets the result itself as JSON. Nothing is saved
+    /// unless `--output` says where.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn save_beside(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         if matches!(self.output, Output::Usual | Output::Stdout) {
             return Ok(());
@@ -178,8 +178,8 @@ impl<'a> ResultPrinter<'a> {
         Ok(())
     }
 
-    /// Whether all that is to be saved has a place: one file has it for one part. If not, all of
-    /// them are lost, rather than all but the last.
+    /// Returns `true` if every binary part has a place: one file takes one part. If not, none is
+    /// saved, rather than all but the last.
     fn can_save(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
         let Output::File(path) = self.output else {
             return Ok(true);
@@ -200,8 +200,8 @@ impl<'a> ResultPrinter<'a> {
         Ok(false)
     }
 
-    /// Says what is not as it was. `made` is what made the answer, where that should not be
-    /// done again without a thought.
+    /// Writes the notes and the error at the end. `made` says what was executed, where that should
+    /// not be repeated without need.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl<'a> ResultPrinter<'a> {
         Err(hinted(error, hint))
     }
 
-    /// All of it, byte by byte. Only between texts there is a line break.
+    /// Writes all parts as raw bytes, with a line break only between texts.
     fn write_raw(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         let mut was_text = false;
         for part in parts {
@@ -265,7 +265,7 @@ impl<'a> ResultPrinter<'a> {
         }
     }
 
-    /// Saves bytes, and tells where.
+    /// Saves bytes, and reports the path.
     fn save(
         &mut self,
         kind: &'static str,
@@ -277,7 +277,7 @@ impl<'a> ResultPrinter<'a> {
             Ok(path) => path,
             Err(error) => return self.skip_part(&error),
         };
-        // A reader of both sees the texts before it above it.
+        // Flushed first, so that the texts before it appear above it.
         self.printer.flush()?;
         let size = bytes.len();
         let path = path.to_string_lossy();
@@ -298,25 +298,24 @@ impl<'a> ResultPrinter<'a> {
         Ok(())
     }
 
-    /// A part can't be had. The others can.
+    /// Reports a part that can't be decoded or saved. The others are still printed.
     fn skip_part(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         self.lost += 1;
-        // A reader of both sees it where the part should be.
+        // Flushed first, so that the warning appears where the part should be.
         self.printer.flush()?;
         self.printer.warning(&message_with_causes(error), None);
         Ok(())
     }
 }
 
-/// Whether there is a text among the parts that says something. Servers put into it what they
-/// say as structured content, each in its own way, so that whoever has read one has read the
-/// other.
+/// Returns `true` if a part has a text that is not blank. Servers repeat structured content as
+/// text, each in its own format, so the text is enough for a reader.
 pub(crate) fn has_text(parts: &[Part<'_>]) -> bool {
     let is_text = |part: &Part<'_>| matches!(part, Part::Text(_)) && !part.is_blank();
     parts.iter().any(is_text)
 }
 
-/// Whether a text among the parts is `json`, or what is wrapped in it under one name.
+/// Returns `true` if a text among the parts equals `json`, or the only member of it.
 pub(crate) fn contains_json(parts: &[Part<'_>], json: &RawJson) -> bool {
     let Ok(json) = serde_json::from_str::<Value>(json.as_str()) else {
         return false;
@@ -333,15 +332,15 @@ pub(crate) fn contains_json(parts: &[Part<'_>], json: &RawJson) -> bool {
     })
 }
 
-/// A JSON value for a reader, its numbers as they were written. What is harmful in it is
-/// escaped in JSON's own way, so that it is JSON still.
+/// Formats a JSON value for a reader. Numbers are unchanged, and control characters are escaped as
+/// in JSON, so that it is still JSON.
 pub(crate) fn pretty(json: &RawJson) -> String {
     let pretty = serde_json::to_string_pretty(json).unwrap_or_else(|_| json.as_str().to_owned());
     let lines = pretty.lines().map(escape::in_json);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The texts of an answer that has nothing else to put into a file, as they came.
+/// Joins the texts of a result without binary parts, unchanged.
 fn joined_texts(parts: &[Part<'_>]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(*text),
@@ -367,5 +366,5 @@ fn print_link(link: &ResourceLink, printer: &mut Printer) -> anyhow::Result<()> 
     printer.pieces(0, &pieces)
 }
 
-/// What is said once, below texts that are not shown as they are.
+/// The note below texts that were escaped.
 const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them unescaped";

@@ -1,8 +1,8 @@
-//! Files that are made of what a server answers with: images, sound, blobs.
+//! Files for the binary content of results: images, audio and blobs.
 //!
-//! A name is never what a server says: it is what was typed, or made from a kind that we know,
-//! a number, and the ending of a media type that we know. What was not named by the user
-//! is never overwritten, and what was named is [replaced](atomic_write) as a whole or not at all.
+//! A file name is never chosen by the server: it is the one that was typed, or made from a known
+//! kind, a number, and the extension of a known media type. A file that the user did not name is
+//! never overwritten, and one that was named is [replaced](atomic_write) as a whole or not at all.
 
 mod atomic_write;
 
@@ -18,21 +18,21 @@ use crate::output::atomic_write::Target;
 
 pub(crate) use atomic_write::remove_unfinished;
 
-/// Where the contents of an answer go.
+/// Where the content of a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Texts to stdout, others into files here.
+    /// Texts to stdout, the rest to files in the current folder.
     Usual,
-    /// The same, with the files in a folder.
+    /// Texts to stdout, the rest to files in a folder.
     Folder(PathBuf),
-    /// What is no text to a file, if it is only one, or texts where there is nothing else.
+    /// The only binary part to a file, or the texts if there is no binary part.
     File(PathBuf),
-    /// All of it to stdout, byte by byte.
+    /// Everything to stdout, as raw bytes.
     Stdout,
 }
 
 impl Output {
-    /// What `path` means here: what ends with a slash is a folder, as is one that is there.
+    /// Resolves a path: with a slash at its end, or if it exists as one, it is a folder.
     pub(crate) fn resolve(path: Option<PathBuf>) -> Self {
         let Some(path) = path else {
             return Self::Usual;
@@ -47,12 +47,12 @@ impl Output {
         }
     }
 
-    /// Looks whether what was named can be written, before anything is done whose answer
-    /// would have no place.
+    /// Checks if the destination can be written, before a call whose result would otherwise be
+    /// lost.
     ///
     /// # Errors
     ///
-    /// It can't ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
+    /// It can't be written ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let (path, checked) = match self {
             Self::Usual | Self::Stdout => return Ok(()),
@@ -66,7 +66,7 @@ impl Output {
     }
 }
 
-/// What to do where a place can't be written.
+/// The hint for a destination that can't be written.
 const ELSEWHERE: &str = "choose another path with --output, or write to stdout: --output - > FILE";
 
 fn check_file(path: &Path) -> Result<(), String> {
@@ -77,7 +77,7 @@ fn check_file(path: &Path) -> Result<(), String> {
     let Target::Regular(path) = Target::of(path) else {
         return Ok(());
     };
-    // A file that is there is replaced by one beside it.
+    // An existing file is replaced by a new one beside it.
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
         Some(folder) if !folder.exists() => Err(format!("no such directory: {}", folder.display())),
@@ -86,13 +86,13 @@ fn check_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// A folder that is not there is made in the nearest one that is.
+/// A folder that doesn't exist is created in the nearest one that does.
 fn check_folder(path: &Path) -> Result<(), String> {
     let there = path.ancestors().find(|it| it.exists());
     writable(there.unwrap_or(Path::new(".")))
 }
 
-/// Whether files can be made in a folder.
+/// Checks if files can be created in a folder.
 fn writable(folder: &Path) -> Result<(), String> {
     if !folder.is_dir() {
         return Err(format!("{} is not a directory", folder.display()));
@@ -104,23 +104,23 @@ fn writable(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// Makes the files of one answer.
+/// Creates the files of one result.
 #[derive(Debug)]
 pub(crate) struct Files<'a> {
     output: &'a Output,
 }
 
 impl<'a> Files<'a> {
-    /// Where `output` says.
+    /// Creates files where `output` says.
     pub(crate) fn new(output: &'a Output) -> Self {
         Self { output }
     }
 
-    /// Puts bytes into a file: a new one, or the one that was named.
+    /// Saves bytes in a new file, or in the one that was named.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The file can't be written.
     pub(crate) fn save(
         &self,
         kind: &'static str,
@@ -148,11 +148,11 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A file that was not there, under the first name that is free.
+/// Creates a new file under the first free name.
 fn fresh(name: impl Fn(u32) -> PathBuf) -> anyhow::Result<(File, PathBuf)> {
     for number in 1..MAX_NUMBER {
         let path = name(number);
-        // A link that leads elsewhere is not followed either.
+        // Symbolic links are not followed either.
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((file, path)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -169,7 +169,7 @@ fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String 
     format!("{kind}-{number}.{}", ending(mime_type))
 }
 
-/// The ending of files of a media type, `bin` for those that we don't know.
+/// Returns the file extension of a media type, `bin` for unknown ones.
 fn ending(mime_type: Option<&str>) -> &'static str {
     let mime_type = mime_type.unwrap_or_default().to_ascii_lowercase();
     // Without parameters such as a charset.
@@ -212,7 +212,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("text/csv", "csv"),
 ];
 
-/// Files of one kind in one folder. Nobody has as many and wants more.
+/// The number of names that are tried for one kind in one folder.
 const MAX_NUMBER: u32 = 10_000;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A bar that shows how far a call is, while it runs. It is talk: it is drawn on stderr, if
-//! that is a terminal, and gone when the call has ended.
+//! A progress bar on stderr while a call runs, if stderr is a terminal. It is removed when the call
+//! has ended.
 //!
-//! Besides [`printer`](crate::printer) this is the only place that writes to the terminal.
-//! What a server says about its progress is escaped here.
+//! Besides [`printer`](crate::printer) this is the only place that writes to the terminal. Messages
+//! of the server are escaped here.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::escape;
 /// How bars look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BarStyle {
-    /// What is drawn with.
+    /// The characters to draw with.
     pub(crate) charset: Charset,
-    /// In colour.
+    /// `true` to use colours.
     pub(crate) has_colour: bool,
-    /// Not at all.
+    /// `true` to draw nothing.
     pub(crate) is_hidden: bool,
 }
 
-/// The progress of one call. Clones draw the same bar, which is gone with the last of them.
+/// The progress of one call. Clones draw the same bar, which is removed with the last of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -31,11 +31,11 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins to show that a call runs, behind `label`.
+    /// Starts the bar of a call, after `label`.
     pub(crate) fn begin(label: &str, style: BarStyle) -> Self {
         let target = match style.is_hidden {
             true => ProgressDrawTarget::hidden(),
-            // Nothing is drawn where it is no terminal.
+            // Nothing is drawn if stderr is not a terminal.
             false => ProgressDrawTarget::stderr(),
         };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -49,7 +49,7 @@ impl Progress {
         Self { bar, style }
     }
 
-    /// Shows what the server says about it.
+    /// Shows a progress notification.
     pub(crate) fn report(&self, report: &ProgressParams) {
         let told = ReportText::of(report);
         if let Some(position) = told.position {
@@ -62,17 +62,17 @@ impl Progress {
         self.bar.set_message(told.words);
     }
 
-    /// Lets somebody else write to the terminal, above the bar.
+    /// Runs `write` with the bar hidden, so that its output appears above the bar.
     pub(crate) fn beside(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }
 
-    /// Draws nothing for a while: somebody is asked something.
+    /// Hides the bar while a prompt uses the terminal.
     pub(crate) fn pause(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Draws again. How far it is is known with the next report.
+    /// Shows the bar again, from the next progress notification on.
     pub(crate) fn resume(&self) {
         self.bar.reset();
         if !self.bar.is_hidden() {
@@ -80,12 +80,12 @@ impl Progress {
         }
     }
 
-    /// The call has ended: there is nothing left to show.
+    /// Removes the bar.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// A bar, once it is known how far it goes.
+    /// Returns the style of a bar whose total is known.
     fn style(&self) -> ProgressStyle {
         let template = match self.style.has_colour {
             true => "  {prefix}{bar:30.green/dim} {msg}",
@@ -97,10 +97,10 @@ impl Progress {
     }
 }
 
-/// What a report says, for a bar.
+/// The parts of a progress notification that a bar shows.
 #[derive(Debug, PartialEq, Eq)]
 struct ReportText {
-    /// How far of [`WHOLE`], where that is known.
+    /// The position out of [`WHOLE`], if the total is known.
     position: Option<u64>,
     words: String,
 }
@@ -133,7 +133,7 @@ impl ReportText {
     }
 }
 
-/// A number that a server chose, in a few characters.
+/// Formats a number that a server chose, in a few characters.
 fn short(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(SMALLEST..LARGEST).contains(&size) {
@@ -145,29 +145,29 @@ fn short(number: f64) -> String {
     if text == "-0" { "0" } else { text }.to_owned()
 }
 
-/// Something that moves while nobody knows how far it goes.
+/// Returns the style of a spinner, while the total is not known.
 fn ticking(template: ProgressStyle, style: BarStyle) -> ProgressStyle {
     template.tick_chars(style.charset.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ", "|/-\\ "))
 }
 
-/// What is always there.
+/// Returns the default style.
 fn plain() -> ProgressStyle {
     ProgressStyle::default_bar()
 }
 
-/// Parts of a bar.
+/// The length of a bar.
 const WHOLE: u64 = 1000;
 
 /// Numbers from here on are written with an exponent.
 const LARGEST: f64 = 1e15;
 
-/// As are those below this.
+/// Numbers below this are written with an exponent.
 const SMALLEST: f64 = 1e-3;
 
-/// How often what moves by itself does.
+/// The interval of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The most that is shown of what a server says, in characters.
+/// The longest message that is shown, in characters.
 const MAX_MESSAGE: usize = 60;
 
 #[cfg(test)]

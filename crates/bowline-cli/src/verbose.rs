@@ -1,9 +1,8 @@
-//! `--verbose`: what the library tells of itself, on stderr.
+//! `--verbose`: the log of the library on stderr.
 //!
-//! The events are those of docs/telemetry.md: numbers and words of Bowline's own, no arguments,
-//! no results, no variables. The one exception is what a server says on its stderr, which
-//! comes as it is, escaped, but for the secrets that it was given. Each line begins with the
-//! fields of its spans: the server, the session, and the request that it is about.
+//! The events are those of docs/telemetry.md. They have no arguments, results or variables. The
+//! exception is stderr of a server, which is logged escaped and with known secrets redacted. Each
+//! line begins with the fields of its spans: the server, the session, and the request.
 
 mod spans;
 
@@ -23,11 +22,11 @@ use crate::redact;
 use crate::settings::Format;
 use spans::Spans;
 
-/// Tells from now on what happens: nothing, what matters, or every read and write as well.
+/// Installs the subscriber: for no events, debug events, or trace events as well.
 ///
 /// # Errors
 ///
-/// Somebody else was told to.
+/// Another subscriber is installed already.
 pub(crate) fn install(times_asked: u8, format: Format) -> anyhow::Result<()> {
     let level = match times_asked {
         0 => return Ok(()),
@@ -40,7 +39,7 @@ pub(crate) fn install(times_asked: u8, format: Format) -> anyhow::Result<()> {
     subscriber::set_global_default(line_subscriber).context("cannot install the log subscriber")
 }
 
-/// Says each event as a line.
+/// Writes each event as a line.
 struct LineSubscriber<F> {
     level: Level,
     started_at: Instant,
@@ -107,7 +106,7 @@ impl<F: Fn(&str) + 'static> Subscriber for LineSubscriber<F> {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 }
 
-/// An event in words: when, how grave, what it is about, what, and its fields.
+/// Formats an event: time, level, spans, message, and fields.
 fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
     let level = event.metadata().level().as_str().to_ascii_lowercase();
     let mut words = Words(format!("{:>7} {level:<5}", durations::shown(at)));
@@ -118,12 +117,12 @@ fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
     words.0
 }
 
-/// Fields as words.
+/// Formats fields.
 struct Words(String);
 
 impl Words {
     fn push(&mut self, word: impl fmt::Display) {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.0, " {word}");
     }
 }
@@ -158,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// What is told of some events, without the times.
+    /// Returns the lines of some events, without the times.
     fn told(level: Level, events: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&lines);

@@ -1,4 +1,4 @@
-//! Putting `key=value` words together, by the schema of the tool.
+//! Combines `key=value` pairs to arguments, by the schema of the tool.
 
 use std::collections::BTreeSet;
 
@@ -13,22 +13,22 @@ use crate::schema::{Members, Schema};
 use crate::signature::type_of;
 use crate::suggestion::{did_you_mean, nearest};
 
-/// Words that were given so far.
+/// The pairs that were given so far.
 pub(super) struct Builder<'a> {
     members: Members<'a>,
     fields: Vec<Field<'a>>,
 }
 
-/// Something that was given, once or several times.
+/// An argument that was given, once or several times.
 struct Field<'a> {
-    /// Where it goes: a name, or names within names.
+    /// The path to it: a name, or names of nested members.
     path: Vec<String>,
     schema: Schema<'a>,
     values: Vec<TypedValue>,
 }
 
 impl<'a> Builder<'a> {
-    /// For a tool whose input has this schema.
+    /// Creates a builder for a tool with this input schema.
     pub(super) fn new(schema: Schema<'a>) -> Self {
         Self {
             members: schema.members(),
@@ -36,7 +36,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds what was given for `key`.
+    /// Adds a value for `key`.
     pub(super) fn add(&mut self, key: String, value: TypedValue) -> anyhow::Result<()> {
         let mut path = Vec::new();
         let Some(schema) = locate(&key, &self.members, &mut path) else {
@@ -57,8 +57,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Refuses names of members that were given as JSON: those that the schema rules out, and
-    /// where it says nothing about others, those that are a slip of one that isn't given.
+    /// Refuses names in a JSON object: those that the schema forbids, and, where it allows others,
+    /// those that look like a typing error of an argument that is missing.
     pub(super) fn check_names(&self, given: &[(String, Item)]) -> anyhow::Result<()> {
         if self.members.others.is_some() {
             return Ok(());
@@ -76,13 +76,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The names that the tool knows.
+    /// Returns the names of the arguments of the tool.
     pub(super) fn names(&self) -> Vec<&'a str> {
         self.members.known.iter().map(|(name, _)| *name).collect()
     }
 
-    /// All that was given as members of one object. What is required may be among `others`,
-    /// which were given otherwise.
+    /// Builds the members of an object. Required members may be in `others`, which were given as
+    /// JSON.
     pub(super) fn build(
         self,
         others: &[(String, Item)],
@@ -115,8 +115,8 @@ impl<'a> Builder<'a> {
         usage(anyhow!("no argument named `{key}`"), hint)
     }
 
-    /// The names among which `key` was meant to be: of the members of an object that it begins
-    /// with, or of all.
+    /// Returns the names that `key` may have been meant as: members of the object that it begins
+    /// with, or all arguments.
     fn names_near(&self, key: &str) -> Vec<String> {
         let head = key.split_once('.').map(|(head, _)| head);
         let object = head.and_then(|head| Some((head, object_of(self.members.known(head)?)?)));
@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The first of many, and a sign that there are more.
+/// Joins the first names, with a sign if there are more.
 fn some_of(names: &[String], separator: &str) -> String {
     let mut text = names[..names.len().min(MAX_NAMES)].join(separator);
     if names.len() > MAX_NAMES {
@@ -142,8 +142,8 @@ fn some_of(names: &[String], separator: &str) -> String {
     text
 }
 
-/// The schema of what `key` names, and the way there. A name that the tool has wins over the
-/// same name read as names within names.
+/// Returns the schema of `key`, and adds the path to it. An argument with that name has precedence
+/// over a nested member.
 fn locate<'a>(key: &str, members: &Members<'a>, path: &mut Vec<String>) -> Option<Schema<'a>> {
     if let Some(schema) = members.known(key) {
         path.push(key.to_owned());
@@ -168,7 +168,7 @@ fn locate<'a>(key: &str, members: &Members<'a>, path: &mut Vec<String>) -> Optio
     Some(others)
 }
 
-/// The value of a field.
+/// Returns the value of a field.
 fn value(key: &str, schema: Schema<'_>, values: Vec<TypedValue>) -> anyhow::Result<Item> {
     let list = list_of(schema).filter(|_| values.len() > 1);
     let mut items = Vec::new();
@@ -196,14 +196,14 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<TypedValue>) -> anyhow::Resu
     }
 }
 
-/// How an array of texts is written, and a text that looks like one.
+/// Returns the hint how to quote an array of texts.
 fn quoted(key: &str) -> String {
     format!(
         r#"quote the value for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a text that begins with ["#
     )
 }
 
-/// How `1,2` is written where a list is wanted: commas may be parts of texts.
+/// Returns the hint how to write `1,2` where an array is expected: commas may be parts of texts.
 fn repeated(key: &str, text: &str, schema: Schema<'_>) -> Option<String> {
     let list = list_of(schema)?;
     let mut elements = text.split(',').map(str::trim);
@@ -260,8 +260,8 @@ fn insert(
     Ok(())
 }
 
-/// Adds what is required, not given, and has a default: here, and in objects that were put
-/// together by members. A server need not fill it in, and may refuse what lacks it.
+/// Adds defaults of required members that are missing, here and in nested objects. A server may
+/// refuse arguments without them.
 fn add_defaults(members: &Members<'_>, items: &mut Vec<(String, Item)>, others: &[(String, Item)]) {
     for (name, item) in items.iter_mut() {
         if let Item::Object(inner) = item
@@ -278,14 +278,14 @@ fn add_defaults(members: &Members<'_>, items: &mut Vec<(String, Item)>, others: 
         .filter(|name| !given.contains(**name))
     {
         let default = members.known(name).and_then(|it| it.keyword("default"));
-        // What was JSON once can be put into JSON again.
+        // A parsed JSON value can always be serialized.
         if let Some(raw) = default.and_then(|default| to_raw_value(default).ok()) {
             items.push(((*name).to_owned(), Item::Raw(raw)));
         }
     }
 }
 
-/// What is required and not given, here and in objects that were put together by members.
+/// Collects the required members that are missing, here and in nested objects.
 fn collect_missing(
     members: &Members<'_>,
     given: &[(&str, &Item)],
@@ -293,7 +293,7 @@ fn collect_missing(
     missing: &mut Vec<(String, String)>,
 ) {
     for name in &members.required {
-        // One more than is shown tells that there are more; a server may require any number.
+        // One more than is listed, to show that there are more; a server may require any number.
         if missing.len() > MAX_NAMES {
             return;
         }
@@ -332,11 +332,11 @@ fn refuse_missing(missing: &[(String, String)]) -> anyhow::Result<()> {
     Err(usage(error, format!("add {}", some_of(&example, " "))))
 }
 
-/// Names within names go no deeper.
+/// The maximum depth of nested names.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// Names that are listed in an error.
+/// The number of names in an error.
 const MAX_NAMES: usize = 12;
 
-/// Characters of a wrong value that are shown.
+/// The number of characters shown of a wrong value.
 const SHOWN: usize = 40;

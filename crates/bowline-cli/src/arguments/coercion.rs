@@ -1,4 +1,4 @@
-//! From a text to the value that a schema wants.
+//! Converts a text to a value of a schema.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -8,19 +8,19 @@ use crate::schema::{Kind, Schema};
 use crate::signature::type_of;
 use crate::suggestion::did_you_mean;
 
-/// Why a text is not what a schema wants.
+/// Why a text does not match a schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
-    /// What it wants.
+    /// The expected value.
     pub(super) expected: String,
-    /// What was perhaps meant, and how that is written.
+    /// A suggestion for the value.
     pub(super) question: Option<String>,
-    /// Whether it begins as an array and is none, as one whose quotes a shell has taken.
+    /// `true` if the text looks like a broken array, as one whose quotes were removed by a shell.
     pub(super) is_unquoted: bool,
 }
 
-/// The value that `text` stands for. Where a schema allows several kinds, the most special
-/// one that fits is meant, and a text is the least special.
+/// Converts `text`. Where a schema allows several types, the most specific one that matches is
+/// chosen; a string is the least specific.
 pub(super) fn coerce(text: &str, schema: Schema<'_>) -> Result<Item, Mismatch> {
     let list = list_of(schema);
     let is_unquoted = list.is_some() && is_broken_list(text);
@@ -29,7 +29,7 @@ pub(super) fn coerce(text: &str, schema: Schema<'_>) -> Result<Item, Mismatch> {
         Ok(item) => return Ok(item),
         Err(mismatch) => mismatch,
     };
-    // One element stands for an array of it; an element of that is not tried, since arrays of
+    // One element stands for an array of it. Elements of that are not tried: arrays that contain
     // themselves have no end.
     match list.and_then(|list| coerce_item(text, list.items()).ok()) {
         Some(Item::Text(_)) if is_unquoted => Err(unquoted()),
@@ -38,10 +38,10 @@ pub(super) fn coerce(text: &str, schema: Schema<'_>) -> Result<Item, Mismatch> {
     }
 }
 
-/// The same for an element of an array: it does not stand for an array itself.
+/// Converts an element of an array, which does not stand for an array itself.
 pub(super) fn coerce_item(text: &str, schema: Schema<'_>) -> Result<Item, Mismatch> {
     let kinds = schema.kinds();
-    // A file ends with a newline, which is no part of a number.
+    // A file ends with a newline, which is not part of a number.
     let trimmed = text.trim();
     let exact = kinds.iter().find_map(|kind| match kind {
         Kind::OneOf(values) => one_of(text, trimmed, values),
@@ -60,7 +60,7 @@ pub(super) fn coerce_item(text: &str, schema: Schema<'_>) -> Result<Item, Mismat
     if kinds.iter().any(is_text) {
         return Ok(Item::Text(text.to_owned()));
     }
-    // No text is meant, so that there is nothing else that it could stand for.
+    // A string is not allowed, so the text can't stand for anything else.
     let loose = kinds.iter().find_map(|kind| match kind {
         Kind::Boolean => boolean(trimmed),
         Kind::Integer => integral(trimmed),
@@ -76,13 +76,13 @@ pub(super) fn coerce_item(text: &str, schema: Schema<'_>) -> Result<Item, Mismat
     })
 }
 
-/// Whether a text begins as an array and is none.
+/// Returns `true` if a text begins as an array and is not valid JSON.
 fn is_broken_list(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('[') && raw(text).is_none()
 }
 
-/// The text would do, but hardly anybody means it.
+/// Returns the error for a text that is allowed but hardly intended.
 fn unquoted() -> Mismatch {
     Mismatch {
         expected: "a JSON array".to_owned(),
@@ -91,7 +91,7 @@ fn unquoted() -> Mismatch {
     }
 }
 
-/// The array that a schema allows, if it allows one.
+/// Returns the array schema, if the schema allows an array.
 pub(super) fn list_of(schema: Schema<'_>) -> Option<Schema<'_>> {
     schema.kinds().into_iter().find_map(|kind| match kind {
         Kind::List(list) => Some(list),
@@ -99,7 +99,7 @@ pub(super) fn list_of(schema: Schema<'_>) -> Option<Schema<'_>> {
     })
 }
 
-/// The object that a schema allows, if it allows one.
+/// Returns the object schema, if the schema allows an object.
 pub(super) fn object_of(schema: Schema<'_>) -> Option<Schema<'_>> {
     schema.kinds().into_iter().find_map(|kind| match kind {
         Kind::Object(object) => Some(object),
@@ -108,7 +108,7 @@ pub(super) fn object_of(schema: Schema<'_>) -> Option<Schema<'_>> {
     })
 }
 
-/// `text` as JSON, if it is.
+/// Returns `text` as JSON, if it is valid.
 fn raw(text: &str) -> Option<Item> {
     RawValue::from_string(text.to_owned()).ok().map(Item::Raw)
 }
@@ -120,7 +120,7 @@ fn one_of(text: &str, trimmed: &str, values: &[Value]) -> Option<Item> {
         return Some(Item::Text(value.to_owned()));
     }
     let value: Value = serde_json::from_str(trimmed).ok()?;
-    // A text in quotes is a text with quotes in it.
+    // A text in quotes is a string that contains quotes.
     let is_other = !value.is_string() && values.contains(&value);
     is_other.then(|| raw(trimmed)).flatten()
 }
@@ -130,13 +130,13 @@ fn is_integer(text: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_digit()) && is_numeric(text)
 }
 
-/// A number that those who read it can hold: most have doubles. Longer integers are exact for
-/// those who have more.
+/// Returns `true` for a number that receivers can represent: most use doubles. Longer integers are
+/// exact where receivers have more.
 fn is_number(text: &str) -> bool {
     is_numeric(text) && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// A number of whatever size.
+/// Returns `true` for a JSON number of any size.
 fn is_numeric(text: &str) -> bool {
     let begins = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     begins && raw(text).is_some()
@@ -151,7 +151,7 @@ fn boolean(text: &str) -> Option<Item> {
     }
 }
 
-/// `1.0` or `1e3` as an integer, if it is one of 64 bits.
+/// Returns `1.0` or `1e3` as an integer, if it has 64 bits.
 fn integral(text: &str) -> Option<Item> {
     if !is_number(text) {
         return None;
@@ -168,7 +168,7 @@ fn integral(text: &str) -> Option<Item> {
     if digits.is_empty() {
         return raw("0");
     }
-    // How many zeros follow the digits, or how many of those that they end with are too many.
+    // The number of zeros to append, or of trailing digits to drop.
     let shift = exponent.parse::<i32>().ok()?;
     let shift = shift.checked_sub(i32::try_from(part.len()).ok()?)?;
     let size = usize::try_from(shift.unsigned_abs()).ok()?;
@@ -183,7 +183,7 @@ fn integral(text: &str) -> Option<Item> {
     is_held.then(|| raw(&integer.to_string())).flatten()
 }
 
-/// Whether a number has no fraction, as far as a double can tell.
+/// Returns `true` if a number has no fraction, as far as a double can tell.
 fn is_whole(text: &str) -> bool {
     let number = text.parse::<f64>().unwrap_or(f64::NAN);
     number.is_infinite() || number.fract() == 0.0
@@ -215,5 +215,5 @@ fn question(text: &str, kinds: &[Kind<'_>]) -> Option<String> {
     did_you_mean(text, texts)
 }
 
-/// Digits of the longest integer of 64 bits.
+/// The number of digits of the longest 64-bit integer.
 const MAX_DIGITS: usize = 20;

@@ -1,4 +1,4 @@
-//! Words as they were typed, and the files that they name.
+//! The words of the command line, and the files that they name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::bounded_file::{read_file, read_text};
 use crate::failure::usage;
 use crate::suggestion::did_you_mean;
 
-/// What a word is.
+/// A parsed word.
 pub(super) enum TypedArgument {
-    /// All arguments at once.
+    /// All arguments, as a JSON object.
     Object(Members),
-    /// One of them.
+    /// One argument.
     Pair { key: String, value: TypedValue },
 }
 
@@ -35,11 +35,11 @@ pub(super) enum TypedValue {
 #[derive(Debug, Default)]
 pub(super) struct Members {
     pub(super) all: Vec<(String, Box<RawValue>)>,
-    /// A name that is there twice: readers don't agree which of them counts.
+    /// A duplicate name: parsers disagree which of the values counts.
     twice: Option<String>,
 }
 
-/// Input that can be read once.
+/// Stdin, which can be read once.
 pub(super) struct Stdin<'a>(Option<&'a mut dyn Read>);
 
 impl<'a> Stdin<'a> {
@@ -47,7 +47,7 @@ impl<'a> Stdin<'a> {
         Self(Some(stdin))
     }
 
-    /// The text of a file, or of stdin for `-`.
+    /// Reads the text of a file, or of stdin for `-`.
     fn text_of(&mut self, file: &str) -> Result<String, String> {
         if file != "-" {
             let text = read_file(Path::new(file));
@@ -60,7 +60,7 @@ impl<'a> Stdin<'a> {
     }
 }
 
-/// What `word` is.
+/// Parses a word.
 pub(super) fn read(
     word: &str,
     builder: &Builder<'_>,
@@ -111,7 +111,7 @@ pub(super) fn read(
     Ok(TypedArgument::Pair { key, value })
 }
 
-/// There can be only one.
+/// Returns the error for a second JSON object.
 pub(super) fn second_object(word: &str) -> anyhow::Error {
     let shown: String = word.chars().take(32).collect();
     let error = anyhow!("`{shown}` is a second JSON object");

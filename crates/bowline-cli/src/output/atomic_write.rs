@@ -1,6 +1,5 @@
-//! Writes files as a whole or not at all: beside the one that is to be replaced, which is then
-//! renamed. What was begun and not finished is removed, whatever ends the command, as far as a
-//! process can see to that.
+//! Writes files as a whole or not at all: a temporary file beside the target is renamed to it.
+//! Temporary files are removed however the command ends, as far as a process can ensure that.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -9,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// Where bytes go that are written to a path.
+/// Where bytes are written for a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// To what is there: a pipe, a device, or what a descriptor of this process is.
+    /// To an existing pipe, device or descriptor of this process.
     Direct,
-    /// To a regular file at this path, where no link leads on.
+    /// To a regular file at this path, with symbolic links resolved.
     Regular(PathBuf),
 }
 
 impl Target {
-    /// What `path` leads to.
+    /// Returns the target of `path`.
     pub(super) fn of(path: &Path) -> Self {
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Self::Direct;
@@ -38,8 +37,8 @@ impl Target {
     }
 }
 
-/// Whether a path is a descriptor of this process. That may be a regular file, which others have
-/// open and would not see replaced.
+/// Returns `true` if a path is a descriptor of this process. It may be a regular file that other
+/// processes have open; they would not see it replaced.
 fn is_descriptor(path: &Path) -> bool {
     let is_stream = ["/dev/stdout", "/dev/stderr"]
         .iter()
@@ -47,11 +46,11 @@ fn is_descriptor(path: &Path) -> bool {
     is_stream || path.starts_with("/dev/fd") || path.starts_with("/proc")
 }
 
-/// Replaces the content of `path`, or makes it. Permissions stay what they were.
+/// Replaces the content of `path`, or creates it. Permissions are kept.
 ///
 /// # Errors
 ///
-/// What the system says. A regular file is then what it was before.
+/// An I/O error. A regular file then has its old content.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match Target::of(path) {
         Target::Direct => File::create(path)?.write_all(bytes),
@@ -63,7 +62,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// What the system says.
+/// An I/O error.
 pub(super) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = Unfinished::begin(path.to_owned());
     file.write_all(bytes)?;
@@ -71,10 +70,10 @@ pub(super) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> 
     Ok(())
 }
 
-/// Removes what was begun and is not finished, since the process ends now.
+/// Removes temporary files before the process exits.
 pub(crate) fn remove_unfinished() {
     for path in lock().drain(..) {
-        // There is nobody left to tell when this fails.
+        // Nothing can be done if this fails.
         let _ = fs::remove_file(path);
     }
 }
@@ -91,14 +90,14 @@ fn replace_regular(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(old) = old {
         take_over(&file, &old)?;
     }
-    // So that after a crash of the system there is the old content or the new.
+    // Synced, so that after a crash of the system the file has either the old or the new content.
     file.sync_all()?;
     fs::rename(&beside, path)?;
     unfinished.keep();
     Ok(())
 }
 
-/// A new file in the same directory, which only its owner can read if `is_private`.
+/// Creates a file in the same directory, readable only by its owner if `is_private`.
 fn create_beside(path: &Path, is_private: bool) -> io::Result<(File, PathBuf)> {
     let mode = if is_private { 0o600 } else { 0o666 };
     let mut number = 0_u32;
@@ -121,13 +120,13 @@ fn create_beside(path: &Path, is_private: bool) -> io::Result<(File, PathBuf)> {
 fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only root may give files away; for others the new file is theirs.
+        // Only root may change owners; for other users the new file is theirs.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
     file.set_permissions(old.permissions())
 }
 
-/// A file that is not finished, and removed unless it is kept.
+/// A temporary file, removed on drop unless it is kept.
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -147,7 +146,7 @@ impl Drop for Unfinished {
         let count = unfinished.len();
         unfinished.retain(|path| *path != self.0);
         if unfinished.len() < count {
-            // The error that led here says more than one of this.
+            // The error that led here is more important than one of this.
             let _ = fs::remove_file(&self.0);
         }
     }
@@ -157,13 +156,13 @@ fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Files that are not finished.
+/// The temporary files that exist.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Links that are followed, as many as Linux follows.
+/// The number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: u32 = 40;
 
-/// Names that are tried. Others have the number of another process in them.
+/// The number of names that are tried. Names of other processes contain their process id.
 const MAX_NAMES: u32 = 1000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Errors, warnings and notes: in words for people, as objects for programs.
+//! Errors, warnings and notes, as text and as JSON.
 
 use bowline_types::{ErrorObject, RawJson};
 use serde::Serialize;
@@ -8,26 +8,26 @@ use crate::escape;
 use crate::failure::stderr_suffix;
 use crate::redact;
 
-/// An error, a warning or a note as a program sees it.
+/// An error, a warning or a note, as `--json` writes it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Diagnostic<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<&'a str>,
-    /// The lines that the server wrote to stderr before it.
+    /// The last lines that the server wrote to stderr.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) last_words: Option<&'a str>,
-    /// The code of the server's error.
+    /// The code of the error of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) code: Option<i64>,
-    /// What else the server says about its error.
+    /// The data of the error of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data: Option<&'a RawJson>,
-    /// Its bytes, where they are too many to be told.
+    /// The size of the data, if it is too large to be printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data_left_out: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) warning: Option<&'a str>,
-    /// A line about the work, which a person sees as it is.
+    /// A note, which is printed as it is in text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub(super) struct Diagnostic<'a> {
 }
 
 impl<'a> Diagnostic<'a> {
-    /// What a server said, if it is its error. The rest is to be filled in.
+    /// Takes code and data from an error of a server. The other fields are left empty.
     pub(super) fn of_server(error: Option<&'a ErrorObject>) -> Self {
         let data = error.and_then(|error| error.data.as_ref());
         let fits = |data: &&RawJson| data.as_str().len() <= MAX_DATA;
@@ -49,10 +49,10 @@ impl<'a> Diagnostic<'a> {
         }
     }
 
-    /// It in the words of whoever listens, with line ends.
+    /// Formats the diagnostic, with line ends.
     pub(super) fn to_line(&self, talks_json: bool) -> String {
         if talks_json {
-            // A few strings, numbers and JSON can always be put into JSON.
+            // Strings, numbers and JSON can always be serialized.
             let json = serde_json::to_string(self).unwrap_or_default();
             let json = redact::json_without_secrets(&json);
             return format!("{}\n", escape::in_json(&json));
@@ -80,8 +80,7 @@ impl<'a> Diagnostic<'a> {
             .collect()
     }
 
-    /// What the server says about its error beside the message, where a person would read
-    /// it; otherwise where it is.
+    /// Formats the data of the error: short data itself, otherwise a hint at `--json`.
     fn data_text(&self) -> String {
         let Some(data) = self.data.filter(|data| data.as_str() != "null") else {
             return match self.data_left_out {
@@ -98,24 +97,24 @@ impl<'a> Diagnostic<'a> {
     }
 }
 
-/// An error without the last words of the server, and their lines, if they are several. One line
-/// stays where it is.
+/// Takes the last lines of stderr out of the error message if there are several. A single line
+/// stays in it.
 fn apart(error: String, words: &str) -> (Option<String>, Vec<String>) {
     let on_one_line = stderr_suffix(words);
     if !words.contains('\n') || !error.contains(&on_one_line) {
         return (Some(error), Vec::new());
     }
     let error = error.replacen(&on_one_line, "", 1) + "; its last words:";
-    // Before they are taken apart: a secret may have several lines.
+    // Redacted before splitting: a secret may span several lines.
     let words = redact::without_secrets(words);
     let lines = words.lines().map(|line| format!("  {line}"));
     (Some(error), lines.collect())
 }
 
-/// Bytes of a server's data that are told to a program.
+/// The largest data that is printed as JSON, in bytes.
 const MAX_DATA: usize = 64 * 1024;
 
-/// Characters of it that a person would read.
+/// The longest data that is printed as text, in characters.
 const MAX_SHOWN: usize = 200;
 
 #[cfg(test)]

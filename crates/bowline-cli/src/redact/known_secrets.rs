@@ -1,7 +1,7 @@
-//! The secrets of the server that is talked to: what a server says shall not tell them.
+//! The secrets of the server that this process connects to, which are redacted from its output.
 //!
-//! There is one server for the whole process, and what tells of it is all over the process, the
-//! events of the library among it, so that they are kept in one place for all.
+//! There is one server per process, and its output appears all over the process, including in the
+//! events of the library, so the secrets are kept in one global place.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -14,8 +14,8 @@ use crate::redact::{HIDDEN, arguments};
 /// The secrets, the longest first.
 static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps the secrets of a command from now on: the values of its variables, and what is hidden
-/// of its words.
+/// Registers the secrets of a command: the values of its variables, and what is redacted in its
+/// words.
 pub(crate) fn register_secrets(values: &[&str], words: &[&str]) {
     let mut secrets = secrets(values, words);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -24,13 +24,13 @@ pub(crate) fn register_secrets(values: &[&str], words: &[&str]) {
     known.dedup();
 }
 
-/// `text` without secrets that are known.
+/// Redacts the known secrets in `text`.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     without(text, &known)
 }
 
-/// The same for the beginning of a text, which may end in the middle of one.
+/// Redacts the beginning of a text, which may end within a secret.
 pub(crate) fn beginning_without_secrets(text: &str) -> String {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     without_cut(&without(text, &known), &known)
@@ -51,14 +51,14 @@ fn without_cut(text: &str, secrets: &[String]) -> String {
     }
 }
 
-/// `json` without secrets in its texts. Where there is none, it is what it was to the letter.
+/// Redacts the strings of `json`. Without a secret it is returned unchanged.
 pub(crate) fn json_without_secrets(json: &str) -> Cow<'_, str> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     json_without(json, &known)
 }
 
 fn json_without<'a>(json: &'a str, secrets: &[String]) -> Cow<'a, str> {
-    // Most commands have none, and values may be large.
+    // Most commands have no secrets, and values may be large.
     if secrets.is_empty() {
         return json.into();
     }
@@ -98,14 +98,14 @@ fn take(value: &mut Value, secrets: &[String]) {
     }
 }
 
-/// All that is secret of a command.
+/// Returns all secrets of a command.
 fn secrets(values: &[&str], words: &[&str]) -> Vec<String> {
     let shown = arguments(words.iter().copied(), Dialect::Dollar);
     let hidden = words
         .iter()
         .zip(&shown)
         .flat_map(|(word, shown)| hidden_in(word, shown));
-    // A variable may have an address with a password.
+    // A variable may have a URL with a password.
     let hidden_of_values = values.iter().flat_map(|value| {
         let shown = arguments([*value], Dialect::Dollar);
         let shown = shown.into_iter().next().unwrap_or_default();
@@ -113,7 +113,7 @@ fn secrets(values: &[&str], words: &[&str]) -> Vec<String> {
     });
     let hidden = hidden.chain(hidden_of_values);
     let all = values.iter().copied().chain(hidden.flat_map(forms));
-    // Keys of several lines are told line by line.
+    // Keys of several lines may be printed line by line.
     let lines = all.flat_map(|secret| secret.lines().chain([secret]));
     let mut secrets: Vec<_> = lines
         .map(str::trim)
@@ -125,7 +125,7 @@ fn secrets(values: &[&str], words: &[&str]) -> Vec<String> {
     secrets
 }
 
-/// What stands in `word` where `shown` has something hidden.
+/// Returns the parts of `word` that are redacted in `shown`.
 fn hidden_in<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
     let mut parts = shown.split(HIDDEN);
     let begin = parts.next().unwrap_or_default();
@@ -143,8 +143,8 @@ fn hidden_in<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
     hidden
 }
 
-/// What is hidden reaches further than the secret: also its first word, the one after the name
-/// of a scheme, and the password after a user.
+/// Returns the parts of a redacted text that may appear alone: its first word, the word after the
+/// name of a scheme, and the password after a user.
 fn forms(hidden: &str) -> Vec<&str> {
     let is_end = |c: char| c.is_whitespace() || "\"'`;,&".contains(c);
     let mut words = hidden.split(is_end).filter(|word| !word.is_empty());
@@ -157,7 +157,7 @@ fn forms(hidden: &str) -> Vec<&str> {
     all.into_iter().flatten().collect()
 }
 
-/// Characters of a secret that is looked for. What is shorter is in too many words.
+/// The minimum length of a secret that is searched for. Shorter ones are parts of too many words.
 const SHORTEST: usize = 6;
 
 #[cfg(test)]

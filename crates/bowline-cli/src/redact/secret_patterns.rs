@@ -1,6 +1,6 @@
-//! What looks like a secret.
+//! Patterns of secrets.
 
-/// Whether what has this name is secret: `--api-key`, `GITHUB_TOKEN`, `clientSecret`,
+/// Returns `true` if a value with this name is secret: `--api-key`, `GITHUB_TOKEN`, `clientSecret`,
 /// `--authtoken`.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let words = words(name);
@@ -9,13 +9,13 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         .any(|word| SECRET_WORDS.contains(&word.as_str()) || is_secret_compound(word))
 }
 
-/// Whether a variable of our own is secret, by its name or by its look.
+/// Returns `true` if one of our own variables is secret, by its name or its value.
 pub(crate) fn is_secret_variable(name: &str, value: &str) -> bool {
     !PLACES.contains(&name) && (is_secret_name(name) || is_secret(value))
 }
 
-/// Whether a text is secret by its look: it begins as keys of well-known services do, or it
-/// has a run of letters and digits that nobody would choose as a word.
+/// Returns `true` if a text looks secret: it begins as keys of well-known services do, or has a
+/// random run of letters and digits.
 pub(super) fn is_secret(text: &str) -> bool {
     if is_private_key(text) {
         return true;
@@ -24,12 +24,12 @@ pub(super) fn is_secret(text: &str) -> bool {
     parts.any(|part| has_known_beginning(part) || is_uuid(part) || has_random_run(part))
 }
 
-/// Whether a key is written out.
+/// Returns `true` for a private key in PEM format.
 pub(super) fn is_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
 }
 
-/// Whether words that name a secret are written as one.
+/// Returns `true` if the words that name a secret are written as one.
 fn is_secret_compound(word: &str) -> bool {
     SECRET_ENDS.iter().any(|end| word.ends_with(end)) && !NO_KEYS.contains(&word)
 }
@@ -37,7 +37,7 @@ fn is_secret_compound(word: &str) -> bool {
 fn has_known_beginning(text: &str) -> bool {
     let known = KNOWN_BEGINNINGS.iter();
     let mut rest = known.filter_map(|beginning| text.strip_prefix(beginning));
-    // What follows is the key itself; alone they may be the beginning of a word.
+    // The prefix is followed by the key itself; alone it may be the beginning of a word.
     rest.any(|rest| rest.len() >= SHORTEST_REST)
 }
 
@@ -47,7 +47,7 @@ fn is_uuid(text: &str) -> bool {
         && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
 }
 
-/// A long run of letters and digits, both of them, as keys are made.
+/// Returns `true` for a long run of mixed letters and digits.
 fn has_random_run(text: &str) -> bool {
     let mut runs = text.split(|c: char| !c.is_ascii_alphanumeric());
     runs.any(|run| {
@@ -57,8 +57,8 @@ fn has_random_run(text: &str) -> bool {
     })
 }
 
-/// The words of a name, in lower case: at `-`, `_` and `.`, and where small letters meet
-/// capitals.
+/// Splits a name into words, in lower case: at `-`, `_` and `.`, and where lower case meets upper
+/// case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -100,20 +100,20 @@ const SECRET_WORDS: &[&str] = &[
     "tokens",
 ];
 
-/// How words end that are a compound with the name of a secret.
+/// The endings of compounds that name a secret.
 const SECRET_ENDS: &[&str] = &["key", "passphrase", "passwd", "password", "secret", "token"];
 
-/// Words that end like one and have no key in them.
+/// Words with such an ending that do not name a secret.
 const NO_KEYS: &[&str] = &[
     "donkey", "flunkey", "hickey", "hockey", "hokey", "jockey", "jokey", "lackey", "malarkey",
     "mickey", "monkey", "okey", "pokey", "smokey", "turkey", "valkey", "whiskey",
 ];
 
-/// Variables that say where things are, in which every message about a file has a part. The
-/// first one is a password as the name of anything else.
+/// Variables with paths, parts of which are in every message about a file. The first one names a
+/// password elsewhere.
 const PLACES: &[&str] = &["PWD", "OLDPWD", "HOME", "PATH"];
 
-/// How keys begin at services that mark them.
+/// The prefixes that services give their keys.
 const KNOWN_BEGINNINGS: &[&str] = &[
     "AIza",
     "AKIA",
@@ -152,7 +152,7 @@ const KNOWN_BEGINNINGS: &[&str] = &[
     "ya29.",
 ];
 
-/// What follows a beginning has at least as many bytes when it is a key.
+/// The minimum length of a key after its prefix.
 const SHORTEST_REST: usize = 8;
 
 /// Runs with fewer letters and digits are names, versions and dates.
