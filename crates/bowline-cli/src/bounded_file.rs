@@ -1,4 +1,4 @@
-//! Reading files that somebody named, up to a limit.
+//! Reading files up to a size limit.
 
 use std::error::Error;
 use std::fmt;
@@ -9,17 +9,17 @@ use std::path::Path;
 /// Why a file was not read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// There is none.
+    /// The file does not exist.
     Missing,
-    /// It is none.
+    /// The path is a directory.
     Directory,
-    /// It is something else that may never end, such as a pipe.
+    /// Another type of file that may never end, such as a pipe.
     NotRegular,
-    /// It has more bytes than anybody wants.
+    /// The file is larger than the limit.
     TooLarge,
-    /// What it has is no text, from this byte on.
+    /// The content is not UTF-8 from this byte on.
     NotText(usize),
-    /// What the system says.
+    /// Another I/O error.
     Failed(io::Error),
 }
 
@@ -38,26 +38,25 @@ impl fmt::Display for ReadError {
 
 impl Error for ReadError {}
 
-/// The text of a file.
+/// Reads a text file.
 ///
 /// # Errors
 ///
-/// It is not there, too large, or no text.
+/// The file does not exist, is too large, or is not text.
 pub(crate) fn read_file(path: &Path) -> Result<String, ReadError> {
-    // Some systems open a directory and fail when it is read, others don't open it.
+    // Some systems open a directory and fail to read it, others don't open it.
     if path.is_dir() {
         return Err(ReadError::Directory);
     }
     read_text(File::open(path).map_err(not_opened)?)
 }
 
-/// A file that nobody vouches for, opened. It is one that is read without waiting, which a
-/// pipe or a device is not; and its metadata are those of what is read, whatever becomes of
-/// the path.
+/// Opens a file of unknown origin, if it is a regular one, which can be read without blocking. The
+/// metadata are those of the opened file, whatever the path refers to later.
 ///
 /// # Errors
 ///
-/// It is not there, or no regular file.
+/// The file does not exist, or is not a regular file.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), ReadError> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -65,12 +64,12 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), ReadError> {
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Opening a pipe would wait for somebody who writes; a terminal would become ours.
+        // Opening a pipe would wait for its writer; a terminal would become ours.
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         options.custom_flags(flags.bits().cast_signed());
     }
     let file = options.open(path).map_err(|error| {
-        // A socket can't be opened, whoever tries.
+        // A socket can't be opened.
         match path.metadata() {
             Ok(found) if found.is_dir() => ReadError::Directory,
             Ok(found) if !found.is_file() => ReadError::NotRegular,
@@ -94,14 +93,14 @@ fn not_opened(error: io::Error) -> ReadError {
     }
 }
 
-/// The text of anything that can be read to its end, without a byte order mark.
+/// Reads a text to its end, without a byte order mark.
 ///
 /// # Errors
 ///
-/// It is too large, or no text.
+/// The text is too large, or not UTF-8.
 pub(crate) fn read_text(source: impl Read) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
-    // One byte more than is allowed tells that there are more.
+    // One byte more than allowed shows that it is too large.
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     let read = read.map_err(ReadError::Failed)?;
     if read as u64 > MAX_BYTES {
@@ -115,7 +114,7 @@ pub(crate) fn read_text(source: impl Read) -> Result<String, ReadError> {
     Ok(text)
 }
 
-/// No file is read with more bytes, 16 MiB: as many as a message may have.
+/// The size limit, 16 MiB: that of a message.
 pub(crate) const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 #[cfg(test)]
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(read_text(largest).unwrap().len() as u64, MAX_BYTES);
         let larger = read_text(io::repeat(b'x').take(MAX_BYTES + 1)).unwrap_err();
         assert_eq!(larger.to_string(), "it has more than 16 MiB");
-        // One that never ends is no reason to wait.
+        // A file that never ends must not block.
         assert!(matches!(read_text(io::repeat(0)), Err(ReadError::TooLarge)));
     }
 

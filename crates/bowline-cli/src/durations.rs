@@ -1,11 +1,11 @@
-//! Times for people and for programs.
+//! Durations for readers and for programs.
 
 use std::time::Duration;
 
-/// `time` for a reader, as exact as is of use: `0.4 ms`, `12 ms`, `1.25 s`.
+/// Formats `time` for a reader, with useful precision: `0.4 ms`, `12 ms`, `1.25 s`.
 pub(crate) fn shown(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1000.0;
-    // What would be rounded up to the next unit is said in it.
+    // A value that would be rounded up to the next unit uses that unit.
     if millis < 9.95 {
         format!("{millis:.1} ms")
     } else if millis < 999.5 {
@@ -15,7 +15,7 @@ pub(crate) fn shown(time: Duration) -> String {
     }
 }
 
-/// `time` for a program: milliseconds, to the microsecond.
+/// Returns `time` in milliseconds, to the microsecond.
 pub(crate) fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
