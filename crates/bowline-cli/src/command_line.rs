@@ -35,9 +35,10 @@ fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
     if is_alone || !refusal.use_stderr() {
         // Nothing can be done if this fails.
         let _ = refusal.print();
-        return match is_alone {
-            true => ExitStatus::Usage,
-            false => ExitStatus::Done,
+        return if is_alone {
+            ExitStatus::Usage
+        } else {
+            ExitStatus::Done
         };
     }
     let mut printer = Printer::standard(ColourChoice::Never);

@@ -325,9 +325,10 @@ pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
         // be called at all.
         _ => return None,
     }
-    Some(match error.may_have_run()? {
-        true => "the call was sent, and the server may have executed it",
-        false => "the call was not sent, so the server has not executed it",
+    Some(if error.may_have_run()? {
+        "the call was sent, and the server may have executed it"
+    } else {
+        "the call was not sent, so the server has not executed it"
     })
 }
 

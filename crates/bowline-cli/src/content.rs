@@ -350,9 +350,12 @@ fn joined_texts(parts: &[Part<'_>]) -> String {
 }
 
 fn decoded(kind: &str, base64: &str) -> anyhow::Result<Vec<u8>> {
-    base64::decode(base64).ok_or_else(|| match base64.starts_with("data:") {
-        true => anyhow!("the {kind} is a data: URL instead of base64"),
-        false => anyhow!("the {kind} is not valid base64"),
+    base64::decode(base64).ok_or_else(|| {
+        if base64.starts_with("data:") {
+            anyhow!("the {kind} is a data: URL instead of base64")
+        } else {
+            anyhow!("the {kind} is not valid base64")
+        }
     })
 }
 

@@ -41,7 +41,9 @@ fn check_with(count: usize, open: impl Fn() -> io::Result<File>) -> anyhow::Resu
 
 fn is_limit(error: &io::Error) -> bool {
     let limits = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|it| limits.contains(&it))
+    error
+        .raw_os_error()
+        .is_some_and(|code| limits.contains(&code))
 }
 
 fn too_few(free: usize, needed: usize, error: &io::Error) -> anyhow::Error {

@@ -114,9 +114,10 @@ struct Interrupted {
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.has_cancelled {
-            true => "interrupted: the call was cancelled",
-            false => "interrupted",
+        f.write_str(if self.has_cancelled {
+            "interrupted: the call was cancelled"
+        } else {
+            "interrupted"
         })
     }
 }

@@ -41,9 +41,10 @@ impl Output {
             return Self::Stdout;
         }
         let has_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        match has_slash || path.is_dir() {
-            true => Self::Folder(path),
-            false => Self::File(path),
+        if has_slash || path.is_dir() {
+            Self::Folder(path)
+        } else {
+            Self::File(path)
         }
     }
 
@@ -88,7 +89,7 @@ fn check_file(path: &Path) -> Result<(), String> {
 
 /// A folder that doesn't exist is created in the nearest one that does.
 fn check_folder(path: &Path) -> Result<(), String> {
-    let there = path.ancestors().find(|it| it.exists());
+    let there = path.ancestors().find(|ancestor| ancestor.exists());
     writable(there.unwrap_or(Path::new(".")))
 }
 

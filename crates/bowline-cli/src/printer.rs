@@ -119,9 +119,10 @@ impl Printer {
     pub(crate) fn pieces(&mut self, depth: usize, pieces: &[Piece]) -> anyhow::Result<()> {
         let mut line = " ".repeat(depth * 2);
         for Piece { tone, text } in pieces {
-            let (on, off) = match self.has_colour {
-                true => tone.codes(),
-                false => ("", ""),
+            let (on, off) = if self.has_colour {
+                tone.codes()
+            } else {
+                ("", "")
             };
             line.extend([on, &escape::for_terminal(text), off]);
         }

@@ -33,10 +33,11 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts the bar of a call, after `label`.
     pub(crate) fn begin(label: &str, style: BarStyle) -> Self {
-        let target = match style.is_hidden {
-            true => ProgressDrawTarget::hidden(),
+        let target = if style.is_hidden {
+            ProgressDrawTarget::hidden()
+        } else {
             // Nothing is drawn if stderr is not a terminal.
-            false => ProgressDrawTarget::stderr(),
+            ProgressDrawTarget::stderr()
         };
         let bar = ProgressBar::with_draw_target(None, target);
         let bar = bar.with_finish(ProgressFinish::AndClear);
@@ -51,15 +52,15 @@ impl Progress {
 
     /// Shows a progress notification.
     pub(crate) fn report(&self, report: &ProgressParams) {
-        let told = ReportText::of(report);
-        if let Some(position) = told.position {
+        let text = ReportText::of(report);
+        if let Some(position) = text.position {
             if self.bar.length().is_none() {
                 self.bar.set_length(WHOLE);
                 self.bar.set_style(self.style());
             }
             self.bar.set_position(position);
         }
-        self.bar.set_message(told.words);
+        self.bar.set_message(text.words);
     }
 
     /// Runs `write` with the bar hidden, so that its output appears above the bar.
@@ -87,9 +88,10 @@ impl Progress {
 
     /// Returns the style of a bar whose total is known.
     fn style(&self) -> ProgressStyle {
-        let template = match self.style.has_colour {
-            true => "  {prefix}{bar:30.green/dim} {msg}",
-            false => "  {prefix}{bar:30} {msg}",
+        let template = if self.style.has_colour {
+            "  {prefix}{bar:30.green/dim} {msg}"
+        } else {
+            "  {prefix}{bar:30} {msg}"
         };
         let style = ProgressStyle::with_template(template);
         let style = style.unwrap_or_else(|_| plain());

@@ -152,14 +152,16 @@ fn words(text: &str, dialect: Dialect) -> (String, Next) {
             return (out, Next::Judged);
         }
         let judge = |word: &str| piece(word, dialect);
-        let (shown, then) = match word.starts_with('-') {
-            false => judge(word),
+        let is_option = word.starts_with('-');
+        if is_option && has_pair(word) {
             // The value may continue in quotes.
-            true if has_pair(word) => {
-                out.push_str(&option(from, dialect, |given| judge(given).0).0);
-                return (out, Next::Judged);
-            }
-            true => option(word, dialect, |given| judge(given).0),
+            out.push_str(&option(from, dialect, |given| judge(given).0).0);
+            return (out, Next::Judged);
+        }
+        let (shown, then) = if is_option {
+            option(word, dialect, |given| judge(given).0)
+        } else {
+            judge(word)
         };
         out.push_str(&shown);
         next = then;
@@ -265,9 +267,10 @@ fn piece(text: &str, dialect: Dialect) -> (String, Next) {
     if secret_patterns::is_secret(text) {
         return (value(text, dialect), Next::Judged);
     }
-    let next = match secret_patterns::is_secret_name(last_name(text)) {
-        true => Next::Named,
-        false => Next::Judged,
+    let next = if secret_patterns::is_secret_name(last_name(text)) {
+        Next::Named
+    } else {
+        Next::Judged
     };
     (text.to_owned(), next)
 }

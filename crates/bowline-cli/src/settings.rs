@@ -131,9 +131,10 @@ impl DemoSettings {
         Self {
             format: terminal.format,
             revision: args.revision,
-            charset: match args.ascii {
-                true => Charset::Ascii,
-                false => terminal.charset,
+            charset: if args.ascii {
+                Charset::Ascii
+            } else {
+                terminal.charset
             },
             is_verbose: terminal.is_verbose,
         }

@@ -80,9 +80,9 @@ impl Timeline {
 
     /// Returns the end of the chart.
     fn end(&self) -> Duration {
-        let states = self.states.iter().map(|it| it.to);
-        let calls = self.calls.iter().map(|it| it.to);
-        let marks = self.marks.iter().map(|it| it.at);
+        let states = self.states.iter().map(|span| span.to);
+        let calls = self.calls.iter().map(|call| call.to);
+        let marks = self.marks.iter().map(|mark| mark.at);
         states.chain(calls).chain(marks).max().unwrap_or_default()
     }
 }
@@ -192,12 +192,11 @@ impl Chart {
     fn mark(&self, mark: &Mark) -> Vec<Piece> {
         let column = self.column(mark.at);
         let arrow = self.charset.pick("▲", "^");
-        let text = match column + columns(&mark.label) + 2 <= self.columns {
-            true => format!("{}{arrow} {}", " ".repeat(column), mark.label),
-            false => {
-                let before = column.saturating_sub(columns(&mark.label) + 1);
-                format!("{}{} {arrow}", " ".repeat(before), mark.label)
-            }
+        let text = if column + columns(&mark.label) + 2 <= self.columns {
+            format!("{}{arrow} {}", " ".repeat(column), mark.label)
+        } else {
+            let before = column.saturating_sub(columns(&mark.label) + 1);
+            format!("{}{} {arrow}", " ".repeat(before), mark.label)
         };
         vec![Piece::plain(self.label("")), Piece::new(Tone::Bad, text)]
     }
@@ -208,8 +207,8 @@ impl Chart {
         let mut line = vec![Piece::plain(self.label(""))];
         let mut used = self.labels + GAP;
         for state in ConnectionState::ALL {
-            let of_state = spans.iter().filter(|it| it.state == state);
-            let times = of_state.map(|it| it.to.saturating_sub(it.from));
+            let of_state = spans.iter().filter(|span| span.state == state);
+            let times = of_state.map(|span| span.to.saturating_sub(span.from));
             let Some(time) = times.reduce(|sum, time| sum + time) else {
                 continue;
             };
@@ -236,18 +235,16 @@ impl Chart {
 
     /// Draws the row of a call.
     fn call(&self, call: &Call) -> Vec<Piece> {
-        let tone = match call.is_answered {
-            true => Tone::Good,
-            false => Tone::Bad,
+        let tone = if call.is_answered {
+            Tone::Good
+        } else {
+            Tone::Bad
         };
         let (from, to) = (self.column(call.from), self.column(call.to.max(call.from)));
         let [begin, line, answered, failed, short] = self
             .charset
             .pick(["├", "─", "┤", "╳", "│"], ["[", "-", "]", "x", "|"]);
-        let end = match call.is_answered {
-            true => answered,
-            false => failed,
-        };
+        let end = if call.is_answered { answered } else { failed };
         let bar = match to - from {
             0 if call.is_answered => short.to_owned(),
             0 => failed.to_owned(),
@@ -273,13 +270,12 @@ impl Chart {
 
     /// Returns a label with the gap after it. A longer one is cut.
     fn label(&self, text: &str) -> String {
-        let text = match columns(text) > self.labels {
-            true => {
-                let dots = self.charset.pick("…", "~");
-                let kept: String = text.chars().take(self.labels - 1).collect();
-                format!("{kept}{dots}")
-            }
-            false => text.to_owned(),
+        let text = if columns(text) > self.labels {
+            let dots = self.charset.pick("…", "~");
+            let kept: String = text.chars().take(self.labels - 1).collect();
+            format!("{kept}{dots}")
+        } else {
+            text.to_owned()
         };
         padded(&text, self.labels + GAP)
     }

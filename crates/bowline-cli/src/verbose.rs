@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     /// Returns the lines of some events, without the times.
-    fn told(level: Level, events: impl FnOnce()) -> Vec<String> {
+    fn logged(level: Level, events: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&lines);
         let subscriber = LineSubscriber::new(level, move |line: &str| {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn events_are_lines_with_their_fields() {
-        let lines = told(Level::DEBUG, || {
+        let lines = logged(Level::DEBUG, || {
             event!(
                 name: "request.stop", target: "bowline::request", Level::DEBUG,
                 request = 7, outcome = "result", reason = "two words", "request finished"
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_line_says_which_server_and_request_it_is_about() {
-        let lines = told(Level::DEBUG, || {
+        let lines = logged(Level::DEBUG, || {
             let spans = ["files", "mail"].map(|server| {
                 error_span!(target: "bowline::client", "client", server, session = 1, late = Empty)
             });
@@ -229,7 +229,7 @@ mod tests {
             debug!(target: "bowline_other", "three");
             debug!(target: "hyper", "four");
         };
-        assert_eq!(told(Level::DEBUG, events), ["debug one"]);
-        assert_eq!(told(Level::TRACE, events).len(), 2);
+        assert_eq!(logged(Level::DEBUG, events), ["debug one"]);
+        assert_eq!(logged(Level::TRACE, events).len(), 2);
     }
 }

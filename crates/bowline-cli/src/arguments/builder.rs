@@ -179,9 +179,10 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<TypedValue>) -> anyhow::Resu
                 coerce_item(&text, list.items()).map_err(|mismatch| wrong(key, &text, mismatch))?
             }
             (TypedValue::Text(text), None) => coerce(&text, schema).map_err(|mut mismatch| {
-                mismatch.question = match mismatch.is_unquoted {
-                    true => Some(quoted(key)),
-                    false => mismatch.question.or_else(|| repeated(key, &text, schema)),
+                mismatch.question = if mismatch.is_unquoted {
+                    Some(quoted(key))
+                } else {
+                    mismatch.question.or_else(|| repeated(key, &text, schema))
                 };
                 wrong(key, &text, mismatch)
             })?,
@@ -277,7 +278,9 @@ fn add_defaults(members: &Members<'_>, items: &mut Vec<(String, Item)>, others: 
         .iter()
         .filter(|name| !given.contains(**name))
     {
-        let default = members.known(name).and_then(|it| it.keyword("default"));
+        let default = members
+            .known(name)
+            .and_then(|schema| schema.keyword("default"));
         // A parsed JSON value can always be serialized.
         if let Some(raw) = default.and_then(|default| to_raw_value(default).ok()) {
             items.push(((*name).to_owned(), Item::Raw(raw)));

@@ -172,11 +172,15 @@ fn integral(text: &str) -> Option<Item> {
     let shift = exponent.parse::<i32>().ok()?;
     let shift = shift.checked_sub(i32::try_from(part.len()).ok()?)?;
     let size = usize::try_from(shift.unsigned_abs()).ok()?;
-    let digits = match shift < 0 {
-        true if size > zeros => return None,
-        true => digits[..digits.len() - size].to_owned(),
-        false if size > MAX_DIGITS => return None,
-        false => format!("{digits}{}", "0".repeat(size)),
+    let digits = if shift < 0 {
+        if size > zeros {
+            return None;
+        }
+        digits[..digits.len() - size].to_owned()
+    } else if size > MAX_DIGITS {
+        return None;
+    } else {
+        format!("{digits}{}", "0".repeat(size))
     };
     let integer: i128 = format!("{sign}{digits}").parse().ok()?;
     let is_held = i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok();

@@ -173,12 +173,14 @@ fn print_text(
     if !parts.is_empty() {
         results.print(&parts)?;
     }
-    match results.is_raw() {
-        // Raw output has the other parts, or the structured content if there are none.
-        true if !parts.is_empty() => Ok(()),
-        true => results.printer().bytes(json.as_str().as_bytes()),
-        false => results.printer().text(&content::pretty(json)),
+    if !results.is_raw() {
+        return results.printer().text(&content::pretty(json));
     }
+    // Raw output has the other parts, or the structured content if there are none.
+    if parts.is_empty() {
+        return results.printer().bytes(json.as_str().as_bytes());
+    }
+    Ok(())
 }
 
 /// The note about structured content that was not printed.

@@ -53,13 +53,15 @@ impl CompletionTarget {
         let capabilities = connection.client.capabilities().unwrap_or_default();
         let has_prompts = wants_prompt && capabilities.prompts.is_some();
         let has_templates = wants_template && capabilities.resources.is_some();
-        let prompts = match has_prompts {
-            true => prompts::list(connection).await?,
-            false => Vec::new(),
+        let prompts = if has_prompts {
+            prompts::list(connection).await?
+        } else {
+            Vec::new()
         };
-        let templates = match has_templates {
-            true => resources::templates(connection).await?,
-            false => Vec::new(),
+        let templates = if has_templates {
+            resources::templates(connection).await?
+        } else {
+            Vec::new()
         };
         CompletionTarget::select(name, prompts, templates)
     }
@@ -70,12 +72,17 @@ impl CompletionTarget {
         templates: Vec<ResourceTemplate>,
     ) -> anyhow::Result<Self> {
         let names = prompts.iter().map(|prompt| &prompt.name);
-        let names = names.chain(templates.iter().flat_map(|it| [&it.name, &it.uri_template]));
+        let names = names.chain(
+            templates
+                .iter()
+                .flat_map(|template| [&template.name, &template.uri_template]),
+        );
         let hint = did_you_mean(name, names.map(String::as_str));
         if let Some(prompt) = prompts.into_iter().find(|prompt| prompt.name == name) {
             return Ok(Self::Prompt(prompt));
         }
-        let is_meant = |it: &ResourceTemplate| it.uri_template == name || it.name == name;
+        let is_meant =
+            |template: &ResourceTemplate| template.uri_template == name || template.name == name;
         if let Some(template) = templates.into_iter().find(is_meant) {
             return Ok(Self::Template(template));
         }
@@ -89,7 +96,10 @@ impl CompletionTarget {
         let known: Vec<&str> = match self {
             Self::Prompt(prompt) => {
                 let arguments = prompt.arguments.as_deref().unwrap_or_default();
-                arguments.iter().map(|it| it.name.as_str()).collect()
+                arguments
+                    .iter()
+                    .map(|argument| argument.name.as_str())
+                    .collect()
             }
             Self::Template(template) => variables(&template.uri_template),
         };
@@ -118,7 +128,7 @@ fn variables(template: &str) -> Vec<&str> {
     let expressions = template.split('{').skip(1);
     let expressions = expressions.filter_map(|rest| Some(rest.split_once('}')?.0));
     let names = expressions.flat_map(|expression| {
-        let names = expression.trim_start_matches(|it| "+#./;?&".contains(it));
+        let names = expression.trim_start_matches(|c| "+#./;?&".contains(c));
         names.split(',')
     });
     names

@@ -118,17 +118,17 @@ impl Counts {
         let of = |listed, what| Count::of(listed, what, connection);
         if capabilities.tools.is_some() {
             let tools = tools::list(connection).await;
-            self.tools = of(tools.map(|it| it.len()), "tools")?;
+            self.tools = of(tools.map(|tools| tools.len()), "tools")?;
         }
         if capabilities.resources.is_some() {
             let resources = resources::list(connection).await;
-            self.resources = of(resources.map(|it| it.len()), "resources")?;
+            self.resources = of(resources.map(|resources| resources.len()), "resources")?;
             let templates = resources::templates(connection).await;
-            self.resource_templates = of(templates.map(|it| it.len()), "templates")?;
+            self.resource_templates = of(templates.map(|templates| templates.len()), "templates")?;
         }
         if capabilities.prompts.is_some() {
             let prompts = prompts::list(connection).await;
-            self.prompts = of(prompts.map(|it| it.len()), "prompts")?;
+            self.prompts = of(prompts.map(|prompts| prompts.len()), "prompts")?;
         }
         Ok(())
     }

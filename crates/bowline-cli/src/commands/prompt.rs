@@ -71,7 +71,9 @@ fn schema(prompt: &Prompt) -> Value {
         .iter()
         .map(|argument| (argument.name.clone(), json!({"type": "string"})))
         .collect();
-    let required = arguments.iter().filter(|it| it.required == Some(true));
+    let required = arguments
+        .iter()
+        .filter(|argument| argument.required == Some(true));
     let required: Vec<_> = required.map(|argument| &*argument.name).collect();
     json!({"type": "object", "properties": properties, "required": required})
 }
@@ -94,7 +96,10 @@ fn print_messages(
     output: &Output,
     connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
-    let parts = filled.messages.iter().map(|it| Part::from(&it.content));
+    let parts = filled
+        .messages
+        .iter()
+        .map(|message| Part::from(&message.content));
     let parts: Vec<Part<'_>> = parts.collect();
     let format = connection.format;
     let mut results = ResultPrinter::new(output, connection.printer);

@@ -52,9 +52,10 @@ fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
 async fn any(signals: &mut [Signal]) {
     std::future::poll_fn(|cx| {
         let mut signals = signals.iter_mut();
-        match signals.any(|signal| signal.poll_recv(cx).is_ready()) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if signals.any(|signal| signal.poll_recv(cx).is_ready()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;

@@ -154,11 +154,10 @@ impl EventPrinter {
 fn print_introduction(connection: &mut ServerConnection<'_>, is_subscribed: bool) {
     if connection.format == Format::Text {
         let name = &connection.name;
-        let talk = match is_subscribed {
-            true => format!("watching {name}; Ctrl-C stops"),
-            false => {
-                format!("watching {name}, which sends no notifications of changes; Ctrl-C stops")
-            }
+        let talk = if is_subscribed {
+            format!("watching {name}; Ctrl-C stops")
+        } else {
+            format!("watching {name}, which sends no notifications of changes; Ctrl-C stops")
         };
         connection.printer.talk(&talk);
     }
@@ -167,13 +166,13 @@ fn print_introduction(connection: &mut ServerConnection<'_>, is_subscribed: bool
 /// Subscribes to the lists whose changes the server announces, and to `resources`.
 async fn subscribe(client: &Client, resources: &[String]) -> anyhow::Result<Option<Subscription>> {
     let has = client.capabilities().unwrap_or_default();
-    let tools = has.tools.and_then(|it| it.list_changed);
-    let prompts = has.prompts.and_then(|it| it.list_changed);
-    let listed = has.resources.and_then(|it| it.list_changed);
+    let tools = has.tools.and_then(|capability| capability.list_changed);
+    let prompts = has.prompts.and_then(|capability| capability.list_changed);
+    let listed = has.resources.and_then(|capability| capability.list_changed);
     let mut filter = SubscriptionFilter::new();
-    filter.tools_list_changed = tools.filter(|it| *it);
-    filter.prompts_list_changed = prompts.filter(|it| *it);
-    filter.resources_list_changed = listed.filter(|it| *it);
+    filter.tools_list_changed = tools.filter(|is_announced| *is_announced);
+    filter.prompts_list_changed = prompts.filter(|is_announced| *is_announced);
+    filter.resources_list_changed = listed.filter(|is_announced| *is_announced);
     if !resources.is_empty() {
         filter = filter.resource_subscriptions(resources);
     }
@@ -192,9 +191,9 @@ async fn forward_log(
 ) {
     while let Some(note) = log.recv().await {
         let message = note.decode::<LoggingMessageParams>().ok();
-        let is_wanted = |it: &LoggingMessageParams| {
+        let is_wanted = |message: &LoggingMessageParams| {
             let wished = wished.as_ref();
-            wished.is_none_or(|level| it.level.is_at_least(level))
+            wished.is_none_or(|level| message.level.is_at_least(level))
         };
         let missed = Some(note.missed()).filter(|count| *count > 0);
         let missed = missed.map(|count| EventKind::Missed { count });
@@ -259,15 +258,19 @@ mod tests {
         let forwarding = tokio::spawn(forward_states(client.state_changes(), sender));
         client.stop().await;
         forwarding.await.unwrap();
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         while let Some(message) = events.recv().await {
-            told.push(match message {
+            messages.push(match message {
                 WatchMessage::Event(EventKind::State { to, .. }) => to,
                 WatchMessage::Event(_) => "something else",
                 WatchMessage::Closed => "the end",
                 WatchMessage::ReaderGone => "unread",
             });
         }
-        assert_eq!(told[told.len() - 2..], ["closed", "the end"], "{told:?}");
+        assert_eq!(
+            messages[messages.len() - 2..],
+            ["closed", "the end"],
+            "{messages:?}"
+        );
     }
 }

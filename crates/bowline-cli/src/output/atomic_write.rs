@@ -42,7 +42,7 @@ impl Target {
 fn is_descriptor(path: &Path) -> bool {
     let is_stream = ["/dev/stdout", "/dev/stderr"]
         .iter()
-        .any(|it| path == Path::new(it));
+        .any(|name| path == Path::new(name));
     is_stream || path.starts_with("/dev/fd") || path.starts_with("/proc")
 }
 

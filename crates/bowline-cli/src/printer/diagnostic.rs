@@ -44,7 +44,9 @@ impl<'a> Diagnostic<'a> {
         Self {
             code: error.map(|error| error.code),
             data: data.filter(fits),
-            data_left_out: data.filter(|it| !fits(it)).map(|it| it.as_str().len()),
+            data_left_out: data
+                .filter(|data| !fits(data))
+                .map(|data| data.as_str().len()),
             ..Self::default()
         }
     }
@@ -90,9 +92,10 @@ impl<'a> Diagnostic<'a> {
         };
         let text = serde_json::from_str::<String>(data.as_str());
         let text = text.unwrap_or_else(|_| data.as_str().to_owned());
-        match text.chars().count() <= MAX_SHOWN {
-            true => format!("; data: {text}"),
-            false => format!("; `--json` has its data, {} bytes", data.as_str().len()),
+        if text.chars().count() <= MAX_SHOWN {
+            format!("; data: {text}")
+        } else {
+            format!("; `--json` has its data, {} bytes", data.as_str().len())
         }
     }
 }
@@ -121,7 +124,7 @@ const MAX_SHOWN: usize = 200;
 mod tests {
     use super::*;
 
-    fn said(data: impl Into<RawJson>) -> (String, String) {
+    fn written(data: impl Into<RawJson>) -> (String, String) {
         let mut error = ErrorObject::new(-7, "no");
         error.data = Some(data.into());
         let diagnostic = Diagnostic {
@@ -147,23 +150,23 @@ mod tests {
             ),
             ("null", "error: no (code -7)\n", r#""data":null"#),
         ] {
-            let (told, object) = said(RawJson::parse(data).unwrap());
-            assert_eq!(told, words);
+            let (text, object) = written(RawJson::parse(data).unwrap());
+            assert_eq!(text, words);
             let expected = format!("{{\"error\":\"no (code -7)\",\"code\":-7,{json}}}\n");
             assert_eq!(object, expected);
         }
-        let (told, object) = said("x".repeat(MAX_SHOWN));
-        assert!(told.ends_with("xx\n") && object.contains("xx\""), "{told}");
-        let (told, object) = said("x".repeat(MAX_SHOWN + 1));
+        let (text, object) = written("x".repeat(MAX_SHOWN));
+        assert!(text.ends_with("xx\n") && object.contains("xx\""), "{text}");
+        let (text, object) = written("x".repeat(MAX_SHOWN + 1));
         assert_eq!(
-            told,
+            text,
             "error: no (code -7); `--json` has its data, 203 bytes\n"
         );
         assert!(object.contains("xx\""));
-        let (_, object) = said("x".repeat(MAX_DATA - 2));
+        let (_, object) = written("x".repeat(MAX_DATA - 2));
         assert!(object.contains("xx\""));
-        let (told, object) = said("x".repeat(MAX_DATA - 1));
-        assert_eq!(told, "error: no (code -7); with 65537 bytes of data\n");
+        let (text, object) = written("x".repeat(MAX_DATA - 1));
+        assert_eq!(text, "error: no (code -7); with 65537 bytes of data\n");
         let skipped_items = "{\"error\":\"no (code -7)\",\"code\":-7,\"data_left_out\":65537}\n";
         assert_eq!(object, skipped_items);
     }

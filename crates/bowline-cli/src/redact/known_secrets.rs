@@ -67,9 +67,10 @@ fn json_without<'a>(json: &'a str, secrets: &[String]) -> Cow<'a, str> {
     };
     let mut taken = value.clone();
     take(&mut taken, secrets);
-    match taken == value {
-        true => json.into(),
-        false => taken.to_string().into(),
+    if taken == value {
+        json.into()
+    } else {
+        taken.to_string().into()
     }
 }
 

@@ -103,7 +103,10 @@ impl FormDialog<'_> {
 /// Returns a required field that no input can satisfy, since it has no choices and no default.
 fn unanswerable_field<'a>(schema: &'a FormSchema, filled: &Map<ElicitValue>) -> Option<&'a str> {
     let mut unanswerable = fields(schema).filter(|field| {
-        let has_none = field.schema.choices().is_some_and(|it| it.is_empty());
+        let has_none = field
+            .schema
+            .choices()
+            .is_some_and(|choices| choices.is_empty());
         let is_open = field.is_required && filled.get(field.name).is_none();
         has_none && is_open && field.schema.default_value().is_none()
     });
@@ -154,7 +157,13 @@ async fn read_input(
 
 /// Returns the fields of a form, in order.
 pub(super) fn fields(schema: &FormSchema) -> impl Iterator<Item = Field<'_>> {
-    let is_required = |name: &str| schema.required.iter().flatten().any(|it| it == name);
+    let is_required = |name: &str| {
+        schema
+            .required
+            .iter()
+            .flatten()
+            .any(|required| required == name)
+    };
     let properties = schema.properties.iter();
     properties.map(move |(name, field)| Field {
         name,
@@ -189,22 +198,22 @@ mod tests {
         assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
         let content = answer
             .content
-            .map(|it| it.to_json(Revision::LATEST).unwrap().to_string());
-        let said = match answer.action {
+            .map(|values| values.to_json(Revision::LATEST).unwrap().to_string());
+        let sent = match answer.action {
             ElicitAction::Accept => content.unwrap(),
             other => {
                 assert_eq!(content, None);
                 other.as_str().to_owned()
             }
         };
-        (said, prompter.seen)
+        (sent, prompter.seen)
     }
 
     // proves: FT-8
     #[test]
     fn a_form_is_asked_field_by_field_and_checked_at_once() {
-        let (said, seen) = filled(NAME, Map::default(), &["", "Augusta", "!help", "Ada"]);
-        assert_eq!(said, r#"{"name":"Ada"}"#);
+        let (sent, seen) = filled(NAME, Map::default(), &["", "Augusta", "!help", "Ada"]);
+        assert_eq!(sent, r#"{"name":"Ada"}"#);
         let expected = format!(
             "demo asks you to fill in a form:\n  | Who are you?\n  | Really?\n{HELP}\n\
              name (text, at most 4 characters, required)\n\
@@ -222,8 +231,8 @@ mod tests {
         let lines = [
             "x", "36", "", "", "", "maybe", "e", "", "no", "because", "yes",
         ];
-        let (said, seen) = filled(TWO, Map::default(), &lines);
-        assert_eq!(said, r#"{"age":36,"sails":false,"why":"because"}"#);
+        let (sent, seen) = filled(TWO, Map::default(), &lines);
+        assert_eq!(sent, r#"{"age":36,"sails":false,"why":"because"}"#);
         let review = "  age = 36\n  sails = yes\nsend this? (y)es, (e)dit> \n\
              send this? (y)es, (e)dit> maybe\nanswer y or e, !decline or !cancel\n";
         assert!(seen.contains(review), "{seen}");
@@ -247,8 +256,8 @@ mod tests {
     #[test]
     fn what_is_given_is_not_asked_for() {
         let given = Map::from([("age", 36)]);
-        let (said, seen) = filled(TWO, given, &["", "so", "y"]);
-        assert_eq!(said, r#"{"age":36,"sails":true,"why":"so"}"#);
+        let (sent, seen) = filled(TWO, given, &["", "so", "y"]);
+        assert_eq!(sent, r#"{"age":36,"sails":true,"why":"so"}"#);
         assert!(!seen.contains("age>"), "{seen}");
     }
 
@@ -258,8 +267,8 @@ mod tests {
         assert_eq!(filled(empty, Map::default(), &["y"]).0, "{}");
         assert_eq!(filled(empty, Map::default(), &["!decline"]).0, "decline");
         let odd = r#"{"type":"object","properties":{},"required":["x"]}"#;
-        let (said, seen) = filled(odd, Map::default(), &[]);
-        assert_eq!(said, "cancel");
+        let (sent, seen) = filled(odd, Map::default(), &[]);
+        assert_eq!(sent, "cancel");
         assert!(seen.contains("can't be filled in: the field `x` is missing"));
     }
 
@@ -273,13 +282,13 @@ mod tests {
             )
         };
         for none in [r#""enum":[]"#, r#""oneOf":[]"#] {
-            let (said, seen) = filled(&form(none, "\"it\""), Map::default(), &[]);
-            assert_eq!(said, "cancel");
+            let (sent, seen) = filled(&form(none, "\"it\""), Map::default(), &[]);
+            assert_eq!(sent, "cancel");
             let warning = "can't be filled in: it is required but has no choices";
             assert!(seen.contains(warning), "{seen}");
             // An optional field is left out.
-            let (said, _) = filled(&form(none, ""), Map::default(), &["so", "", "y"]);
-            assert_eq!(said, r#"{"why":"so"}"#);
+            let (sent, _) = filled(&form(none, ""), Map::default(), &["so", "", "y"]);
+            assert_eq!(sent, r#"{"why":"so"}"#);
         }
     }
 }

@@ -30,9 +30,10 @@ impl<'a> Field<'a> {
         let shown = choices.iter().take(MAX_CHOICES).enumerate();
         lines.extend(shown.map(|(index, (value, title))| {
             let number = index + 1;
-            match value == title {
-                true => format!("  {number}. {}", cut(value)),
-                false => format!("  {number}. {} ({})", cut(title), cut(value)),
+            if value == title {
+                format!("  {number}. {}", cut(value))
+            } else {
+                format!("  {number}. {} ({})", cut(title), cut(value))
             }
         }));
         if choices.len() > MAX_CHOICES {
@@ -220,9 +221,11 @@ mod tests {
             is_required: false,
         };
         let read = field.parse(text);
-        let read = read.as_ref().map(|it| serde_json::to_string(it).unwrap());
+        let read = read
+            .as_ref()
+            .map(|value| serde_json::to_string(value).unwrap());
         let read = read.as_ref().map(String::as_str);
-        assert_eq!(read.map_err(|it| it.as_str()), expected, "{text}");
+        assert_eq!(read.map_err(|error| error.as_str()), expected, "{text}");
     }
 
     // proves: FT-8
@@ -325,7 +328,9 @@ mod tests {
         let schema = r#"{"type":"string","title":"\u001b[1m","description":"a\nb"}"#;
         let shown = "\\u{1b}[1m (text)\n  a\\nb";
         assert_eq!(lines("it", schema, false), shown);
-        let many: Vec<_> = (0..MAX_CHOICES + 1).map(|it| format!("v{it}")).collect();
+        let many: Vec<_> = (0..MAX_CHOICES + 1)
+            .map(|number| format!("v{number}"))
+            .collect();
         let many = serde_json::json!({"type": "string", "enum": many}).to_string();
         let shown = lines("it", &many, false);
         assert!(shown.ends_with("  50. v49\n  … and 1 more"), "{shown}");

@@ -127,16 +127,14 @@ impl PresetAnswers {
             let field = form.properties.get(name);
             field.is_none_or(|field| field.default_value().is_none())
         };
-        let needed = required.filter(|it| missing.contains(&it.as_str()) && has_no_default(it));
+        let needed =
+            required.filter(|name| missing.contains(&name.as_str()) && has_no_default(name));
         let needed: Vec<String> = needed.take(MAX_NAMES).cloned().collect();
-        match needed.is_empty() {
-            false => needed,
-            true => missing
-                .iter()
-                .take(MAX_NAMES)
-                .map(|&it| it.into())
-                .collect(),
+        if !needed.is_empty() {
+            return needed;
         }
+        let first = missing.iter().take(MAX_NAMES);
+        first.map(|&name| name.into()).collect()
     }
 
     /// Returns the answers for a form, converted to its schema.
@@ -210,7 +208,7 @@ mod tests {
         "tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}"#;
 
     fn given(answers: &[&str]) -> PresetAnswers {
-        let answer = answers.iter().map(|&it| it.to_owned()).collect();
+        let answer = answers.iter().map(|&answer| answer.to_owned()).collect();
         let args = ServerRequestArgs {
             answer,
             ..ServerRequestArgs::default()
@@ -221,7 +219,8 @@ mod tests {
     /// Formats the outcome of a form.
     fn fate(given: &PresetAnswers, has_prompter: bool) -> String {
         let form = FormSchema::from_json(FORM).unwrap();
-        let content = |it: &Map<ElicitValue>| it.to_json(Revision::LATEST).unwrap().to_string();
+        let content =
+            |values: &Map<ElicitValue>| values.to_json(Revision::LATEST).unwrap().to_string();
         match given.form_outcome(&form, has_prompter) {
             FormOutcome::Answered(answer) => match &answer.content {
                 Some(filled) => content(filled),

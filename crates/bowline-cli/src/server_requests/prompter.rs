@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_line_is_a_text_or_a_command() {
         let text = |text: &str| Input::Text(text.to_owned());
-        for (line, said) in [
+        for (line, input) in [
             (Some("Ada\n"), text("Ada")),
             (Some("  two words "), text("two words")),
             (Some("!!decline"), text("!decline")),
@@ -153,7 +153,7 @@ mod tests {
             (Some("!"), Input::Command(String::new())),
             (None, Input::Cancel),
         ] {
-            assert_eq!(Input::parse(line.map(str::to_owned)), said, "{line:?}");
+            assert_eq!(Input::parse(line.map(str::to_owned)), input, "{line:?}");
         }
     }
 

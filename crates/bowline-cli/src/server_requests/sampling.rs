@@ -95,14 +95,20 @@ fn tool_use(command: &str, params: &CreateMessageParams) -> Result<SamplingConte
     let input =
         input.map_err(|error| format!("the input of {name} is not a JSON object: {error}"))?;
     // The id is unique in this conversation.
-    let content = params.messages.iter().flat_map(|it| it.content.iter());
-    let is_use = |it: &&SamplingContent| matches!(it, SamplingContent::ToolUse(_));
+    let content = params
+        .messages
+        .iter()
+        .flat_map(|message| message.content.iter());
+    let is_use = |block: &&SamplingContent| matches!(block, SamplingContent::ToolUse(_));
     let id = format!("call-{}", content.filter(is_use).count() + 1);
     Ok(ToolUseContent::new(id, name, input).into())
 }
 
 fn tool_choice_mode(params: &CreateMessageParams) -> ToolChoiceMode {
-    let mode = params.tool_choice.as_ref().and_then(|it| it.mode.clone());
+    let mode = params
+        .tool_choice
+        .as_ref()
+        .and_then(|choice| choice.mode.clone());
     mode.unwrap_or(ToolChoiceMode::Auto)
 }
 
@@ -129,8 +135,12 @@ fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams
     }
     let mut help =
         "type the answer of the model; an empty line ends it, !decline declines".to_owned();
-    if let Some(tools) = params.tools.as_deref().filter(|it| !it.is_empty()) {
-        let names: Vec<_> = tools.iter().take(MAX_TOOLS).map(|it| &*it.name).collect();
+    if let Some(tools) = params.tools.as_deref().filter(|tools| !tools.is_empty()) {
+        let names: Vec<_> = tools
+            .iter()
+            .take(MAX_TOOLS)
+            .map(|tool| &*tool.name)
+            .collect();
         let word = match tool_choice_mode(params) {
             ToolChoiceMode::Required => "one must be used",
             ToolChoiceMode::None => "none may be used",
@@ -151,7 +161,7 @@ fn content_text(content: &SamplingContent) -> String {
         SamplingContent::Audio(audio) => format!("[sound, {}]", audio.mime_type),
         SamplingContent::ToolUse(used) => format!("[calls {} {}]", used.name, used.input),
         SamplingContent::ToolResult(result) => {
-            let texts = result.content.iter().filter_map(|it| it.as_text());
+            let texts = result.content.iter().filter_map(|block| block.as_text());
             let texts = texts.collect::<Vec<_>>().join("\n");
             format!("[the result of {}]\n{texts}", result.tool_use_id)
         }
@@ -186,20 +196,20 @@ mod tests {
     fn answered(params: &str, lines: &[&str]) -> (String, String) {
         let params = CreateMessageParams::from_json(params).unwrap();
         let mut prompter = Script::of(lines);
-        let said = match now(ask_for_message(&mut prompter, "demo", &params)) {
+        let sent = match now(ask_for_message(&mut prompter, "demo", &params)) {
             Ok(result) => serde_json::to_string(&result).unwrap(),
             Err(error) => error.to_string(),
         };
         assert_eq!(prompter.rest(), 0, "{}", prompter.seen);
-        (said, prompter.seen)
+        (sent, prompter.seen)
     }
 
     // proves: FT-4, F-CL-01
     #[test]
     fn a_person_answers_in_the_place_of_the_model() {
-        let (said, seen) = answered(PLAIN, &["", "Because", "!x", "it holds", ""]);
+        let (sent, seen) = answered(PLAIN, &["", "Because", "!x", "it holds", ""]);
         let expected = r#"{"role":"assistant","content":{"type":"text","text":"Because\nit holds"},"model":"human","stopReason":"endTurn"}"#;
-        assert_eq!(said, expected);
+        assert_eq!(sent, expected);
         let expected = "demo sends a sampling request for your model, of at most 9 tokens:\n\
              system:\n  | Be brief\nuser:\n  | Why?\\u{1b}[2J\n  | Say!\n\
              type the answer of the model; an empty line ends it, !decline declines\n\
@@ -226,9 +236,9 @@ mod tests {
             "!tool add 1",
             r#"!tool add {"a":2}"#,
         ];
-        let (said, seen) = answered(TOOLS, &lines);
+        let (sent, seen) = answered(TOOLS, &lines);
         let expected = r#"{"role":"assistant","content":{"type":"tool_use","id":"call-2","name":"add","input":{"a":2}},"model":"human","stopReason":"toolUse"}"#;
-        assert_eq!(said, expected);
+        assert_eq!(sent, expected);
         for line in [
             "  | [an image, image/png]\n  | [sound, audio/wav]\n  | [unknown content]\n",
             "  | [calls add {\"a\":1}]\n",
@@ -243,16 +253,16 @@ mod tests {
         let forbidden = TOOLS.replace("required", "none");
         let (_, seen) = answered(&forbidden, &["!tool add", "no", ""]);
         assert!(seen.contains("none may be used\n") && seen.contains("no tool named add\n"));
-        let (said, _) = answered(&TOOLS.replace("required", "auto"), &["!tool add"]);
-        assert!(said.contains(r#""input":{}"#), "{said}");
+        let (sent, _) = answered(&TOOLS.replace("required", "auto"), &["!tool add"]);
+        assert!(sent.contains(r#""input":{}"#), "{sent}");
         let (_, seen) = answered(PLAIN, &["!tool add", "!decline"]);
         assert!(seen.contains("no tool named add\n"), "{seen}");
     }
 
     #[test]
     fn of_a_long_conversation_the_end_is_shown() {
-        let message = |it: usize| {
-            let content = serde_json::json!({"type": "text", "text": format!("m{it}")});
+        let message = |number: usize| {
+            let content = serde_json::json!({"type": "text", "text": format!("m{number}")});
             serde_json::json!({"role": "user", "content": content})
         };
         let messages: Vec<_> = (0..MAX_MESSAGES + 1).map(message).collect();

@@ -100,7 +100,7 @@ fn warnings(url: &str, parts: Option<&UrlParts<'_>>) -> Vec<&'static str> {
     let is_loopback = is_loopback(host);
     let is_punycode = host.split('.').any(|part| {
         let beginning = part.get(..4);
-        beginning.is_some_and(|it| it.eq_ignore_ascii_case("xn--"))
+        beginning.is_some_and(|prefix| prefix.eq_ignore_ascii_case("xn--"))
     });
     [
         (
@@ -117,7 +117,7 @@ fn warnings(url: &str, parts: Option<&UrlParts<'_>>) -> Vec<&'static str> {
             "the host name may imitate another one",
         ),
         (
-            url.contains(|it: char| it.is_control() || it.is_whitespace() || it == '\\'),
+            url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\'),
             "the URL has invalid characters",
         ),
     ]
@@ -152,8 +152,8 @@ mod tests {
     // proves: FT-8
     #[test]
     fn a_page_is_shown_and_not_opened() {
-        let (said, seen) = asked_to_open(&["", "what", "!open", "yes"]);
-        assert_eq!(said, "accept");
+        let (sent, seen) = asked_to_open(&["", "what", "!open", "yes"]);
+        assert_eq!(sent, "accept");
         let expected = "demo asks you to open a URL:\n  | Please\n  | look\n  \
              URL: https://example.com/a?b=c\n  host: example.com\n\
              open it yourself if you trust it; it is not opened for you\n\
@@ -220,7 +220,11 @@ mod tests {
         ] {
             let mut expected = vec![format!("  URL: {url}")];
             expected.extend(host.map(|host| format!("  host: {host}")));
-            expected.extend(warnings.iter().map(|it| format!("  warning: {it}")));
+            expected.extend(
+                warnings
+                    .iter()
+                    .map(|warning| format!("  warning: {warning}")),
+            );
             assert_eq!(url_lines(url), expected);
         }
         let hostile = url_lines("https://a\u{1b}[2J.com");

@@ -97,7 +97,7 @@ impl Spans {
     #[expect(clippy::unused_self, reason = "as above")]
     pub(super) fn exit(&self, id: &Id) {
         ENTERED.with_borrow_mut(|entered| {
-            let last = entered.iter().rposition(|it| *it == id.into_u64());
+            let last = entered.iter().rposition(|open| *open == id.into_u64());
             last.map(|last| entered.remove(last))
         });
     }

@@ -227,13 +227,16 @@ impl DemoRun {
         // Not by the time of the kill: the client started its own clock slightly later than ours.
         let lost = history
             .iter()
-            .rposition(|it| it.from == ConnectionState::Ready);
-        let changes = history.iter().skip(lost.unwrap_or(0)).map(|it| Change {
-            at: Duration::from_nanos(it.at.as_nanos()),
-            from: it.from.as_str(),
-            to: it.to.as_str(),
-            cause: it.cause.to_string(),
-        });
+            .rposition(|transition| transition.from == ConnectionState::Ready);
+        let changes = history
+            .iter()
+            .skip(lost.unwrap_or(0))
+            .map(|transition| Change {
+                at: Duration::from_nanos(transition.at.as_nanos()),
+                from: transition.from.as_str(),
+                to: transition.to.as_str(),
+                cause: transition.cause.to_string(),
+            });
         Step::Recover {
             process: self.process.load(Ordering::Relaxed),
             changes: changes.collect(),
@@ -244,9 +247,12 @@ impl DemoRun {
     pub(super) async fn close(self) -> Step {
         self.client.stop().await;
         let history = self.client.history();
-        let changes = history
-            .iter()
-            .map(|it| (Duration::from_nanos(it.at.as_nanos()), it.to));
+        let changes = history.iter().map(|transition| {
+            (
+                Duration::from_nanos(transition.at.as_nanos()),
+                transition.to,
+            )
+        });
         Step::Timeline(Timeline {
             states: Timeline::spans(changes, self.started_at.elapsed()),
             calls: self.calls,

@@ -195,16 +195,16 @@ struct CallJson<'a> {
 
 impl<'a> From<&'a Timeline> for TimelineJson<'a> {
     fn from(timeline: &'a Timeline) -> Self {
-        let stretch = |it: &timeline::StateSpan| StateSpanJson {
-            state: it.state.as_str(),
-            from_ms: durations::millis(it.from),
-            to_ms: durations::millis(it.to),
+        let stretch = |span: &timeline::StateSpan| StateSpanJson {
+            state: span.state.as_str(),
+            from_ms: durations::millis(span.from),
+            to_ms: durations::millis(span.to),
         };
-        let called = |it: &'a timeline::Call| CallJson {
-            name: &it.name,
-            from_ms: durations::millis(it.from),
-            to_ms: durations::millis(it.to),
-            outcome: it.outcome.replace(' ', "_"),
+        let called = |call: &'a timeline::Call| CallJson {
+            name: &call.name,
+            from_ms: durations::millis(call.from),
+            to_ms: durations::millis(call.to),
+            outcome: call.outcome.replace(' ', "_"),
         };
         Self {
             states: timeline.states.iter().map(stretch).collect(),

@@ -50,9 +50,12 @@ fn signature(prompt: &Prompt) -> String {
     let mut shown: Vec<_> = arguments
         .iter()
         .take(MAX_ARGUMENTS)
-        .map(|argument| match is_required(argument) {
-            true => argument.name.clone(),
-            false => format!("{}?", argument.name),
+        .map(|argument| {
+            if is_required(argument) {
+                argument.name.clone()
+            } else {
+                format!("{}?", argument.name)
+            }
         })
         .collect();
     if arguments.len() > MAX_ARGUMENTS {

@@ -10,9 +10,10 @@ use crate::table::Table;
 pub(super) fn list(reports: &[ServerReport<'_>], printer: &mut Printer) -> anyhow::Result<()> {
     let mut table = Table::new(["NAME", "TRANSPORT", "FILE", "STATE", "COMMAND OR URL"]);
     for report in reports {
-        let tone = match state(report).is_empty() {
-            true => Tone::Plain,
-            false => Tone::Aside,
+        let tone = if state(report).is_empty() {
+            Tone::Plain
+        } else {
+            Tone::Aside
         };
         let cells = [
             report.name.to_owned(),

@@ -27,7 +27,7 @@ pub(super) fn full(tool: &Tool, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Plain, "")?;
     let annotated = tool.annotations.as_ref();
     let title = tool.title.as_ref();
-    let title = title.or_else(|| annotated.and_then(|it| it.title.as_ref()));
+    let title = title.or_else(|| annotated.and_then(|annotations| annotations.title.as_ref()));
     if let Some(title) = title {
         row(printer, "title", title)?;
     }

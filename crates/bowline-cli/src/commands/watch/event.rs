@@ -254,7 +254,7 @@ mod tests {
             ),
         ] {
             let event = Event::now(Duration::from_millis(1250), kind);
-            let line: String = event.pieces().into_iter().map(|it| it.text).collect();
+            let line: String = event.pieces().into_iter().map(|piece| piece.text).collect();
             assert_eq!(line, format!("1.25 s    {words}"));
             let object = serde_json::to_string(&event).unwrap();
             assert!(
