@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_file_is_told_apart() {
+    fn files_that_are_not_text_have_distinct_errors() {
         let scratch = Scratch::new();
         let text = scratch.write("text", "\u{feff}ü");
         assert_eq!(read_file(&text).unwrap(), "ü");
@@ -154,7 +154,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_may_never_end_is_no_regular_file() {
+    fn endless_files_are_not_regular_files() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         use std::os::unix::fs::symlink;
         use std::os::unix::net::UnixListener;

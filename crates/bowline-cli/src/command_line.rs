@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_those_that_were_asked_for_last() {
+    fn the_last_colour_option_wins() {
         for (line, choice) in [
             ("bowline --help", ColorChoice::Auto),
             ("bowline --color never --help", ColorChoice::Never),

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_connection_is_said() {
+    fn a_failed_connection_reports_its_reason() {
         let missing = refused(ChildProcess::new("/no/such/server"));
         assert_eq!(Failure::status_of(&missing), ExitStatus::Unreachable);
         let words = missing.to_string();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_takes_no_longer_than_was_wished() {
+    async fn the_timeout_option_limits_a_call() {
         let options = ConnectOptions {
             revision: Some(Revision::V2025_06_18),
             call_timeout: Some(Duration::from_millis(20)),
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_of_a_call_is_what_was_wished_or_the_largest() {
+    fn the_total_of_a_call_is_max_time_or_the_largest_timeout() {
         let total = |call: Option<u64>, max: Option<u64>| {
             let options = ConnectOptions {
                 call_timeout: call.map(Duration::from_secs),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_decides_the_exit_code() {
+    fn the_kind_of_error_decides_the_exit_code() {
         for (kind, status) in [
             (ErrorKind::Auth, ExitStatus::Authorization),
             (ErrorKind::Tool, ExitStatus::ToolError),

@@ -153,7 +153,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_sequences_are_escaped() {
         for (hostile, shown, json) in [
             ("plain", "plain", "plain"),
             ("Grüße, 世界 👋", "Grüße, 世界 👋", "Grüße, 世界 👋"),
@@ -253,7 +253,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn contents_stay_what_they_are_but_for_what_is_obeyed() {
+    fn contents_are_kept_except_for_control_sequences() {
         for (text, shown, is_escaped) in [
             ("", "", false),
             ("a", "a\n", false),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn no_words_are_said_twice() {
+    fn repeated_causes_are_left_out() {
         let error = anyhow!("expected a string").context("tools[0]: expected a string (byte 20)");
         assert_eq!(
             message_with_causes(&error),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_is_found() {
+    fn inner_errors_are_found() {
         let cause = std::io::Error::other("x");
         let error = hinted(cause.into(), "y");
         assert!(Failure::inner_of::<std::io::Error>(&error).is_some());
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_says_nothing_else_is_a_failure() {
+    fn an_error_without_a_status_is_a_failure() {
         let error = anyhow!("x");
         assert_eq!(Failure::hint_of(&error), None);
         assert_eq!(Failure::status_of(&error), ExitStatus::Failed);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_configured_command_gets_what_it_names_and_no_more() {
+    async fn a_configured_command_inherits_only_what_it_names() {
         let scratch = Scratch::new();
         let folder = scratch.path().canonicalize().unwrap();
         let launch = Launch {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_typed_command_gets_what_a_shell_would_give_it() {
+    async fn a_typed_command_inherits_the_environment() {
         let scratch = Scratch::new();
         let here = std::env::current_dir().unwrap();
         let launch = Launch::typed("sh", &[]);

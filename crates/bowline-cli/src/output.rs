@@ -224,7 +224,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn what_was_named_decides_where_files_go() {
+    fn the_output_option_decides_where_files_go() {
         let scratch = Scratch::new();
         let folder = scratch.path().to_owned();
         for (path, expected) in [
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_and_one_that_is_full_is_told() {
+    fn a_folder_is_created_and_a_full_one_is_an_error() {
         let scratch = Scratch::new();
         let output = Output::Folder(scratch.path().join("a/b/"));
         let path = Files::new(&output).save("audio", Some("audio/wav"), b"x");

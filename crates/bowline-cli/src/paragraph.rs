@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_author_has_broken_is_broken_once() {
+    fn lines_broken_by_the_author_are_wrapped_once() {
         let text = "one two three four\nfive six seven\nend\n\nshort\nlines";
         // All of it fits.
         assert_eq!(lines(text, 18).join("\n"), text);

@@ -204,7 +204,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_server_says_is_escaped_and_cut() {
+    fn text_of_a_server_is_escaped_and_cut() {
         let hostile = ProgressParams::new("t", 1).message("\u{1b}[2J\nx");
         check(&hostile, None, "1, \\u{1b}[2J\\nx");
         let long = ProgressParams::new("t", 1).message("y".repeat(100));

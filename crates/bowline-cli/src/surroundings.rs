@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_where_xdg_says() {
+    fn settings_are_in_the_xdg_folder() {
         for (variables, expected) in [
             (&[("HOME", "/home/me")][..], Some("/home/me/.config")),
             (

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_says_which_server_and_request_it_is_about() {
+    fn each_line_names_its_server_and_request() {
         let lines = logged(Level::DEBUG, || {
             let spans = ["files", "mail"].map(|server| {
                 error_span!(target: "bowline::client", "client", server, session = 1, late = Empty)
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ours_and_was_asked_for_is_told() {
+    fn only_events_of_the_library_at_the_chosen_level_are_logged() {
         let events = || {
             debug!(target: "bowline::a", "one");
             trace!(target: "bowline::a", "two");

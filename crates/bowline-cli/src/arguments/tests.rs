@@ -53,7 +53,7 @@ fn read(words: &[&str]) -> anyhow::Result<String> {
 }
 
 #[test]
-fn texts_become_what_the_schema_wants() {
+fn texts_are_converted_by_the_schema() {
     for (word, expected) in [
         ("text=hello", r#"{"text":"hello"}"#),
         ("text=5", r#"{"text":"5"}"#),

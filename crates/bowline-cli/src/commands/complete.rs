@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn that_there_are_more_is_told() {
+    fn more_values_are_noted() {
         let values = || Completion::new(["a".to_owned()]);
         assert_eq!(more_values(&values()), None);
         assert_eq!(more_values(&values().total(1)), None);

@@ -42,7 +42,7 @@ mod tests {
     use crate::failure::Failure;
 
     #[test]
-    fn a_wrong_name_is_answered_with_right_ones() {
+    fn a_wrong_name_is_answered_with_suggestions() {
         let find_by_name = |wanted: &str, names: &[String]| {
             find_by_name("tool", wanted, names.to_vec(), String::as_str)
         };

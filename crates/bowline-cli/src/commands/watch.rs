@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_client_that_has_given_up_is_told_after_its_last_state() {
+    async fn the_end_of_a_client_follows_its_last_state() {
         let (transport, _peer) = bowline::testing::peer();
         let config = ClientConfig::new(Implementation::new("test", "1"));
         let client = Client::start(transport, config);

@@ -173,7 +173,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn links_lead_to_what_is_replaced() {
+    fn the_target_of_a_link_is_replaced() {
         let scratch = Scratch::new();
         let at = |name: &str| scratch.path().join(name);
         symlink("second", at("first")).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_leaves_nothing_behind() {
+    fn a_failed_write_leaves_no_file() {
         let scratch = Scratch::new();
         let old = scratch.write("old", "before");
         fs::set_permissions(&old, fs::Permissions::from_mode(0o604)).unwrap();

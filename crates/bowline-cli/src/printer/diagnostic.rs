@@ -136,7 +136,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_server_says_about_its_error_is_told_within_bounds() {
+    fn error_data_is_printed_up_to_a_limit() {
         for (data, words, json) in [
             (
                 r#"{"a": [1]}"#,

@@ -33,7 +33,7 @@ fn only_our_own_escapes_reach_the_output() {
 
 // proves: F-CL-01
 #[test]
-fn json_is_harmless_and_says_the_same() {
+fn escaped_json_has_the_same_value() {
     let hostile = "\u{9b}31m\u{202e}\u{7f}\n\u{e0041}\"\\";
     let data = CapturedOutput::default();
     let mut printer = Printer::new(data.clone(), CapturedOutput::default(), false);
@@ -49,7 +49,7 @@ fn json_is_harmless_and_says_the_same() {
 
 // proves: F-CL-02
 #[test]
-fn a_closed_pipe_is_told_from_a_full_disk() {
+fn a_closed_pipe_and_a_full_disk_are_distinguished() {
     let print = |kind| {
         let mut printer = Printer::new(Refusing(kind), CapturedOutput::default(), false);
         printer.line(0, Tone::Plain, "x").unwrap_err()

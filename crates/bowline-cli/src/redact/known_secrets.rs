@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_a_command_are_what_is_hidden_of_it() {
+    fn the_secrets_of_a_command_are_its_redacted_parts() {
         for (values, words, expected) in [
             (&["hunter3", "short", "1"][..], &["x"][..], &["hunter3"][..]),
             (&[], &["x", "--port", "300000", "https://x.y/z"], &[]),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_told_without_them() {
+    fn texts_are_redacted() {
         let secrets = secrets(&["hunter2", "hunter2-long", "123456"], &[]);
         let text = "a hunter2-long b hunter2 hunter3";
         assert_eq!(without(text, &secrets), "a [redacted] b [redacted] hunter3");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_in_the_middle_of_one_is_told_without_its_part() {
+    fn a_text_cut_within_a_secret_is_redacted() {
         let secrets = secrets(&["hunter2-lüng", "123456"], &[]);
         for (text, expected) in [
             ("a hunter2-l", "a [redacted]"),

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_with_their_level_and_logger() {
+    fn log_messages_have_their_level_and_logger() {
         let data = |text: &str| RawJson::parse(text).unwrap();
         let text = LoggingMessageParams::new(LoggingLevel::Error, data("\"no\\nluck\""));
         assert_eq!(line(&text), "server: error: no\nluck");

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_no_or_nothing_ends_it_anywhere() {
+    fn decline_and_cancel_end_the_form_at_any_prompt() {
         for (lines, expected) in [
             (&["!decline"][..], "decline"),
             (&["36", "!cancel"], "cancel"),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_not_asked_for() {
+    fn preset_answers_are_not_asked_for() {
         let given = Map::from([("age", 36)]);
         let (sent, seen) = filled(TWO, given, &["", "so", "y"]);
         assert_eq!(sent, r#"{"age":36,"sails":true,"why":"so"}"#);

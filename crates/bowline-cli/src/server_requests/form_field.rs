@@ -230,7 +230,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn a_text_becomes_the_value_that_the_field_wants() {
+    fn a_text_is_converted_by_the_field() {
         check(r#"{"type":"string"}"#, "1", Ok(r#""1""#));
         check(r#"{"type":"integer"}"#, "-7", Ok("-7"));
         check(r#"{"type":"number"}"#, "1.50", Ok("1.5"));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_says_what_it_wants() {
+    fn a_field_is_described() {
         for (schema, expected) in [
             (r#"{"type":"string"}"#, "it (text)"),
             (
@@ -324,7 +324,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_server_writes_is_escaped_and_cut_and_secrets_are_warned_of() {
+    fn text_of_a_server_is_escaped_and_cut_and_secrets_have_a_warning() {
         let schema = r#"{"type":"string","title":"\u001b[1m","description":"a\nb"}"#;
         let shown = "\\u{1b}[1m (text)\n  a\\nb";
         assert_eq!(lines("it", schema, false), shown);

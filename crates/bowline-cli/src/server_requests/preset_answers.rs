@@ -234,7 +234,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn answers_become_what_the_form_wants() {
+    fn answers_are_converted_by_the_form() {
         let all = given(&["name=36", "age=36", "tags=a", "tags=b", "other=x"]);
         for has_prompter in [false, true] {
             let expected = r#"{"name":"36","age":36,"tags":["a","b"]}"#;
@@ -255,7 +255,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn yes_and_no_and_whole_numbers_are_understood() {
+    fn yes_no_and_whole_numbers_are_parsed() {
         let form = r#"{"type":"object","properties":{
             "sails":{"type":"boolean"},"age":{"type":"integer"}}}"#;
         let form = FormSchema::from_json(form).unwrap();
@@ -274,7 +274,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn what_is_missing_or_does_not_fit_is_said() {
+    fn missing_and_invalid_answers_are_reported() {
         let missing = r#"Incomplete(["name"]) {"#;
         assert_eq!(
             fate(&given(&["age=4"]), false),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn who_declines_declines_all_of_it() {
+    fn decline_applies_to_every_form() {
         let declines = PresetAnswers {
             declines: true,
             ..PresetAnswers::default()
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_makes_no_sense_is_a_mistake() {
+    fn an_invalid_answer_is_a_usage_error() {
         for (word, expected) in [
             ("name", "the answer `name` has no ="),
             ("=x", "the answer `=x` has no key"),

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_there_is_a_mistake() {
+    fn a_missing_path_is_a_usage_error() {
         let error = root(Path::new("/no/such/folder")).unwrap_err();
         assert_eq!(Failure::status_of(&error), ExitStatus::Usage);
         assert!(error.to_string().starts_with("the root /no/such/folder "));

@@ -206,7 +206,7 @@ mod tests {
 
     // proves: FT-4, F-CL-01
     #[test]
-    fn a_person_answers_in_the_place_of_the_model() {
+    fn the_user_answers_in_place_of_the_model() {
         let (sent, seen) = answered(PLAIN, &["", "Because", "!x", "it holds", ""]);
         let expected = r#"{"role":"assistant","content":{"type":"text","text":"Because\nit holds"},"model":"human","stopReason":"endTurn"}"#;
         assert_eq!(sent, expected);

@@ -151,7 +151,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn a_page_is_shown_and_not_opened() {
+    fn a_url_is_shown_and_not_opened() {
         let (sent, seen) = asked_to_open(&["", "what", "!open", "yes"]);
         assert_eq!(sent, "accept");
         let expected = "demo asks you to open a URL:\n  | Please\n  | look\n  \
@@ -171,7 +171,7 @@ mod tests {
 
     // proves: FT-8
     #[test]
-    fn a_person_says_when_they_are_done() {
+    fn the_user_confirms_the_retry() {
         for (lines, expected) in [
             (&[""][..], true),
             (&["yes"], true),
@@ -188,7 +188,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn where_it_leads_is_said_plainly() {
+    fn the_host_and_warnings_of_a_url_are_shown() {
         let web = "not an http or https URL";
         let read = "the connection is not encrypted";
         let user = "the part before the @ is not the host";

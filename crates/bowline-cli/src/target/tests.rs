@@ -148,7 +148,7 @@ fn a_broken_file_is_a_warning_unless_it_may_have_the_server() {
 }
 
 #[test]
-fn a_server_that_lacks_something_says_what() {
+fn a_missing_field_of_a_server_is_named() {
     let (message, hint, status) = error(ServerChoice::named("incomplete"), &[]);
     assert_eq!(
         message,

@@ -66,7 +66,7 @@ fn wait_for_server(place: &Place) {
 
 // proves: FT-10, F-SD-13
 #[test]
-fn the_first_cancels_the_call_and_the_server_is_told() {
+fn the_first_ctrl_c_cancels_the_call_and_notifies_the_server() {
     for (era, name) in [(&[][..], "new"), (&["--revision", "2025-06-18"], "old")] {
         let place = Place::new(&format!("interrupt_call_{name}"));
         let child = hanging(&place, NOTED, era);
@@ -93,7 +93,7 @@ fn a_program_is_told_as_an_object() {
 }
 
 #[test]
-fn what_pings_have_measured_is_summed_up() {
+fn the_statistics_of_pings_are_printed_after_ctrl_c() {
     let place = Place::new("interrupt_ping");
     let mut command = place.command(&["ping", "demo", "--count", "1000", "--interval", "600"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -115,7 +115,7 @@ fn what_pings_have_measured_is_summed_up() {
 }
 
 #[test]
-fn who_does_not_wait_for_the_end_of_a_server_has_what_was_asked_for() {
+fn ctrl_c_while_the_server_exits_is_a_success() {
     let place = Place::new("interrupt_end");
     let program = env!("CARGO_BIN_EXE_bowline");
     let mut command = place.command(&["ping", "--", "sh", "-c", STUBBORN, program]);
@@ -154,7 +154,7 @@ fn owning_its_terminal(command: &Command) -> Option<Command> {
 
 // proves: F-SD-13
 #[test]
-fn the_key_itself_cancels_the_call_and_the_terminal_is_what_it_was() {
+fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
     let place = Place::new("interrupt_key");
     let program = env!("CARGO_BIN_EXE_bowline");
     let line = ["call", "hang", "-v", "--", "sh", "-c", NOTED, program];

@@ -27,7 +27,7 @@ fn json_may_be_asked_for_before_the_command_and_after_it() {
 }
 
 #[test]
-fn a_script_is_one_whoever_reads_the_errors() {
+fn a_script_is_printed_with_json_errors_too() {
     let plain = run(&["completions", "bash"], b"");
     let json = run(&["completions", "bash", "--json"], b"");
     assert_eq!(text(&plain.stdout), text(&json.stdout));
@@ -62,7 +62,7 @@ fn notes_are_objects() {
 }
 
 #[test]
-fn what_the_library_tells_is_in_objects_too() {
+fn log_lines_are_json_objects_too() {
     let place = Place::new("json_verbose");
     let said = objects(&place, &["-vv", "--json", "ping", "demo"]);
     let is_note = |object: &Value| object["note"].as_str().is_some();

@@ -5,7 +5,6 @@
     reason = "a test that can't go on shall stop, in its helpers too"
 )]
 
-mod asking;
 mod call;
 mod complete;
 mod completions;
@@ -13,6 +12,7 @@ mod demo;
 mod ending;
 mod explain;
 mod info;
+mod server_requests;
 // It waits for processes by their descriptors.
 #[cfg(target_os = "linux")]
 mod interrupt;

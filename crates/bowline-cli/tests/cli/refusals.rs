@@ -118,7 +118,7 @@ fn an_error_is_one_line_and_its_hint_another() {
 }
 
 #[test]
-fn a_program_is_told_the_same_as_an_object() {
+fn usage_errors_are_json_objects_too() {
     for (line, error, hint) in LINES {
         // At the beginning, since an option at the end may lack its value.
         let line = format!("--json {line}");
@@ -131,7 +131,7 @@ fn a_program_is_told_the_same_as_an_object() {
 }
 
 #[test]
-fn help_has_the_colours_that_were_asked_for() {
+fn help_uses_the_chosen_colours() {
     for (line, is_coloured) in [
         ("--color always --help", true),
         ("tools --help --color=always", true),

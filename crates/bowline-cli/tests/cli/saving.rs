@@ -70,7 +70,7 @@ fn a_file_keeps_its_permissions_and_a_link_its_target() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_written_directly() {
+fn files_that_are_not_regular_are_written_directly() {
     let place = Place::new("saving_direct");
     let pipe = place.folder.join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();

@@ -43,7 +43,7 @@ fn said(place: &Place, args: &[&str], code: i32) -> String {
 
 // proves: F-CL-04
 #[test]
-fn verbose_tells_no_secret_of_a_configuration() {
+fn verbose_redacts_secrets_of_a_configuration() {
     let place = place("secrets_verbose");
     for format in [&[][..], &["--json"]] {
         let said = said(&place, &[&["ping", "-vv", "talks"], format].concat(), 0);
@@ -54,7 +54,7 @@ fn verbose_tells_no_secret_of_a_configuration() {
 
 // proves: F-CL-04
 #[test]
-fn errors_tell_no_secret_of_a_configuration() {
+fn errors_redact_secrets_of_a_configuration() {
     let place = place("secrets_errors");
     for verbose in [&[][..], &["--verbose"]] {
         let line = |name| [&["tools", name], verbose].concat();
@@ -84,7 +84,7 @@ const BAD: &str = r#"echo "bad token $GITHUB_TOKEN, $DSN, $SHORT_KEY" >&2; exit 
 
 // proves: F-CL-04
 #[test]
-fn a_typed_command_tells_no_secret_of_the_environment() {
+fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
     let place = Place::new("secrets_typed");
     let run = |args: &[&str]| {
         let mut command = place.command(args);
@@ -116,7 +116,7 @@ const REFERRING: &str = r#"{"mcpServers": {
 
 // proves: F-CL-04
 #[test]
-fn what_a_secret_variable_becomes_is_told_nowhere() {
+fn substituted_secrets_are_redacted_everywhere() {
     let place = Place::new("secrets_variables");
     fs::write(place.folder.join(".mcp.json"), REFERRING).unwrap();
     let check = |name: &str, args: &[&str]| {

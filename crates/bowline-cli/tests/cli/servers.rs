@@ -118,7 +118,7 @@ fn one_server_is_shown_in_full() {
 }
 
 #[test]
-fn a_server_that_cannot_be_used_says_why() {
+fn an_unusable_server_has_a_reason() {
     let world = many("servers_problems");
     world.check("servers_unset", &["servers", "unset"]);
     world.check("servers_unset_json", &["servers", "unset", "--json"]);
@@ -326,7 +326,7 @@ fn the_help_documents_every_member_of_the_json() {
 }
 
 #[test]
-fn what_no_variable_can_mend_is_said_first() {
+fn unsupported_servers_are_reported_before_missing_variables() {
     let world = World::new("servers_order");
     world.write(
         "project/.mcp.json",
@@ -342,7 +342,7 @@ fn what_no_variable_can_mend_is_said_first() {
 
 // proves: F-CL-01
 #[test]
-fn what_variables_grow_to_has_a_bound() {
+fn the_size_of_substituted_variables_is_bounded() {
     let world = World::new("servers_bound");
     let server = |name: &str, count: usize| {
         let references = "${GITHUB_TOKEN}".repeat(count);

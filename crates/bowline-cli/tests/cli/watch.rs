@@ -28,7 +28,7 @@ fn spawn(place: &Place, args: &[String]) -> Child {
 
 // proves: FT-1, FT-2, FT-6, F-CL-03
 #[test]
-fn changes_are_told_across_a_restart_of_the_server() {
+fn changes_are_reported_across_a_restart_of_the_server() {
     let place = Place::new("watch_restart");
     let args = watching(
         &["--json", "--resource", "x:a", "--count", "13"],
@@ -76,7 +76,7 @@ fn changes_are_told_across_a_restart_of_the_server() {
 }
 
 #[test]
-fn only_what_is_serious_enough_is_told_of_the_log() {
+fn log_messages_below_the_level_are_left_out() {
     let place = Place::new("watch_level");
     let wanted = [
         "--json",
@@ -189,7 +189,7 @@ fn a_reader_that_leaves_is_missed_though_nothing_happens() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_said() {
+fn unsupported_subscriptions_are_errors() {
     let place = Place::new("watch_wrong");
     let args = watching(&["--resource", "x:a"], "plain.sh");
     let args: Vec<_> = args.iter().map(String::as_str).collect();

@@ -28,7 +28,7 @@ fn an_array_without_its_quotes_is_no_text() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_refused() {
+fn invalid_words_are_refused() {
     let schema = schema();
     let as_json = |key: &str| format!("{key}:=… sends any JSON value unchanged");
     for (words, message, hint) in [

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_has_no_more_arguments_than_anybody_reads() {
+    fn a_signature_has_a_limited_number_of_arguments() {
         let many = (0..25).map(|number| PromptArgument::new(number.to_string()).required(true));
         let many: Vec<_> = many.collect();
         let shown = signature(&Prompt::new("many").arguments(many));

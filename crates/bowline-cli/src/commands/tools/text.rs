@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_server_claims_is_told() {
+    fn only_annotations_of_the_server_are_shown() {
         let none = ToolAnnotations::new();
         assert_eq!(claims(&none), "");
         let reader = none.clone().read_only_hint(true).destructive_hint(true);

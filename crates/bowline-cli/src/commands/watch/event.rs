@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_in_utc() {
+    fn times_are_formatted_in_utc() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.007Z"),
             (951_782_399, "2000-02-28T23:59:59.007Z"),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_said_in_words_and_as_an_object() {
+    fn events_are_formatted_as_text_and_as_json() {
         let data = |text: &str| RawJson::parse(text).unwrap();
         let message = LoggingMessageParams::new(LoggingLevel::Error, data("\"no luck\""));
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));

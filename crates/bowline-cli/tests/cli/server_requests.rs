@@ -68,7 +68,7 @@ fn a_person_may_say_no_or_nothing() {
 
 // proves: FT-8
 #[test]
-fn a_page_is_shown_with_its_host() {
+fn a_url_is_shown_with_its_host() {
     let place = Place::new("asking_page");
     for era in [&[][..], &OLD] {
         let mut page = sit(&place, &[&["ask_page"], era].concat());
@@ -128,7 +128,7 @@ fn options_answer_before_the_person_does() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_is_no_answer() {
+fn input_before_a_prompt_is_discarded() {
     let place = Place::new("asking_early");
     let mut typist = sit(&place, &["ask_name"]);
     typist.hit("!decline\n");
@@ -217,7 +217,7 @@ fn options_answer_where_there_is_no_terminal() {
 }
 
 #[test]
-fn what_options_cannot_answer_is_cancelled_and_said() {
+fn requests_without_an_answer_are_cancelled_with_a_warning() {
     let place = Place::new("asking_open");
     let survey = |answer| ["call", "demo", "ask_survey", "--answer", answer];
     place.check("asking_survey_unfit", &survey("age=old"));
@@ -240,7 +240,7 @@ fn what_options_cannot_answer_is_cancelled_and_said() {
 
 // proves: FT-8
 #[test]
-fn a_call_that_needs_a_page_is_made_again() {
+fn a_call_that_requires_url_elicitation_is_sent_again() {
     let place = Place::new("asking_needed");
     let mut peer = crate::place::peer("pages.sh");
     peer[1] = "2025-11-25".to_owned();
@@ -249,7 +249,7 @@ fn a_call_that_needs_a_page_is_made_again() {
         ("asking_needed", &["files", "--accept-pages"][..]),
         ("asking_needed_again", &["never", "--accept-pages"]),
         ("asking_needed_declined", &["files", "--decline"]),
-        ("asking_needed_nobody", &["files"]),
+        ("asking_needed_no_terminal", &["files"]),
     ] {
         let args = [&["call"], args, &peer].concat();
         place.check(name, &args);
@@ -257,17 +257,17 @@ fn a_call_that_needs_a_page_is_made_again() {
 }
 
 #[test]
-fn who_is_not_there_gives_no_answer_and_the_option_is_named() {
-    let place = Place::new("asking_nobody");
+fn without_a_terminal_requests_are_cancelled_and_the_option_is_named() {
+    let place = Place::new("asking_no_terminal");
     for (name, args) in [
-        ("asking_nobody", &["ask_name"][..]),
-        ("asking_nobody_page", &["ask_page"]),
-        ("asking_nobody_model", &["ask_model", "question=Why?"]),
+        ("asking_no_terminal", &["ask_name"][..]),
+        ("asking_no_terminal_page", &["ask_page"]),
+        ("asking_no_terminal_model", &["ask_model", "question=Why?"]),
     ] {
         place.check(name, &[&["call", "demo"], args].concat());
     }
     let old = [&["call", "demo", "ask_name"], &OLD[..]].concat();
-    place.check("asking_nobody_old", &old);
+    place.check("asking_no_terminal_old", &old);
 }
 
 #[test]
