@@ -63,7 +63,7 @@ impl Interrupt {
     /// # Errors
     ///
     /// The error of `work`, or that it was interrupted.
-    pub(crate) async fn or<T>(
+    pub(crate) async fn run<T>(
         &mut self,
         work: impl Future<Output = anyhow::Result<T>>,
         pending: impl Fn() -> usize,

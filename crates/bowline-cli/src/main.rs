@@ -82,7 +82,7 @@ fn main() -> ExitCode {
 
 /// Runs the command.
 fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
-    let format = Format::wanted(args.json);
+    let format = Format::from_json_option(args.json);
     verbose::install(args.verbose, format)?;
     let terminal = TerminalSettings {
         format,

@@ -86,18 +86,18 @@ pub(crate) fn run_with_server<T>(
         let connecting =
             ServerConnection::connect(child, target, settings, request_settings, printer);
         // If the connection never got ready, the server is not waited for: its watchdog ends it.
-        let connection = interrupt.or(connecting, || 0).await?;
+        let connection = interrupt.run(connecting, || 0).await?;
         let finished = run_command(connection, &mut interrupt, &requests, command).await;
         // A server that saves something when it exits has done so when the command ends.
-        let gone = interrupt
-            .or(wait_for_exit(children, &name, printer), || 0)
+        let exited = interrupt
+            .run(wait_for_exit(children, &name, printer), || 0)
             .await;
-        let gone = match gone {
+        let exited = match exited {
             // The command is done; after Ctrl-C the exit of the server is not awaited.
             Err(error) if is_interrupt(&error) => Ok(()),
-            gone => gone,
+            exited => exited,
         };
-        finished.and_then(|value| gone.map(|()| value))
+        finished.and_then(|value| exited.map(|()| value))
     });
     runtime.shutdown_background();
     outcome
@@ -112,7 +112,7 @@ async fn run_command<T>(
 ) -> anyhow::Result<T> {
     let client = connection.client.clone();
     let running = command(&mut connection);
-    let outcome = interrupt.or(running, || client.pending()).await;
+    let outcome = interrupt.run(running, || client.pending()).await;
     requests.warn_of_unused_answers(connection.printer);
     // A reader of the output does not have to wait until the server has exited.
     let flushed = connection.printer.flush();
@@ -212,11 +212,11 @@ impl<'a> ServerConnection<'a> {
         kind: &str,
     ) -> anyhow::Result<Vec<P::Item>> {
         let (items, skipped_items) = self.complete_call(pages.collect_all()).await?;
-        for odd in &skipped_items.first {
-            let name = odd.name.as_deref().map(|name| format!(" `{name}`"));
+        for invalid in &skipped_items.first {
+            let name = invalid.name.as_deref().map(|name| format!(" `{name}`"));
             let name = name.unwrap_or_default();
             self.warn(
-                &format!("skipped an invalid {kind}{name}: {}", odd.error),
+                &format!("skipped an invalid {kind}{name}: {}", invalid.error),
                 None,
             );
         }

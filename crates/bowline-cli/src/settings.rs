@@ -85,7 +85,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Returns the format for the `--json` option.
-    pub(crate) fn wanted(json: bool) -> Self {
+    pub(crate) fn from_json_option(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }

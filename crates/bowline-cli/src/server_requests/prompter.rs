@@ -127,9 +127,9 @@ pub(super) mod script {
     }
 
     /// Runs a future to its end; a scripted prompter never waits.
-    pub(crate) fn now<T>(asking: impl Future<Output = T>) -> T {
+    pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
-        runtime.unwrap().block_on(asking)
+        runtime.unwrap().block_on(future)
     }
 }
 

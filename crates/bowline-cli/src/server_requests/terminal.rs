@@ -34,22 +34,22 @@ impl Prompter for Terminal {
 
     async fn ask(&mut self, prompt: &str) -> Option<String> {
         printer::prompt(prompt);
-        let (waiting, gone) = UnixStream::pair().ok()?;
-        let read = spawn_blocking(move || read_line(&gone)).await;
-        drop(waiting);
+        let (guard, cancelled) = UnixStream::pair().ok()?;
+        let read = spawn_blocking(move || read_line(&cancelled)).await;
+        drop(guard);
         read.ok()?.ok()?
     }
 }
 
 /// Reads the next line. Returns `None` at the end of the input, or when the line is no longer
 /// awaited.
-fn read_line(gone: &UnixStream) -> io::Result<Option<String>> {
+fn read_line(cancelled: &UnixStream) -> io::Result<Option<String>> {
     let stdin = io::stdin();
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && line.len() < MAX_LINE {
         let mut waited = [
             PollFd::new(&stdin, PollFlags::IN),
-            PollFd::new(gone, PollFlags::IN),
+            PollFd::new(cancelled, PollFlags::IN),
         ];
         match poll(&mut waited, None) {
             Ok(_) => {}

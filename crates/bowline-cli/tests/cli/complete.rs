@@ -1,4 +1,4 @@
-//! What `bowline complete` says.
+//! The output of `bowline complete`.
 
 use crate::place::{Place, check_hostile, peer};
 use crate::run::check;

@@ -1,4 +1,4 @@
-//! How commands leave their servers.
+//! How commands end their servers.
 
 use std::env;
 use std::fs;

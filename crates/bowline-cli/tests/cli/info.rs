@@ -1,4 +1,4 @@
-//! What `bowline info` and `bowline ping` say.
+//! The output of `bowline info` and `bowline ping`.
 
 use std::time::{Duration, Instant};
 

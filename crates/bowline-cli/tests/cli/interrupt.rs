@@ -10,9 +10,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::place::Place;
 use crate::run::text;
-use crate::terminal::Typist;
+use crate::terminal::TerminalSession;
 
-/// The demo, which notes its process id and all that it hears, and says it on stderr.
+/// The demo server, which writes its process id and every received message to stderr.
 const NOTED: &str = r#"echo $$ > pid; tee heard /dev/stderr | "$0" serve demo"#;
 
 /// A server that hears nothing and doesn't end when it should.
@@ -40,7 +40,7 @@ fn interrupt(child: &Child) {
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-/// How it ended, without what `--verbose` tells.
+/// Returns the end of the run, without the lines of `--verbose`.
 fn end(child: Child) -> (Output, String) {
     let output = child.wait_with_output().unwrap();
     let lines = text(&output.stderr).lines();
@@ -161,14 +161,14 @@ fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
     let Some(command) = owning_its_terminal(&place.command(&line)) else {
         return;
     };
-    let mut typist = Typist::sit_down(command);
-    let modes = typist.modes();
+    let mut session = TerminalSession::start(command);
+    let modes = session.modes();
     // That it was begun doesn't mean that the server has heard of it.
-    typist.wait_for(r#"\"method\":\"tools/call"#);
-    typist.hit("\u{3}");
-    typist.wait_for("error: interrupted: the call was cancelled");
-    assert_eq!(typist.modes(), modes);
-    let (seen, stdout, code) = typist.leave();
+    session.wait_for(r#"\"method\":\"tools/call"#);
+    session.hit("\u{3}");
+    session.wait_for("error: interrupted: the call was cancelled");
+    assert_eq!(session.modes(), modes);
+    let (seen, stdout, code) = session.finish();
     assert_eq!((stdout.as_str(), code), ("", Some(1)), "{seen}");
     wait_for_server(&place);
 }
@@ -184,12 +184,12 @@ fn the_second_leaves_at_once_and_no_server_stays() {
     let mut command = place.command(&[&large[..], &["sh", "-c", STUBBORN, program]].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The first byte says that it is busy writing, and stays so: nobody reads the others. It
+    // After the first byte it is busy writing, and stays so, since the rest is not read. It
     // can't end in good order.
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0]).unwrap();
     let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
-    // Two signals that come at once are one, and nothing tells when the first has come.
+    // Two simultaneous signals count as one, and the first has no visible effect.
     let moment = Timespec {
         tv_sec: 0,
         tv_nsec: 10_000_000,

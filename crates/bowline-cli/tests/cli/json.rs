@@ -1,4 +1,4 @@
-//! `--json` stands anywhere, and all that a program reads then is JSON.
+//! `--json` may be anywhere, and all output is JSON then.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn a_script_is_printed_with_json_errors_too() {
     assert_eq!(json.status.code(), Some(0));
 }
 
-/// The objects that a command says on stderr.
+/// Returns the objects that a command writes to stderr.
 fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
     let output = place.run(args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

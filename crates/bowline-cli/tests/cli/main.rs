@@ -1,4 +1,4 @@
-//! The command line, tried as a whole: every test runs the real binary.
+//! Tests of the command line as a whole: every test runs the real binary.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What `bowline prompts` and `bowline prompt` say.
+//! The output of `bowline prompts` and `bowline prompt`.
 
 use std::fs;
 

@@ -1,10 +1,10 @@
-//! Command lines that make no sense are refused on one line, with a hint.
+//! Usage errors are written on one line, with a hint.
 
 use serde_json::Value;
 
 use crate::run::{check, run, text};
 
-/// Lines, and what is said of them.
+/// Command lines, and their errors.
 const LINES: [(&str, &str, &str); 20] = [
     ("-v", "no command given", "see `bowline --help`"),
     (

@@ -1,4 +1,4 @@
-//! What `bowline resources` and `bowline read` say.
+//! The output of `bowline resources` and `bowline read`.
 
 use std::fs;
 

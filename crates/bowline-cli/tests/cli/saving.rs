@@ -1,4 +1,4 @@
-//! Where `--output` writes: what was there before is replaced as a whole or not at all.
+//! Files of `--output`: an existing one is replaced as a whole or not at all.
 
 use std::fs::{self, File, Permissions};
 use std::io::Read as _;

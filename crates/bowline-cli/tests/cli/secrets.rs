@@ -1,4 +1,4 @@
-//! What a server was given is not told, neither by what it says nor by us.
+//! The secrets that a server is given are redacted from its output and from ours.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn place(name: &str) -> Place {
     place
 }
 
-/// What a command says on stderr.
+/// Returns stderr of a command.
 fn said(place: &Place, args: &[&str], code: i32) -> String {
     let output = place.run(args);
     let said = text(&output.stderr).to_owned();
@@ -79,7 +79,7 @@ fn errors_redact_secrets_of_a_configuration() {
     }
 }
 
-/// A command that says what it was given and ends.
+/// A command that prints its arguments and exits.
 const BAD: &str = r#"echo "bad token $GITHUB_TOKEN, $DSN, $SHORT_KEY" >&2; exit 1"#;
 
 // proves: F-CL-04
@@ -106,7 +106,7 @@ fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
     assert!(!said.contains("ghp_"), "{said}");
 }
 
-/// Servers that refer to variables where no name says that they are secret.
+/// Servers with references to variables whose names don't show that they are secret.
 const REFERRING: &str = r#"{"mcpServers": {
   "says": {"command": "sh", "args": ["-c", "echo \"given $0 $1\" >&2; exit 1", "${API_TOKEN}", "${MY_KEY:-hunter6}"]},
   "folder": {"command": "x", "cwd": "/nowhere/${API_TOKEN}"},

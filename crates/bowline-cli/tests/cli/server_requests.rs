@@ -1,21 +1,21 @@
-//! What servers ask while they are called, and who answers.
+//! Requests of servers: elicitation, sampling and roots.
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::place::Place;
 use crate::run::{compare, text};
-use crate::terminal::Typist;
+use crate::terminal::TerminalSession;
 
 const OLD: [&str; 2] = ["--revision", "2025-11-25"];
 
-/// What somebody sees at a terminal, as a snapshot. With `--json`, which draws nothing else.
-fn sit(place: &Place, args: &[&str]) -> Typist {
-    Typist::sit_down(place.command(&[&["call", "demo"], args, &["--json"]].concat()))
+/// Starts `bowline call demo` at a terminal. With `--json`, so that nothing else is drawn.
+fn at_terminal(place: &Place, args: &[&str]) -> TerminalSession {
+    TerminalSession::start(place.command(&[&["call", "demo"], args, &["--json"]].concat()))
 }
 
 /// Compares what was to be seen, and what the tool answered.
-fn compare_screen(name: &str, typist: Typist) {
-    let (seen, stdout, code) = typist.leave();
+fn compare_screen(name: &str, session: TerminalSession) {
+    let (seen, stdout, code) = session.finish();
     let answer: serde_json::Value = serde_json::from_str(&stdout).unwrap_or_default();
     let answer = answer["content"][0]["text"].as_str().unwrap_or_default();
     let code = code.unwrap();
@@ -28,13 +28,13 @@ fn compare_screen(name: &str, typist: Typist) {
 fn a_person_fills_in_forms() {
     let place = Place::new("asking_forms");
     for era in [&[][..], &OLD] {
-        let mut name = sit(&place, &[&["ask_name"], era].concat());
+        let mut name = at_terminal(&place, &[&["ask_name"], era].concat());
         name.answer("name> ", "");
         name.answer("name> ", "!help");
         name.answer("name> ", "Ada");
         compare_screen("asking_name", name);
 
-        let mut survey = sit(&place, &[&["ask_survey"], era].concat());
+        let mut survey = at_terminal(&place, &[&["ask_survey"], era].concat());
         survey.answer("age> ", "old");
         survey.answer("age> ", "1.5");
         survey.answer("age> ", "36");
@@ -57,10 +57,10 @@ fn a_person_may_say_no_or_nothing() {
         ("!cancel\n", "No name: cancel."),
         ("\u{4}", "No name: cancel."),
     ] {
-        let mut typist = sit(&place, &["ask_name"]);
-        typist.wait_for("name> ");
-        typist.hit(line);
-        let (_, stdout, code) = typist.leave();
+        let mut session = at_terminal(&place, &["ask_name"]);
+        session.wait_for("name> ");
+        session.hit(line);
+        let (_, stdout, code) = session.finish();
         assert!(stdout.contains(expected), "{stdout}");
         assert_eq!(code, Some(0));
     }
@@ -71,7 +71,7 @@ fn a_person_may_say_no_or_nothing() {
 fn a_url_is_shown_with_its_host() {
     let place = Place::new("asking_page");
     for era in [&[][..], &OLD] {
-        let mut page = sit(&place, &[&["ask_page"], era].concat());
+        let mut page = at_terminal(&place, &[&["ask_page"], era].concat());
         page.answer("(n)o> ", "what");
         page.answer("(n)o> ", "y");
         compare_screen("asking_page", page);
@@ -83,15 +83,15 @@ fn a_url_is_shown_with_its_host() {
 fn a_person_plays_the_model() {
     let place = Place::new("asking_model");
     for era in [&[][..], &OLD] {
-        let mut model = sit(&place, &[&["ask_model", "question=Why?"], era].concat());
+        let mut model = at_terminal(&place, &[&["ask_model", "question=Why?"], era].concat());
         model.answer("model> ", "Because");
         model.answer("model> ", "it holds.");
         model.answer("model> ", "");
         compare_screen("asking_model", model);
 
-        let mut none = sit(&place, &[&["ask_model", "question=Why?"], era].concat());
+        let mut none = at_terminal(&place, &[&["ask_model", "question=Why?"], era].concat());
         none.answer("model> ", "!decline");
-        let (_, stdout, code) = none.leave();
+        let (_, stdout, code) = none.finish();
         // Before 2026-07-28 the tool hears of it, since then the call ends.
         let is_told = code == Some(1) || stdout.contains("rejected");
         assert!(is_told, "{stdout} {code:?}");
@@ -108,7 +108,7 @@ fn options_answer_before_the_person_does() {
         "--answer",
         "knot=bowline",
     ];
-    let mut unfit = sit(&place, &args);
+    let mut unfit = at_terminal(&place, &args);
     unfit.answer("age> ", "36");
     unfit.answer("weight> ", "!cancel");
     compare_screen("asking_unfit", unfit);
@@ -120,7 +120,7 @@ fn options_answer_before_the_person_does() {
         "--answer",
         "knot=bowline",
     ];
-    let mut rest = sit(&place, &[&args[..], &["--answer", "why=so"]].concat());
+    let mut rest = at_terminal(&place, &[&args[..], &["--answer", "why=so"]].concat());
     rest.answer("weight> ", "");
     rest.answer("sails> ", "n");
     rest.answer("(e)dit> ", "y");
@@ -130,20 +130,20 @@ fn options_answer_before_the_person_does() {
 #[test]
 fn input_before_a_prompt_is_discarded() {
     let place = Place::new("asking_early");
-    let mut typist = sit(&place, &["ask_name"]);
-    typist.hit("!decline\n");
-    typist.answer("name> ", "Ada");
-    let (_, stdout, _) = typist.leave();
+    let mut session = at_terminal(&place, &["ask_name"]);
+    session.hit("!decline\n");
+    session.answer("name> ", "Ada");
+    let (_, stdout, _) = session.finish();
     assert!(stdout.contains("Hello, Ada!"), "{stdout}");
 }
 
 #[test]
 fn ctrl_c_ends_the_question_with_the_call() {
     let place = Place::new("asking_interrupt");
-    let mut typist = sit(&place, &["ask_name"]);
-    typist.wait_for("name> ");
-    typist.interrupt();
-    let (seen, stdout, code) = typist.leave();
+    let mut session = at_terminal(&place, &["ask_name"]);
+    session.wait_for("name> ");
+    session.interrupt();
+    let (seen, stdout, code) = session.finish();
     assert_eq!((stdout.as_str(), code), ("", Some(1)));
     assert!(
         seen.contains("interrupted: the call was cancelled"),
@@ -157,12 +157,12 @@ fn a_server_that_dies_takes_its_question_with_it() {
     let script = r#"echo $$ > pid; exec "$0" serve demo"#;
     let server = ["--", "sh", "-c", script, env!("CARGO_BIN_EXE_bowline")];
     let args = [&["call", "ask_name", "--json"], &OLD[..], &server].concat();
-    let mut typist = Typist::sit_down(place.command(&args));
-    typist.wait_for("name> ");
+    let mut session = TerminalSession::start(place.command(&args));
+    session.wait_for("name> ");
     let pid = std::fs::read_to_string(place.folder.join("pid")).unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    let (seen, stdout, code) = typist.leave();
+    let (seen, stdout, code) = session.finish();
     assert_eq!((stdout.as_str(), code), ("", Some(4)), "{seen}");
     assert!(seen.contains("SIGKILL"), "{seen}");
 }
@@ -170,10 +170,10 @@ fn a_server_that_dies_takes_its_question_with_it() {
 #[test]
 fn no_bar_is_drawn_into_a_question() {
     let place = Place::new("asking_bar");
-    let mut typist = Typist::sit_down(place.command(&["call", "demo", "ask_name"]));
-    typist.answer("name> ", "");
-    typist.answer("name> ", "Ada");
-    let (seen, stdout, _) = typist.leave();
+    let mut session = TerminalSession::start(place.command(&["call", "demo", "ask_name"]));
+    session.answer("name> ", "");
+    session.answer("name> ", "Ada");
+    let (seen, stdout, _) = session.finish();
     let (_, question) = seen.split_once("demo asks you").unwrap();
     let (question, _) = question.split_once("name> Ada").unwrap();
     assert!(!question.contains('\u{1b}'), "{question:?}");

@@ -1,4 +1,4 @@
-//! What `bowline servers` says, with homes and projects of its own.
+//! The output of `bowline servers`, with homes and projects of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ fn files_that_are_named_are_the_only_ones() {
         "servers_named_directory",
         &["servers", "--config", ".vscode"],
     );
-    // Commands that talk to a server say the same, whether or not they look into the file.
+    // Commands that connect to a server report the same, whether or not they look into the file.
     let missing = ["--config", "nowhere.json"];
     world.check(
         "tools_config_missing",
@@ -224,7 +224,7 @@ fn a_pipe_is_waited_for_only_when_it_was_named() {
     let world = World::new("servers_pipe");
     let pipe = world.folder.join("project/.mcp.json");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
-    // Nobody writes to it.
+    // The pipe has no writer.
     world.check("servers_pipe", &["servers"]);
     let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
     let writer = thread::spawn(move || fs::write(pipe, text));

@@ -1,4 +1,4 @@
-//! What `bowline tools` says.
+//! The output of `bowline tools`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What `bowline watch` does.
+//! The output of `bowline watch`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
