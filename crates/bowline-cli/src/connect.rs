@@ -136,7 +136,7 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
         words += "; the server process is stopped, which happens when it tries to read from the terminal";
     }
     if let Some(sample) = malformed_sample(error) {
-        words += &format!("; the server wrote to stdout what is not an MCP message: `{sample}`");
+        words += &format!("; the server wrote a line that is not an MCP message: `{sample}`");
     }
     if is_unresponsive && let Some(lines) = &context.last_words {
         words += &stderr_suffix(lines);

@@ -158,7 +158,7 @@ fn content_text(content: &SamplingContent) -> String {
     match content {
         SamplingContent::Text(text) => text.text.clone(),
         SamplingContent::Image(image) => format!("[an image, {}]", image.mime_type),
-        SamplingContent::Audio(audio) => format!("[sound, {}]", audio.mime_type),
+        SamplingContent::Audio(audio) => format!("[audio, {}]", audio.mime_type),
         SamplingContent::ToolUse(used) => format!("[calls {} {}]", used.name, used.input),
         SamplingContent::ToolResult(result) => {
             let texts = result.content.iter().filter_map(|block| block.as_text());
@@ -240,7 +240,7 @@ mod tests {
         let expected = r#"{"role":"assistant","content":{"type":"tool_use","id":"call-2","name":"add","input":{"a":2}},"model":"human","stopReason":"toolUse"}"#;
         assert_eq!(sent, expected);
         for line in [
-            "  | [an image, image/png]\n  | [sound, audio/wav]\n  | [unknown content]\n",
+            "  | [an image, image/png]\n  | [audio, audio/wav]\n  | [unknown content]\n",
             "  | [calls add {\"a\":1}]\n",
             "  | [the result of x]\n  | 1\n",
             "tools: add; one must be used\n",

@@ -24,7 +24,7 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             writer.row("server", &format!("{name} {version}, process {process}"))?;
             let era = match revision.era() {
                 Era::Stateless => "stateless",
-                Era::Handshake => "with a handshake",
+                Era::Handshake => "handshake",
             };
             let took = durations::shown(*took);
             writer.row("revision", &format!("{revision} ({era}) after {took}"))?;
