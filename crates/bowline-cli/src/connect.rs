@@ -186,7 +186,7 @@ fn malformed_sample(error: &Error) -> Option<String> {
     let words = error.to_string();
     let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
         .iter()
-        .any(|no| words.contains(no));
+        .any(|message| words.contains(message));
     let sample = error.malformed_sample().filter(|_| !is_refusal)?;
     // Redact before cutting, which may leave a part of a secret.
     let sample = redact::beginning_without_secrets(sample);
@@ -229,7 +229,8 @@ fn hint(error: &Error, context: &FailureContext) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-const NOT_AN_MCP_SERVER: &str = "an MCP server writes only messages to stdout; check that this is an MCP server, and whether it needs an option to run as one";
+const NOT_AN_MCP_SERVER: &str = "an MCP server writes only messages to stdout; \
+    check that this is an MCP server, and whether it needs an option to run as one";
 
 const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 

@@ -36,7 +36,7 @@ pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Re
     let mut steps = StepPrinter {
         settings,
         printer,
-        is_begun: false,
+        has_heading: false,
     };
     let finished = runtime.block_on(run_steps(&mut steps));
     runtime.shutdown_background();
@@ -48,67 +48,67 @@ async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     steps.heading("A server is started and agrees on a revision")?;
     let bar_style = steps.bar_style();
     let (mut run, connected) = DemoRun::open(steps.settings.revision, bar_style).await?;
-    steps.step(&connected)?;
+    steps.print(&connected)?;
 
     steps.heading("Its tools are listed and called")?;
-    steps.step(&run.list_tools().await?)?;
+    steps.print(&run.list_tools().await?)?;
     let quick = [
         ("add", json!({"a": 2, "b": 3})),
         ("count_words", json!({"text": "it holds"})),
         ("fail", json!({"message": "no luck today"})),
     ];
     for (tool, arguments) in quick {
-        steps.step(&run.call(tool, arguments).await?.into())?;
+        steps.print(&run.call(tool, arguments).await?.into())?;
     }
 
     steps.heading("A call that takes its time reports progress")?;
     let countdown = json!({"from": 10, "pause_ms": 60});
-    steps.step(&run.call_with_progress("countdown", countdown).await?.into())?;
+    steps.print(&run.call_with_progress("countdown", countdown).await?.into())?;
 
     steps.heading("A resource is read")?;
-    steps.step(&run.read("demo://books/ashley/knots").await?)?;
+    steps.print(&run.read("demo://books/ashley/knots").await?)?;
 
     steps.heading("The server is killed in the middle of a call")?;
     let mut dying = run.start_countdown(json!({"from": 100, "pause_ms": 40}));
     run.wait_for_progress(&mut dying, REPORTS_BEFORE_KILL)
         .await?;
-    steps.step(&run.kill(&dying)?)?;
-    steps.step(&run.finish_call(dying).await.into())?;
+    steps.print(&run.kill(&dying)?)?;
+    steps.print(&run.finish_call(dying).await.into())?;
 
     steps.heading("The connection recovers, and the next call waits for it")?;
     let next = run.call("add", json!({"a": 20, "b": 22})).await?;
-    steps.step(&run.recovery())?;
+    steps.print(&run.recovery())?;
     let is_answered = matches!(next.outcome, Outcome::Answered { .. });
-    steps.step(&next.into())?;
+    steps.print(&next.into())?;
     ensure!(is_answered, "the next call was not answered");
 
     let timeline = run.close().await;
     steps.heading("What happened when")?;
-    steps.step(&timeline)
+    steps.print(&timeline)
 }
 
 /// Prints the steps.
 struct StepPrinter<'a> {
     settings: &'a DemoSettings,
     printer: &'a mut Printer,
-    is_begun: bool,
+    has_heading: bool,
 }
 
 impl StepPrinter<'_> {
     /// Prints a heading, in text output only.
     fn heading(&mut self, heading: &str) -> anyhow::Result<()> {
         if self.settings.format == Format::Text {
-            if self.is_begun {
+            if self.has_heading {
                 self.printer.line(0, Tone::Plain, "")?;
             }
             self.printer.line(0, Tone::Heading, heading)?;
-            self.is_begun = true;
+            self.has_heading = true;
         }
         self.printer.flush()
     }
 
     /// Prints a step.
-    fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+    fn print(&mut self, step: &Step) -> anyhow::Result<()> {
         match self.settings.format {
             Format::Text => text::print(step, self.settings.charset, self.printer)?,
             Format::Json => self.printer.json(step)?,

@@ -74,7 +74,7 @@ async fn watch_events(
         print_introduction(connection, subscription.is_some());
     }
     let mut printer = EventPrinter {
-        begun: connection.started_at,
+        started_at: connection.started_at,
         left: settings.count,
     };
     for transition in &history {
@@ -126,7 +126,7 @@ enum WatchMessage {
 
 /// Prints events, up to a number of them.
 struct EventPrinter {
-    begun: Instant,
+    started_at: Instant,
     /// The number of events that are still to be printed, if it is limited.
     left: Option<u64>,
 }
@@ -141,7 +141,7 @@ impl EventPrinter {
             return Ok(());
         }
         self.left = self.left.map(|left| left - 1);
-        let event = Event::now(self.begun.elapsed(), kind);
+        let event = Event::now(self.started_at.elapsed(), kind);
         match connection.format {
             Format::Text => connection.printer.pieces(0, &event.pieces())?,
             Format::Json => connection.printer.json(&event)?,
