@@ -1,7 +1,8 @@
-//! What was typed. Nothing is resolved here; that is for [`settings`](crate::settings).
+//! The command line as it was typed. Nothing is resolved here; that is done by
+//! [`settings`](crate::settings).
 
 mod help;
-pub(crate) mod talk;
+pub(crate) mod server_commands;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -11,8 +12,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::args::talk::TalkCommand;
-use crate::bounded::MAX_BYTES;
+use crate::args::server_commands::ServerCommand;
+use crate::bounded_file::MAX_BYTES;
 use crate::config::locations;
 
 /// The whole command line.
@@ -35,12 +36,12 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Tell on stderr what the library does; twice for more
+    /// Log to stderr what the library does; give it twice for more detail
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// When to use colours. The help of the option says what they mean: help for each of them
+/// When to use colours. The values are explained in the help of the option: help for each of them
 /// would be most of the help of every command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColourChoice {
@@ -53,15 +54,15 @@ pub(crate) enum ColourChoice {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what this does: a server is started, called, killed and called again
+    /// Show a demonstration: a server is started, called, killed and called again
     #[command(after_long_help = DEMO_HELP)]
     Demo(DemoArgs),
     #[command(flatten)]
-    Talk(TalkCommand),
-    /// List the servers that the configurations of MCP clients have
+    Server(ServerCommand),
+    /// List the servers in the configuration files of MCP clients
     #[command(after_long_help = SERVERS_HELP.as_str())]
     Servers(ServersArgs),
-    /// Say of each message what it is, whether it is valid, and in which revisions
+    /// Explain MCP messages: what each one is, and in which revisions it is valid
     #[command(after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
     /// Serve MCP on stdin and stdout
@@ -75,7 +76,7 @@ pub(crate) enum Command {
 /// The arguments of `bowline demo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Speak this revision only
+    /// Use this protocol revision only
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Option<Revision>,
 
@@ -87,12 +88,12 @@ pub(crate) struct DemoArgs {
 /// The arguments of `bowline explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Where the messages are, one JSON text per line; `-` or nothing for stdin
+    /// The file with the messages, one JSON text per line; `-` or nothing for stdin
     ///
     /// On a terminal and without FILE, a built-in example is explained.
     pub(crate) file: Option<PathBuf>,
 
-    /// Judge by this revision only (may be given several times)
+    /// Validate against this revision only (may be given several times)
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Vec<Revision>,
 }
@@ -101,30 +102,31 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// What to serve
-    pub(crate) what: What,
+    pub(crate) what: ServeTarget,
 }
 
 /// The arguments of `bowline completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// The shell that the script is for
     pub(crate) shell: Shell,
 }
 
 /// The arguments of `bowline servers`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServersArgs {
-    /// Show only this one, with everything that is known of it
+    /// Show only this server, with all its details
     pub(crate) name: Option<String>,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 }
 
-/// Where servers are looked for: an option of every command that takes a server's name.
+/// The option that says where servers are looked for, for every command that takes the name of a
+/// server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// Look for servers in this file, and in no other that is not named (may be given several
+    /// Look for servers in this file only, instead of the known places (may be given several
     /// times)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
@@ -132,20 +134,20 @@ pub(crate) struct ConfigArgs {
 
 /// What can be served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum What {
-    /// A server that has everything the protocol has, to try clients with
+pub(crate) enum ServeTarget {
+    /// A server with every feature of the protocol, to test clients with
     Demo,
 }
 
-/// Knows the revisions, so that help and errors can list them.
+/// Parses revisions, and lists them in help and errors.
 fn revision_parser() -> impl TypedValueParser<Value = Revision> {
     PossibleValuesParser::new(Revision::ALL.map(Revision::as_str)).try_map(|name| name.parse())
 }
 
 /// What stands below the options in `bowline demo --help`.
-const DEMO_HELP: &str = r#"It starts `bowline serve demo` as a process of its own, calls tools, reads a resource, kills
-the process in the middle of a call, and shows how that call ends, how the connection
-recovers, and that the next call succeeds. It needs nothing else, and takes two seconds.
+const DEMO_HELP: &str = r#"Starts `bowline serve demo` as a child process, calls tools, reads a resource, kills the
+process during a call, and shows how that call ends, how the connection recovers, and that
+the next call succeeds. It needs nothing else, and takes two seconds.
 
 Output with --json:
   One object per step and line. Times are in milliseconds since the start.
@@ -153,18 +155,19 @@ Output with --json:
   connect   process (its id), server (name, version, title), revision, capabilities
             (as the server declared them), took_ms
   tools     names, took_ms
-  call      tool, arguments, from_ms, to_ms, reports (of progress, where they were
-            asked for), and outcome: answered or tool_error (with text), lost or failed
-            (with error, kind, and may_have_run: whether it may have been executed)
+  call      tool, arguments, from_ms, to_ms, reports (the number of progress
+            notifications, where they were requested), and outcome: answered or
+            tool_error (with text), lost or failed (with error, kind, and may_have_run:
+            true if the server may have executed the call)
   read      uri, text, took_ms
-  kill      process, signal, tool (that is being called), progress (of it), at_ms
+  kill      process, signal, tool (the one being called), progress (of that call), at_ms
   recover   process (the new one), changes: at_ms, from, to, cause of each change of the
-            connection's state since the kill
+            connection state since the kill
   timeline  states: state, from_ms, to_ms; calls: name, from_ms, to_ms, outcome
 
 Exit codes:
-  0  all of it worked; also when whoever reads the output has enough of it
-  1  something did not, or writing failed
+  0  every step succeeded; also when the reader closed the output early
+  1  a step failed, or writing failed
   2  the command line is wrong
   4  the server can't be started"#;
 
@@ -179,42 +182,43 @@ Output with --json:
 
   line            number of the line in the input, from 1
   kind            request, notification, result, error, batch or invalid
-  method          of a request or notification; of an answer, that of its request
-                  when it was in the input; cut after 64 characters
-  id              exactly as it was
+  method          of a request or notification; of a response, the method of its
+                  request when that was in the input; cut after 64 characters
+  id              exactly as in the input
   summary         the frame in a few words
-  valid           whether the frame is valid in some revision that was asked for
+  valid           true if the frame is valid in at least one of the chosen revisions
   valid_in        these revisions
-  revisions       what each revision that was asked for has to say, by its name;
-                  nothing when the frame is no message
-    valid         whether the frame is valid in this revision
-    findings      why not, and notes; of many the first ones, errors before notes
-      severity    error (not valid), ignored (by the receiver) or note (good to know)
+  revisions       the findings for each chosen revision, by its name; left out when
+                  the frame is not a message
+    valid         true if the frame is valid in this revision
+    findings      errors first, then notes; only the first ones when there are many
+      severity    error (not valid), ignored (by the receiver) or note (for information)
       path        where, such as params.content[0]; empty for the frame itself
-      message     what
+      message     what was found
   parts           the messages of a batch, each with the members above except line
   parts_left_out  how many more the batch has; the first 1024 are shown, all are checked
-  reason          why the frame is no message
-  offset          bytes of the frame (or part) before the fault
+  reason          why the frame is not a message
+  offset          bytes of the frame (or part) before the error
   hint            what to do about it
 
 Exit codes:
-  0  every frame is valid in some revision that was asked for; also when the example
-     was shown, or when whoever reads the output has enough of it
-  1  some frame isn't, or reading or writing failed
+  0  every frame is valid in at least one of the chosen revisions; also when the example
+     was shown, or when the reader closed the output early
+  1  a frame is not valid, or reading or writing failed
   2  the command line is wrong"#;
 
 /// What stands below the options in `bowline serve --help`.
-const SERVE_HELP: &str = r#"It speaks all revisions of the protocol, one JSON-RPC message a line, until stdin ends.
-SIGTERM and SIGINT let it finish what it does, within half a second; a second one ends it.
+const SERVE_HELP: &str = r#"Supports all revisions of the protocol, one JSON-RPC message per line, until stdin ends.
+After SIGTERM or SIGINT running requests have half a second to finish; a second signal exits
+at once.
 
 Exit codes:
-  0  the client has left, or a signal came
-  1  stdin or stdout can't be used, or the client speaks anything but MCP
+  0  stdin ended, or a signal was received
+  1  stdin or stdout can't be used, or the client doesn't speak MCP
   2  the command line is wrong"#;
 
 /// What stands below the options in `bowline completions --help`.
-const COMPLETIONS_HELP: &str = r#"Where the script goes:
+const COMPLETIONS_HELP: &str = r#"Where to install the script:
   bash        bowline completions bash > ~/.local/share/bash-completion/completions/bowline
   zsh         bowline completions zsh > "${fpath[1]}/_bowline"
   fish        bowline completions fish > ~/.config/fish/completions/bowline.fish
@@ -222,33 +226,33 @@ const COMPLETIONS_HELP: &str = r#"Where the script goes:
   powershell  bowline completions powershell >> $PROFILE
 
 Exit codes:
-  0  done, also when whoever reads the script has enough of it
+  0  done; also when the reader closed the output early
   1  writing failed
   2  the command line is wrong"#;
 
 /// What stands below the options in `bowline servers --help`.
 static SERVERS_HELP: LazyLock<String> = LazyLock::new(|| {
     format!(
-        r#"Where servers are looked for without --config, the first of a name wins:
+        r#"Where servers are looked for without --config; of servers with the same name the first wins:
 {places}
 
-What the files may have:
+What the files may contain:
   mcpServers, servers, mcp, context_servers and mcp.servers, each with servers by name;
   comments, and a comma after the last element. A server has command, args, env, envFile
   and cwd, or url and headers, and may have type, timeout, disabled and enabled. In their
-  texts ${{VAR}}, ${{VAR:-default}} and ${{env:VAR}} are filled in, and ${{workspaceFolder}} and
+  values ${{VAR}}, ${{VAR:-default}} and ${{env:VAR}} are filled in, and ${{workspaceFolder}} and
   ${{userHome}}. A file has at most {mib} MiB.
 
-  A server of a project is started in its folder. It gets no variables of ours but those
-  that a program needs to start, and its own. timeout is in milliseconds; below 1000, or in
-  context_servers, in seconds. A disabled server is used when it is named. A file of a
-  project that belongs to another user has to be named. Where a project and the user have
-  different servers of one name, commands that talk to it want to know which one is meant,
-  with --config; of files that are named the first wins.
+  A server of a project is started in the folder of the project. It inherits only the
+  environment variables that a program needs to start, and gets those of its env. timeout is
+  in milliseconds; below 1000, or in context_servers, in seconds. A disabled server is used
+  when it is named. A file of a project that is owned by another user is only read when
+  --config names it. Where a project and the user have different servers of the same name,
+  commands that connect to it require --config; of the files that it names the first wins.
 
 What is not shown:
-  Values of variables and headers, of arguments that look secret, and in URLs who signs in
-  and the values of the query. What they refer to, such as ${{VAR}}, is shown.
+  Values of variables and headers, of arguments that look secret, and the user info and
+  query values of URLs. References in them, such as ${{VAR}}, is shown.
 
 Output with --json:
   One object with servers and files; with NAME the server alone. Members that don't apply
@@ -259,18 +263,18 @@ Output with --json:
     command     the program and its arguments
     url, env, env_file, headers, cwd, timeout_ms
     origin      named, project, user or built-in
-    file, line  where it stands
-    disabled    whether it is
-    supported   whether its transport is: http and sse are not yet
-    shadowed_by the file that has its name before it, or built-in
-    shadows     files that have its name after it; with NAME only
+    file, line  where it is defined
+    disabled    true if the file disables it
+    supported   true if its transport is supported: http and sse are not yet
+    shadowed_by the file whose server of the same name wins, or built-in
+    shadows     files whose server of the same name loses; with NAME only
     problem     why it can't be used: message, line, column, field, hint
   files
     path, origin, problem
 
 Exit codes:
   0  done
-  1  a file that was named can't be used, or the server that was named can't
+  1  the file or the server that was named can't be used
   2  the command line is wrong, or there is no file or server of that name"#,
         places = locations::HELP,
         mib = MAX_BYTES >> 20,

@@ -1,23 +1,26 @@
-//! Arguments of a tool, as they are typed.
+//! The arguments of a tool, as they are typed.
 //!
-//! | typed | means |
+//! | typed | meaning |
 //! |---|---|
-//! | `key=value` | a text, made into what the schema of the tool wants |
-//! | `key:=json` | a JSON value, sent as it is |
-//! | `key=@file`, `key:=@file` | the same from a file, or from stdin with `@-` |
+//! | `key=value` | a text, converted to the type in the schema of the tool |
+//! | `key:=json` | a JSON value, sent unchanged |
+//! | `key=@file`, `key:=@file` | the value from a file, or from stdin with `@-` |
 //! | `a.b=value` | a member of the object `a`, unless the tool has an argument `a.b` |
-//! | `key=1 key=2` | an array, where the schema wants one |
-//! | `{…}`, `@file`, `-` | all arguments as one JSON object, sent as it is |
+//! | `key=1 key=2` | an array, where the schema has one |
+//! | `{…}`, `@file`, `-` | all arguments as one JSON object, sent unchanged |
 //!
-//! Words are checked by name and value, and what the tool requires has to be there, or gets its
-//! default where the schema has one. Of a JSON
-//! object only the names are checked, where the schema has no others or one is a slip:
-//! whoever writes one wants to see what the server says to it. Words beside it add to it or
-//! replace its members.
+//! Pairs are checked by name and value. Required arguments that are missing get their default, or
+//! are an error. Of a JSON object only the names are checked, where the schema forbids others or a
+//! name is a typing error: its author wants to see how the server responds to it. Pairs beside an
+//! object add to it or replace its members.
+//!
+//! - [`typed_argument`]: parses the words of the command line, and reads files.
+//! - [`builder`]: combines pairs to arguments by the schema.
+//! - [`coercion`]: converts a text to a value of a schema.
 
-mod build;
-mod coerce;
-mod given;
+mod builder;
+mod coercion;
+mod typed_argument;
 
 use std::io::Read;
 
@@ -25,15 +28,15 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::arguments::build::Builder;
-use crate::arguments::given::{Members, Word};
+use crate::arguments::builder::Builder;
+use crate::arguments::typed_argument::{Members, TypedArgument};
 use crate::schema::Schema;
 
-/// Arguments that can be sent: a JSON object.
+/// The arguments of a call: a JSON object.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments(Vec<(String, Item)>);
 
-/// A value. What was given as JSON stays as it was written: numbers are exact.
+/// A value. JSON is kept as it was written, so numbers are exact.
 #[derive(Debug)]
 enum Item {
     Raw(Box<RawValue>),
@@ -43,13 +46,13 @@ enum Item {
 }
 
 impl Arguments {
-    /// The arguments that `words` are, for a tool whose input has this schema. `stdin` is read
-    /// when a word says so.
+    /// Parses the arguments of a tool with this input schema. `stdin` is read if a word refers to
+    /// it.
     ///
     /// # Errors
     ///
-    /// A word makes no sense, a file can't be read, the tool has no argument of a name or
-    /// wants another value, or something is missing. All are the user's
+    /// A word is not valid, a file can't be read, the tool has no such argument or expects another
+    /// value, or an argument is missing. All are usage errors
     /// ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
     pub(crate) fn read(
         words: &[String],
@@ -59,12 +62,12 @@ impl Arguments {
         let mut object: Option<Members> = None;
         let mut builder = Builder::new(Schema::of(schema));
         let mut has_pairs = false;
-        let mut stdin = given::Stdin::new(stdin);
+        let mut stdin = typed_argument::Stdin::new(stdin);
         for word in words {
-            match given::read(word, &builder, &mut stdin)? {
-                Word::Object(members) if object.is_none() => object = Some(members),
-                Word::Object(_) => return Err(given::second_object(word)),
-                Word::Pair { key, value } => {
+            match typed_argument::read(word, &builder, &mut stdin)? {
+                TypedArgument::Object(members) if object.is_none() => object = Some(members),
+                TypedArgument::Object(_) => return Err(typed_argument::second_object(word)),
+                TypedArgument::Pair { key, value } => {
                     has_pairs = true;
                     builder.add(key, value)?;
                 }
@@ -84,7 +87,7 @@ impl Arguments {
     }
 }
 
-/// Sets a member, in the place of one that is there.
+/// Sets a member, or replaces it.
 fn set(items: &mut Vec<(String, Item)>, name: String, item: Item) {
     match items.iter_mut().find(|(known, _)| *known == name) {
         Some((_, old)) => *old = item,

@@ -1,7 +1,7 @@
-//! Base64 as servers write it: the bytes of images, sound and blobs.
+//! Base64 of images, audio and blobs.
 
-/// The bytes that `text` stands for, in the standard alphabet or the one for URLs, with padding
-/// or without. Line breaks are skipped. `None` for any other character, or a part of a byte.
+/// Decodes the standard or the URL alphabet, with or without padding. Line breaks are skipped.
+/// Returns `None` for any other character, or an incomplete byte.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_ascii_end().trim_end_matches('=');
     let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);

@@ -1,18 +1,18 @@
-//! Which characters a terminal can show.
+//! The characters that a terminal can show.
 
 use std::ffi::OsString;
 
-/// The characters that we draw with. What servers say stays as it is.
+/// The characters to draw with. Text of servers is not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Charset {
-    /// Anything.
+    /// Unicode.
     Unicode,
     /// ASCII only.
     Ascii,
 }
 
 impl Charset {
-    /// What the locale says, which is what the first of its variables that is set says.
+    /// Returns the charset of the locale, from the first of its variables that is set.
     pub(crate) fn of_locale(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
@@ -27,7 +27,7 @@ impl Charset {
         }
     }
 
-    /// One of two ways to draw the same.
+    /// Returns the variant for this charset.
     pub(crate) fn pick<T>(self, unicode: T, ascii: T) -> T {
         match self {
             Self::Unicode => unicode,

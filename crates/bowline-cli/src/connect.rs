@@ -1,7 +1,7 @@
-//! Connecting to a server: who we say we are, which revisions we speak, how long we wait; and
-//! what it means for the command when that or a call fails.
+//! Connecting to a server: the configuration of the client, and the errors and hints of the command
+//! when connecting or a call fails.
 //!
-//! Which server it is has been found out elsewhere, by [`target`](crate::target).
+//! [`target`](crate::target) decides which server it is.
 
 use std::time::Duration;
 
@@ -13,42 +13,43 @@ use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
 
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, hinted, in_error};
+use crate::failure::{Failure, hinted, stderr_suffix};
 use crate::redact;
 
-/// What a user can say about a connection.
+/// The options of a connection that a user can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wishes {
-    /// The revision to speak, when it may be only one.
+pub(crate) struct ConnectOptions {
+    /// The only protocol revision to use, if set.
     pub(crate) revision: Option<Revision>,
     /// How long connecting may take.
     pub(crate) connect_timeout: Duration,
-    /// How long a call may take without an answer or progress. None: as long as usual.
+    /// How long a call may take without a response or progress. `None` is the default of the
+    /// library.
     pub(crate) call_timeout: Option<Duration>,
-    /// How long a call may take in all, whatever progress it reports, and the task that it
-    /// becomes. None: as long as usual.
+    /// How long a call, or the task that it becomes, may take in total, whatever progress it
+    /// reports. `None` is the default of the library.
     pub(crate) max_time: Option<Duration>,
-    /// How many attempts to connect may fail in a row. None: any number.
+    /// How many consecutive attempts to connect may fail. `None` is any number.
     pub(crate) attempts: Option<u32>,
 }
 
-impl Default for Wishes {
+impl Default for ConnectOptions {
     fn default() -> Self {
         Self {
             revision: None,
-            // What `npx` may take to install a server.
+            // `npx` may need this long to install a server.
             connect_timeout: Duration::from_secs(30),
             call_timeout: None,
             max_time: None,
-            // A server that ends when it is started does so again, and somebody waits. Where the
-            // question for its era may have ended it, one attempt is two starts.
+            // A server that exits at its start will do so again, while the user waits. Where the
+            // probe for the era may be what ended it, one attempt is two starts.
             attempts: Some(1),
         }
     }
 }
 
-impl Wishes {
-    /// The configuration of a client that somebody waits for.
+impl ConnectOptions {
+    /// Returns the configuration of a client that a user waits for.
     pub(crate) fn config(&self) -> ClientConfig {
         let info = Implementation::new("bowline", env!("CARGO_PKG_VERSION")).title("Bowline");
         let mut config = ClientConfig::new(info);
@@ -56,11 +57,11 @@ impl Wishes {
             config.connection().revisions(Revisions::only(revision));
         }
         config.connect_timeout(Some(self.connect_timeout));
-        // An old server may say nothing to the first question, and has to have time for the other.
+        // An old server may not respond to the probe at all, and needs time left for `initialize`.
         let probe_timeout = PROBE_TIMEOUT.min(self.connect_timeout / 3);
         config.connection().probe_timeout(probe_timeout);
         let mut timeouts = config.connection().default_timeouts();
-        // Somebody sees that it goes on.
+        // The user sees the progress, so progress extends the timeout.
         timeouts.progress_counts = true;
         if let Some(timeout) = self.call_timeout {
             timeouts.idle = timeout;
@@ -77,82 +78,82 @@ impl Wishes {
     }
 }
 
-/// How long a server may take to say which era it is of, if there is time.
+/// How long the server may take to respond to the era probe, if there is time.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What whoever waits for a connection has said about it, for a hint to know.
+/// What the user asked for, so that a hint does not repeat it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said {
-    /// The revision that has to be spoken.
+pub(crate) struct HintContext {
+    /// The only revision that was allowed.
     pub(crate) only: Option<Revision>,
-    /// Whether the library tells what it does.
+    /// `true` with `--verbose`.
     pub(crate) is_verbose: bool,
 }
 
-/// Connects, and waits until calls are served. Cancel safe.
+/// Connects, and waits until the connection is ready. Cancel safe.
 ///
 /// # Errors
 ///
-/// A [`Failure`] that says why, and that the server can't be reached.
+/// A [`Failure`] with the reason and the exit status for an unreachable server.
 pub(crate) async fn connect(
     server: ChildProcess,
     config: ClientConfig,
-    said: Said,
+    hint_context: HintContext,
 ) -> anyhow::Result<Client> {
     let children = server.children();
     let connected = Client::connect(server, config).await;
     connected.map_err(|error| {
-        let scene = Scene {
+        let context = FailureContext {
             is_stopped: children.is_stopped(),
             last_words: children.last_words(),
-            said,
+            hint_context,
         };
-        not_connected(&error, &scene)
+        connect_error(&error, &context)
     })
 }
 
-/// What else is known when there is no connection.
+/// What is known about a failed connection besides the error.
 #[derive(Debug, Default)]
-struct Scene {
-    /// Whether the server's process is stopped.
+struct FailureContext {
+    /// `true` if the server process is stopped.
     is_stopped: bool,
-    /// What it said last.
+    /// The last lines that it wrote to stderr.
     last_words: Option<String>,
-    /// What was said about the connection.
-    said: Said,
+    /// What the user asked for.
+    hint_context: HintContext,
 }
 
-/// What it means that there is no connection.
-fn not_connected(error: &Error, scene: &Scene) -> anyhow::Error {
+/// Returns the error for a connection that could not be established.
+fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         _ => ExitStatus::Unreachable,
     };
-    let has_hung = has_hung(error);
+    let is_unresponsive = is_unresponsive(error);
     let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
     let mut words = format!("cannot connect: {}", reason(error));
-    if has_hung && scene.is_stopped {
-        words += "; the server is stopped, as one that asks for something on the terminal is";
+    if is_unresponsive && context.is_stopped {
+        words += "; the server process is stopped, which happens when it tries to read from the terminal";
     }
-    if let Some(sample) = sample(error) {
-        words += &format!("; the server wrote something that is not MCP: `{sample}`");
+    if let Some(sample) = malformed_sample(error) {
+        words += &format!("; the server wrote a line that is not an MCP message: `{sample}`");
     }
-    if has_hung && let Some(lines) = &scene.last_words {
-        words += &in_error(lines);
+    if is_unresponsive && let Some(lines) = &context.last_words {
+        words += &stderr_suffix(lines);
         last_words = Some(lines.clone());
     }
     let failure = Failure::new(status, anyhow!(words)).last_words(last_words);
-    match hint(error, scene) {
+    match hint(error, context) {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
     }
 }
 
-/// Why there is no connection, beyond that there is none.
+/// Returns the reason of the failure.
 fn reason(error: &Error) -> String {
     match (error.transport_end(), error.connection_failure()) {
-        // How its process ended says more than that it did so too often.
-        (Some(ending), _) if !has_hung(error) => ending.reason.clone(),
+        // How the process ended is more specific than that it ended too often.
+        (Some(ending), _) if !is_unresponsive(error) => ending.reason.clone(),
         (_, Some(failure)) if failure.has_given_up() => {
             let cause = match &failure.cause {
                 Cause::OpenFailed(reason) => reason.clone(),
@@ -171,25 +172,25 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// Whether the server runs and doesn't answer.
-fn has_hung(error: &Error) -> bool {
+/// Returns `true` if the server runs and does not respond.
+fn is_unresponsive(error: &Error) -> bool {
     let failure = error.connection_failure();
-    // One that ended before, and was started again, runs.
+    // A server that ended before and was started again is running.
     let waits = failure.is_some_and(|failure| failure.state == ConnectionState::Backoff);
     error.kind() == ErrorKind::Timeout && !(waits && error.transport_end().is_some())
 }
 
-/// What the server wrote that is no message, where that may be the reason: one that has answered
-/// and says no may have written it beside that.
-fn sample(error: &Error) -> Option<String> {
+/// Returns a sample of output that is not an MCP message, if that may be the reason. A server that
+/// refused the handshake may have written it besides.
+fn malformed_sample(error: &Error) -> Option<String> {
     let words = error.to_string();
-    let says_no = [NOTHING_IN_COMMON, REFUSED]
+    let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
         .iter()
-        .any(|no| words.contains(no));
-    let sample = error.malformed_sample().filter(|_| !says_no)?;
-    // Before it is cut again, in the middle of a secret perhaps.
+        .any(|message| words.contains(message));
+    let sample = error.malformed_sample().filter(|_| !is_refusal)?;
+    // Redact before cutting, which may leave a part of a secret.
     let sample = redact::beginning_without_secrets(sample);
-    let shown: String = sample.chars().take(LONGEST_SAMPLE).collect();
+    let shown: String = sample.chars().take(MAX_SAMPLE_LENGTH).collect();
     let dots = if shown.len() < sample.len() {
         "…"
     } else {
@@ -198,63 +199,71 @@ fn sample(error: &Error) -> Option<String> {
     Some(shown + dots)
 }
 
-/// What to do about it, if that is not said already.
-fn hint(error: &Error, scene: &Scene) -> Option<String> {
-    let (has_hung, said) = (has_hung(error), scene.said);
-    if sample(error).is_some() {
-        return Some(NO_SERVER.to_owned());
+/// Returns what to do about it, unless the error says so itself.
+fn hint(error: &Error, context: &FailureContext) -> Option<String> {
+    let (is_unresponsive, hint_context) = (is_unresponsive(error), context.hint_context);
+    if malformed_sample(error).is_some() {
+        return Some(NOT_AN_MCP_SERVER.to_owned());
     }
-    let guess = match (error.transport_end().filter(|_| !has_hung), said.only) {
-        (Some(_), _) => return Some("run the server by itself to see what it says".to_owned()),
-        // What can't be started says itself what to do.
-        (None, _) if error.kind() == ErrorKind::Transport => return None,
-        (None, Some(_)) if error.to_string().contains(NOTHING_IN_COMMON) => {
-            return Some("leave --revision out, or name one that the server speaks".to_owned());
+    let advice = match (
+        error.transport_end().filter(|_| !is_unresponsive),
+        hint_context.only,
+    ) {
+        (Some(_), _) => {
+            return Some("run the server's command by itself to see its output".to_owned());
         }
-        (None, _) if has_hung && scene.is_stopped => return Some(NO_TERMINAL.to_owned()),
-        (None, Some(_)) => Some("leave --revision out, which the server may not speak"),
-        (None, None) if has_hung => Some("name its revision with --revision if it is an old one"),
+        // The error of a program that can't be started says what to do.
+        (None, _) if error.kind() == ErrorKind::Transport => return None,
+        (None, Some(_)) if error.to_string().contains(NO_COMMON_REVISION) => {
+            return Some("omit --revision, or name a revision that the server supports".to_owned());
+        }
+        (None, _) if is_unresponsive && context.is_stopped => return Some(NO_TERMINAL.to_owned()),
+        (None, Some(_)) => Some("omit --revision: the server may not support this revision"),
+        (None, None) if is_unresponsive => {
+            Some("if the server supports only an old revision, name it with --revision")
+        }
         (None, None) => None,
     };
-    let verbose = (!said.is_verbose).then_some("`--verbose` tells what was tried");
-    let hints: Vec<_> = guess.into_iter().chain(verbose).collect();
+    let verbose = (!hint_context.is_verbose).then_some("`--verbose` shows what was tried");
+    let hints: Vec<_> = advice.into_iter().chain(verbose).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-const NO_SERVER: &str =
-    "stdout of a server is for messages alone; is it one, or does it need an option to be one?";
+const NOT_AN_MCP_SERVER: &str = "an MCP server writes only messages to stdout; \
+    check that this is an MCP server, and whether it needs an option to run as one";
 
-const NO_TERMINAL: &str = "a server has no terminal: give it what it asks for in another way";
+const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an argument, an environment variable or a file";
 
-/// Characters that are shown of what a server wrote that is no message.
-const LONGEST_SAMPLE: usize = 80;
+/// The number of characters shown of output that is not a message.
+const MAX_SAMPLE_LENGTH: usize = 80;
 
-/// What an error says when the server doesn't want us.
-const REFUSED: &str = "the server refused the handshake";
+/// The message of a refused handshake.
+const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
 
-/// What an error says when client and server speak no common revision.
-const NOTHING_IN_COMMON: &str = "no protocol revision in common";
+/// The message when client and server have no common revision.
+const NO_COMMON_REVISION: &str = "no protocol revision in common";
 
-/// What it means that a call failed that could take so long.
-pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Error {
+/// Returns the error of a call that had these time limits.
+pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {
     let took_all = error.elapsed().is_some_and(|took| took >= limits.total);
-    // Where both are the same nobody knows which one it was, and more of one is not enough.
+    // Where both limits are equal it is unknown which one expired, and raising only one is not
+    // enough.
     if error.kind() != ErrorKind::Timeout || !took_all || limits.idle == limits.total {
-        return call_failed(error);
+        return call_error(error);
     }
-    let hint = match was_executed(&error) {
+    let hint = match execution_hint(&error) {
         Some(executed) => format!("{executed}; --max-time SECONDS lets it take longer"),
         None => "--max-time SECONDS lets it take longer".to_owned(),
     };
     hinted(anyhow!(error), hint)
 }
 
-/// What it means that a call failed.
-pub(crate) fn call_failed(error: Error) -> anyhow::Error {
+/// Returns the error of the command for a failed call.
+pub(crate) fn call_error(error: Error) -> anyhow::Error {
     let status = match error.kind() {
         ErrorKind::Auth => ExitStatus::Authorization,
         ErrorKind::Tool => ExitStatus::ToolError,
-        // No command stops its client while it calls: the client has given the server up.
+        // No command stops its client during a call: the client has given up on the server.
         ErrorKind::Transport
         | ErrorKind::TransportDown
         | ErrorKind::Unavailable
@@ -263,67 +272,68 @@ pub(crate) fn call_failed(error: Error) -> anyhow::Error {
     };
     let last_words = error.transport_end().and_then(TransportEnd::last_words);
     let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
-    // It needs a capability that we have not declared (2026-07-28, LC-48).
+    // The server requires a capability that we have not declared (2026-07-28, LC-48).
     let is_undeclared = error
         .server_error()
         .is_some_and(|error| error.code == codes::MISSING_REQUIRED_CLIENT_CAPABILITY);
-    // It was refused, and not executed.
-    if let [page, ..] = &error.url_elicitations()[..] {
-        let page: String = page.url.chars().take(LONGEST_PAGE).collect();
-        let hint = format!("open {page} if you trust it; --accept-pages says that you have");
+    // The call was refused, and not executed.
+    if let [elicitation, ..] = &error.url_elicitations()[..] {
+        let url: String = elicitation.url.chars().take(MAX_URL_LENGTH).collect();
+        let hint = format!("open {url} if you trust it, then call again with --accept-pages");
         return failure(error).hint(hint).into();
     }
-    match was_executed(&error) {
+    match execution_hint(&error) {
         Some(executed) => failure(error).hint(executed).into(),
-        None if is_undeclared => failure(error).hint(DECLARE).into(),
+        None if is_undeclared => failure(error).hint(UNDECLARED_CAPABILITY).into(),
         None => failure(error).into(),
     }
 }
 
-/// The most that is repeated of a page's address.
-const LONGEST_PAGE: usize = 500;
+/// The number of characters that are repeated of a URL.
+const MAX_URL_LENGTH: usize = 500;
 
-const DECLARE: &str = "bowline has not declared what the server requires of its client; \
+const UNDECLARED_CAPABILITY: &str = "the server requires a client capability that bowline has not declared; \
     --root PATH declares roots";
 
-/// The error with which the server answered, if that is what `error` is about.
+/// Returns the error with which the server answered, if `error` is one.
 pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
     Failure::inner_of::<Error>(error)?.server_error()
 }
 
-/// Whether the server doesn't know what it was asked for.
+/// Returns `true` if the server does not implement the method.
 pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
     let kind = server_error_of(error).and_then(|error| error.kind(Revision::LATEST));
     kind == Some(bowline_types::ErrorCode::MethodNotFound)
 }
 
-/// Whether the server has done what a failed call asked for, where that is a question.
-pub(crate) fn was_executed(error: &Error) -> Option<&'static str> {
-    // Whatever else was lost changes nothing, and can be asked for again.
+/// Returns if the server has executed a failed tool call, where that is in question.
+pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
+    // All other requests have no side effects and can be sent again.
     if error.operation() != Some(Method::CallTool.as_str()) {
         return None;
     }
     match error.kind() {
         ErrorKind::SchemaMismatch => {
-            return Some("the tool was executed, and its answer is told as it came");
+            return Some("the tool was executed; its result is shown as received");
         }
-        ErrorKind::InvalidResponse => return Some(ANSWERED),
+        ErrorKind::InvalidResponse => return Some(INVALID_RESULT),
         ErrorKind::Timeout
         | ErrorKind::TransportDown
         | ErrorKind::Unavailable
         | ErrorKind::OversizedFrame
         | ErrorKind::Protocol => {}
-        // The error says it: what the tool answered, what this side refused, or why it can't be
-        // called at all.
+        // The error says it itself: what the tool answered, what this side refused, or why it can't
+        // be called at all.
         _ => return None,
     }
-    Some(match error.may_have_run()? {
-        true => "the server had been sent the call and may have executed it",
-        false => "the call was never sent, so the server has not executed it",
+    Some(if error.may_have_run()? {
+        "the call was sent, and the server may have executed it"
+    } else {
+        "the call was not sent, so the server has not executed it"
     })
 }
 
-const ANSWERED: &str = "the tool was executed: there is an answer, but not one that can be told";
+const INVALID_RESULT: &str = "the tool was executed, but its result is invalid and can't be shown";
 
 #[cfg(test)]
 mod tests {
@@ -333,12 +343,16 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let connecting = connect(server, Wishes::default().config(), Said::default());
+        let connecting = connect(
+            server,
+            ConnectOptions::default().config(),
+            HintContext::default(),
+        );
         runtime.unwrap().block_on(connecting).unwrap_err()
     }
 
     #[test]
-    fn why_there_is_no_connection_is_said() {
+    fn a_failed_connection_reports_its_reason() {
         let missing = refused(ChildProcess::new("/no/such/server"));
         assert_eq!(Failure::status_of(&missing), ExitStatus::Unreachable);
         let words = missing.to_string();
@@ -355,30 +369,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_takes_no_longer_than_was_wished() {
-        let wishes = Wishes {
+    async fn the_timeout_option_limits_a_call() {
+        let options = ConnectOptions {
             revision: Some(Revision::V2025_06_18),
             call_timeout: Some(Duration::from_millis(20)),
-            ..Wishes::default()
+            ..ConnectOptions::default()
         };
         let (transport, mut peer) = bowline::testing::peer();
-        let client = Client::start(transport, wishes.config());
+        let client = Client::start(transport, options.config());
         let mut server = peer.accept().await.unwrap();
         server.handshake(Revision::V2025_06_18).await.unwrap();
         let error = client.call("tools/list", ()).wait_for_ready().await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Timeout);
-        assert_eq!(client.revision(), wishes.revision);
+        assert_eq!(client.revision(), options.revision);
     }
 
     #[test]
-    fn the_total_of_a_call_is_what_was_wished_or_the_largest() {
+    fn the_total_of_a_call_is_max_time_or_the_largest_timeout() {
         let total = |call: Option<u64>, max: Option<u64>| {
-            let wishes = Wishes {
+            let options = ConnectOptions {
                 call_timeout: call.map(Duration::from_secs),
                 max_time: max.map(Duration::from_secs),
-                ..Wishes::default()
+                ..ConnectOptions::default()
             };
-            let timeouts = wishes.config().connection().default_timeouts();
+            let timeouts = options.config().connection().default_timeouts();
             assert!(timeouts.progress_counts);
             timeouts.total.as_secs()
         };
@@ -390,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_decides_the_exit_code() {
+    fn the_kind_of_error_decides_the_exit_code() {
         for (kind, status) in [
             (ErrorKind::Auth, ExitStatus::Authorization),
             (ErrorKind::Tool, ExitStatus::ToolError),
@@ -400,10 +414,13 @@ mod tests {
             (ErrorKind::JsonRpc, ExitStatus::Failed),
             (ErrorKind::Timeout, ExitStatus::Failed),
         ] {
-            let failure = call_failed(Error::new(kind, "x"));
+            let failure = call_error(Error::new(kind, "x"));
             assert_eq!(Failure::status_of(&failure), status);
         }
-        let refused = not_connected(&Error::new(ErrorKind::Auth, "x"), &Scene::default());
+        let refused = connect_error(
+            &Error::new(ErrorKind::Auth, "x"),
+            &FailureContext::default(),
+        );
         assert_eq!(Failure::status_of(&refused), ExitStatus::Authorization);
     }
 }

@@ -1,4 +1,4 @@
-//! What servers answer with: texts to stdout, images, sound and blobs into files, and links.
+//! Printing results: texts on stdout; images, audio and blobs as files; and links.
 
 use anyhow::anyhow;
 use bowline_types::RawJson;
@@ -8,36 +8,36 @@ use serde_json::{Value, json};
 
 use crate::base64;
 use crate::escape;
-use crate::failure::{hinted, words_of};
+use crate::failure::{hinted, message_with_causes};
 use crate::output::{Files, Output};
 use crate::printer::{Piece, Printer, Tone};
 use crate::settings::Format;
 
-/// A part of an answer.
+/// A part of a result.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     /// A text.
     Text(&'a str),
     /// Bytes, as base64.
     Bytes {
-        /// What they are, in a word of ours.
+        /// The kind of the data, such as `image`.
         kind: &'static str,
         mime_type: Option<&'a str>,
         base64: &'a str,
     },
-    /// Something that can be read.
+    /// A resource link.
     Link(&'a ResourceLink),
-    /// Something that we don't know.
+    /// Content of an unknown type.
     Other(&'a RawJson),
 }
 
 impl Part<'_> {
-    /// Whether it is saved in a file.
+    /// Returns `true` if the part is saved as a file.
     fn is_bytes(&self) -> bool {
         matches!(self, Self::Bytes { .. })
     }
 
-    /// Whether there is nothing to be seen of it.
+    /// Returns `true` if the part has nothing visible.
     pub(crate) fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
     }
@@ -60,7 +60,7 @@ impl<'a> From<&'a ContentBlock> for Part<'a> {
             ContentBlock::ResourceLink(link) => Self::Link(link),
             ContentBlock::Resource(resource) => Self::from(&resource.resource),
             ContentBlock::Other(json) => Self::Other(json),
-            // Not of this version of the protocol's types.
+            // A variant of a later version of the types.
             _ => Self::Text(""),
         }
     }
@@ -81,21 +81,21 @@ impl<'a> From<&'a ResourceContents> for Part<'a> {
     }
 }
 
-/// Tells an answer, part by part. What can't be decoded or saved is a warning in its place:
-/// the answer is there, and whatever made it has been done.
+/// Prints a result, part by part. A part that can't be decoded or saved becomes a warning in its
+/// place: the result is there, and the tool was executed.
 #[derive(Debug)]
-pub(crate) struct Telling<'a> {
+pub(crate) struct ResultPrinter<'a> {
     printer: &'a mut Printer,
     output: &'a Output,
     files: Files<'a>,
-    /// Parts that were lost.
+    /// The number of parts that were lost.
     lost: usize,
-    /// Whether a text is not shown as it is.
+    /// Set when a text was printed with escapes.
     is_escaped: bool,
 }
 
-impl<'a> Telling<'a> {
-    /// To whoever reads the printer, with files where `output` says.
+impl<'a> ResultPrinter<'a> {
+    /// Creates a printer of results that saves files where `output` says.
     pub(crate) fn new(output: &'a Output, printer: &'a mut Printer) -> Self {
         Self {
             printer,
@@ -106,30 +106,30 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Who is told.
+    /// Returns the printer.
     pub(crate) fn printer(&mut self) -> &mut Printer {
         self.printer
     }
 
-    /// Whether it is told byte by byte.
-    pub(crate) fn is_poured(&self) -> bool {
+    /// Returns `true` if the output is raw bytes.
+    pub(crate) fn is_raw(&self) -> bool {
         *self.output == Output::Stdout
     }
 
-    /// Tells parts to a person: texts on stdout, others as files.
+    /// Prints parts as text: texts on stdout, others as files.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn print(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
-        if self.is_poured() {
-            return self.pour(parts);
+        if self.is_raw() {
+            return self.write_raw(parts);
         }
         if parts.is_empty() {
-            self.printer.talk("there is nothing in the answer");
+            self.printer.talk("the result is empty");
         }
         let has_bytes = parts.iter().any(Part::is_bytes);
-        let has_room = self.has_room_for(parts)?;
+        let has_room = self.can_save(parts)?;
         if matches!(self.output, Output::File(_)) && !has_bytes {
             let text = joined_texts(parts);
             if !text.is_empty() {
@@ -152,17 +152,17 @@ impl<'a> Telling<'a> {
         Ok(())
     }
 
-    /// Saves what is no text, for a program that gets the answer itself as JSON. Nothing is
-    /// saved unless somebody said where to.
+    /// Saves the binary parts, for a program that gets the result itself as JSON. Nothing is saved
+    /// unless `--output` says where.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn save_beside(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         if matches!(self.output, Output::Usual | Output::Stdout) {
             return Ok(());
         }
-        if !self.has_room_for(parts)? {
+        if !self.can_save(parts)? {
             return Ok(());
         }
         for part in parts {
@@ -178,9 +178,9 @@ impl<'a> Telling<'a> {
         Ok(())
     }
 
-    /// Whether all that is to be saved has a place: one file has it for one part. If not, all of
-    /// them are lost, rather than all but the last.
-    fn has_room_for(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
+    /// Returns `true` if every binary part has a place: one file takes one part. If not, none is
+    /// saved, rather than all but the last.
+    fn can_save(&mut self, parts: &[Part<'_>]) -> anyhow::Result<bool> {
         let Output::File(path) = self.output else {
             return Ok(true);
         };
@@ -192,33 +192,33 @@ impl<'a> Telling<'a> {
         self.printer.flush()?;
         let path = path.display();
         self.printer.warning(
-            &format!("the answer has {count} files, and {path} is not a directory"),
+            &format!("the result has {count} files, and {path} is not a directory"),
             Some(&format!(
-                "end it with a slash to have a directory made: --output {path}/"
+                "end the path with a slash to create a directory: --output {path}/"
             )),
         );
         Ok(false)
     }
 
-    /// Says what is not as it was. `made` is what made the answer, where that should not be
-    /// done again without a thought.
+    /// Writes the notes and the error at the end. `made` says what was executed, where that should
+    /// not be repeated without need.
     ///
     /// # Errors
     ///
     /// A part was lost.
-    pub(crate) fn end(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
+    pub(crate) fn finish(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
         if self.is_escaped {
             self.printer.flush()?;
             self.printer.talk(ESCAPED);
         }
         let error = match self.lost {
             0 => return Ok(()),
-            1 => anyhow!("1 part of the answer is lost"),
-            many => anyhow!("{many} parts of the answer are lost"),
+            1 => anyhow!("1 part of the result was not saved"),
+            many => anyhow!("{many} parts of the result were not saved"),
         };
         let data = match format {
-            Format::Text => "`--json` has the data as it came",
-            Format::Json => "the data is in the answer, as it came",
+            Format::Text => "`--json` shows the data as received",
+            Format::Json => "the printed result has the data as received",
         };
         let hint = match made {
             Some(made) => format!("{made}; {data}"),
@@ -227,8 +227,8 @@ impl<'a> Telling<'a> {
         Err(hinted(error, hint))
     }
 
-    /// All of it, byte by byte. Only between texts there is a line break.
-    fn pour(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
+    /// Writes all parts as raw bytes, with a line break only between texts.
+    fn write_raw(&mut self, parts: &[Part<'_>]) -> anyhow::Result<()> {
         let mut was_text = false;
         for part in parts {
             let is_text = matches!(part, Part::Text(_));
@@ -240,7 +240,7 @@ impl<'a> Telling<'a> {
                 Part::Text(text) => self.printer.bytes(text.as_bytes())?,
                 Part::Bytes { kind, base64, .. } => match decoded(kind, base64) {
                     Ok(bytes) => self.printer.bytes(&bytes)?,
-                    Err(error) => self.lose(&error)?,
+                    Err(error) => self.skip_part(&error)?,
                 },
                 Part::Link(link) => self.printer.bytes(format!("{}\n", link.uri).as_bytes())?,
                 Part::Other(json) => {
@@ -261,11 +261,11 @@ impl<'a> Telling<'a> {
     ) -> anyhow::Result<()> {
         match decoded(kind, base64) {
             Ok(bytes) => self.save(kind, mime_type, &bytes, format),
-            Err(error) => self.lose(&error),
+            Err(error) => self.skip_part(&error),
         }
     }
 
-    /// Saves bytes, and tells where.
+    /// Saves bytes, and reports the path.
     fn save(
         &mut self,
         kind: &'static str,
@@ -275,49 +275,48 @@ impl<'a> Telling<'a> {
     ) -> anyhow::Result<()> {
         let path = match self.files.save(kind, mime_type, bytes) {
             Ok(path) => path,
-            Err(error) => return self.lose(&error),
+            Err(error) => return self.skip_part(&error),
         };
-        // A reader of both sees the texts before it above it.
+        // Flushed first, so that the texts before it appear above it.
         self.printer.flush()?;
         let size = bytes.len();
         let path = path.to_string_lossy();
         match format {
             Format::Text => {
                 let what = mime_type.unwrap_or(kind);
-                let told = format!("saved {what}, {size} bytes, as {path}");
-                self.printer.talk(&told);
+                let message = format!("saved {what}, {size} bytes, as {path}");
+                self.printer.talk(&message);
             }
             Format::Json => {
-                let mut told = json!({"saved": path, "bytes": size});
+                let mut message = json!({"saved": path, "bytes": size});
                 if let Some(mime_type) = mime_type {
-                    told["mime_type"] = json!(mime_type);
+                    message["mime_type"] = json!(mime_type);
                 }
-                self.printer.talk_object(&told);
+                self.printer.talk_object(&message);
             }
         }
         Ok(())
     }
 
-    /// A part can't be had. The others can.
-    fn lose(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
+    /// Reports a part that can't be decoded or saved. The others are still printed.
+    fn skip_part(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         self.lost += 1;
-        // A reader of both sees it where the part should be.
+        // Flushed first, so that the warning appears where the part should be.
         self.printer.flush()?;
-        self.printer.warning(&words_of(error), None);
+        self.printer.warning(&message_with_causes(error), None);
         Ok(())
     }
 }
 
-/// Whether there is a text among the parts that says something. Servers put into it what they
-/// say as structured content, each in its own way, so that whoever has read one has read the
-/// other.
+/// Returns `true` if a part has a text that is not blank. Servers repeat structured content as
+/// text, each in its own format, so the text is enough for a reader.
 pub(crate) fn has_text(parts: &[Part<'_>]) -> bool {
     let is_text = |part: &Part<'_>| matches!(part, Part::Text(_)) && !part.is_blank();
     parts.iter().any(is_text)
 }
 
-/// Whether a text among the parts is `json`, or what is wrapped in it under one name.
-pub(crate) fn says(parts: &[Part<'_>], json: &RawJson) -> bool {
+/// Returns `true` if a text among the parts equals `json`, or the only member of it.
+pub(crate) fn contains_json(parts: &[Part<'_>], json: &RawJson) -> bool {
     let Ok(json) = serde_json::from_str::<Value>(json.as_str()) else {
         return false;
     };
@@ -328,20 +327,20 @@ pub(crate) fn says(parts: &[Part<'_>], json: &RawJson) -> bool {
             return false;
         };
         let read = serde_json::from_str::<Value>(text).ok();
-        let is_said = |value: &Value| read.as_ref() == Some(value) || value.as_str() == Some(*text);
-        is_said(&json) || wrapped.is_some_and(is_said)
+        let is_same = |value: &Value| read.as_ref() == Some(value) || value.as_str() == Some(*text);
+        is_same(&json) || wrapped.is_some_and(is_same)
     })
 }
 
-/// A JSON value for a reader, its numbers as they were written. What is harmful in it is
-/// escaped in JSON's own way, so that it is JSON still.
+/// Formats a JSON value for a reader. Numbers are unchanged, and control characters are escaped as
+/// in JSON, so that it is still JSON.
 pub(crate) fn pretty(json: &RawJson) -> String {
     let pretty = serde_json::to_string_pretty(json).unwrap_or_else(|_| json.as_str().to_owned());
     let lines = pretty.lines().map(escape::in_json);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The texts of an answer that has nothing else to put into a file, as they came.
+/// Joins the texts of a result without binary parts, unchanged.
 fn joined_texts(parts: &[Part<'_>]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(*text),
@@ -351,9 +350,12 @@ fn joined_texts(parts: &[Part<'_>]) -> String {
 }
 
 fn decoded(kind: &str, base64: &str) -> anyhow::Result<Vec<u8>> {
-    base64::decode(base64).ok_or_else(|| match base64.starts_with("data:") {
-        true => anyhow!("the {kind} of the server is a data: URL instead of base64"),
-        false => anyhow!("the {kind} of the server is not base64"),
+    base64::decode(base64).ok_or_else(|| {
+        if base64.starts_with("data:") {
+            anyhow!("the {kind} is a data: URL instead of base64")
+        } else {
+            anyhow!("the {kind} is not valid base64")
+        }
     })
 }
 
@@ -367,5 +369,5 @@ fn print_link(link: &ResourceLink, printer: &mut Printer) -> anyhow::Result<()> 
     printer.pieces(0, &pieces)
 }
 
-/// What is said once, below texts that are not shown as they are.
-const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them as they are";
+/// The note below texts that were escaped.
+const ESCAPED: &str = "control characters are shown escaped; `--output -` writes them unescaped";

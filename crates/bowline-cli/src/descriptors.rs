@@ -1,5 +1,5 @@
-//! Whether there are file descriptors enough to begin with. What sets up signals panics when it
-//! gets none, and whatever else fails for want of one says so in words of its own.
+//! Checks at the start of a command that enough file descriptors are free. Setting up signals
+//! panics without one, and other failures have messages that don't name the cause.
 
 use std::fs::File;
 use std::io;
@@ -10,18 +10,18 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::failure::hinted;
 
-/// Descriptors that a command needs that starts a server: two runtimes, signals, three pipes,
-/// and what the watchdog of the process has.
+/// The number of descriptors that a command with a server needs: two runtimes, signals, three
+/// pipes, and those of the watchdog.
 pub(crate) const OF_CLIENT: usize = 24;
 
-/// Descriptors that a command needs that serves.
+/// The number of descriptors that `bowline serve` needs.
 pub(crate) const OF_SERVER: usize = 12;
 
-/// Looks whether `count` descriptors can be had.
+/// Checks that `count` descriptors can be opened.
 ///
 /// # Errors
 ///
-/// The limit of the process or of the system doesn't allow as many.
+/// The limit of the process or of the system doesn't allow that many.
 pub(crate) fn check(count: usize) -> anyhow::Result<()> {
     check_with(count, || File::open("/dev/null"))
 }
@@ -32,7 +32,7 @@ fn check_with(count: usize, open: impl Fn() -> io::Result<File>) -> anyhow::Resu
         match open() {
             Ok(file) => held.push(file),
             Err(error) if is_limit(&error) => return Err(too_few(held.len(), count, &error)),
-            // It can't be found out so.
+            // Another error says nothing about the limit.
             Err(_) => return Ok(()),
         }
     }
@@ -41,7 +41,9 @@ fn check_with(count: usize, open: impl Fn() -> io::Result<File>) -> anyhow::Resu
 
 fn is_limit(error: &io::Error) -> bool {
     let limits = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|it| limits.contains(&it))
+    error
+        .raw_os_error()
+        .is_some_and(|code| limits.contains(&code))
 }
 
 fn too_few(free: usize, needed: usize, error: &io::Error) -> anyhow::Error {

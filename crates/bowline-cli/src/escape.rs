@@ -1,15 +1,14 @@
-//! Making text harmless: what a peer chose can't move the cursor, reach the clipboard,
-//! turn the reading direction or begin a line of its own.
+//! Escapes text of a peer, so that it can't move the cursor, reach the clipboard, change the
+//! reading direction or forge a line.
 //!
-//! The one place that says which characters are harmful. [`Printer`](crate::printer)
-//! sends everything through here, so no caller can forget to.
+//! The one place that decides which characters are harmful. [`Printer`](crate::printer) passes
+//! everything through here, so no caller can forget it.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// `text` for a reader: on one line, and nothing in it that a terminal obeys or that
-/// can't be seen. Backslashes stay as they are, so what is escaped already is not
-/// escaped twice.
+/// Escapes `text` for a reader, on one line. Backslashes are kept, so escaped text is not escaped
+/// twice.
 pub(crate) fn for_terminal(text: &str) -> Cow<'_, str> {
     replace(text, |out, character| match character {
         '\n' => out.push_str("\\n"),
@@ -19,7 +18,7 @@ pub(crate) fn for_terminal(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// `text` for a reader, on as many lines as it has. Tabs stay what they are.
+/// Escapes `text` for a reader, with its line breaks. Tabs are kept.
 pub(crate) fn in_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     for line in text.lines() {
@@ -33,10 +32,10 @@ pub(crate) fn in_lines(text: &str) -> String {
     out
 }
 
-/// A text that is the content of an answer, and whether something in it is escaped. It is
-/// somebody's file, so what is harmless in the middle of a text stays: lines end as they
-/// did, and joiners, soft hyphens, byte order marks and the selector of coloured emoji are
-/// what words and emoji are made of. Where the last line has no end, it gets one.
+/// Escapes a text that is the content of a result. Returns `true` beside it if something was
+/// escaped. The text may be a file, so what is harmless within a text is kept: line ends, and
+/// joiners, soft hyphens, byte order marks and emoji selectors, which words and emoji are made of.
+/// A line end is added if the last line has none.
 pub(crate) fn content(text: &str) -> (String, bool) {
     let mut out = String::with_capacity(text.len() + 1);
     let mut is_escaped = false;
@@ -45,7 +44,7 @@ pub(crate) fn content(text: &str) -> (String, bool) {
     while let Some(character) = characters.next() {
         let is_kept = match character {
             '\n' | '\t' | '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{feff}' => true,
-            // One of them after what can be an emoji. More say nothing, or something else.
+            // One selector after a possible emoji is kept. Several could carry hidden bytes.
             EMOJI => can_be_emoji(before),
             '\r' => characters.peek() == Some(&'\n'),
             other => !is_harmful(other),
@@ -64,32 +63,32 @@ pub(crate) fn content(text: &str) -> (String, bool) {
     (out, is_escaped)
 }
 
-/// `json`, a JSON text without line breaks, with the harmful characters in its strings
-/// as escapes: the same value, harmless on a terminal.
+/// Escapes the harmful characters in the strings of `json`, a JSON text without line breaks. The
+/// value is the same, and harmless on a terminal.
 pub(crate) fn in_json(json: &str) -> Cow<'_, str> {
-    // Outside of strings JSON is ASCII, so what is harmful stands in a string.
+    // Outside of strings JSON is ASCII, so harmful characters are in strings.
     replace(json, |out, character| {
         for unit in character.encode_utf16(&mut [0; 2]) {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(out, "\\u{unit:04x}");
         }
     })
 }
 
-/// Bytes that should be text: what isn't UTF-8 is shown as `\xff`.
+/// Formats bytes that should be text: invalid UTF-8 is shown as `\xff`.
 pub(crate) fn bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
         out.push_str(&for_terminal(chunk.valid()));
         for byte in chunk.invalid() {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(out, "\\x{byte:02x}");
         }
     }
     out
 }
 
-/// `text` with each harmful character replaced.
+/// Replaces each harmful character in `text`.
 fn replace(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return text.into();
@@ -105,8 +104,8 @@ fn replace(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     out.into()
 }
 
-/// Whether a coloured picture of the character may exist: keycaps, signs and symbols. What is
-/// written with letters has none.
+/// Returns `true` if the character may have an emoji form: keycaps, signs and symbols. Letters have
+/// none.
 fn can_be_emoji(character: char) -> bool {
     let is_keycap = matches!(character, '0'..='9' | '#' | '*');
     let is_symbol = matches!(
@@ -116,7 +115,7 @@ fn can_be_emoji(character: char) -> bool {
     is_keycap || (is_symbol && !is_harmful(character))
 }
 
-/// Whether a terminal may obey the character, or a reader not see it.
+/// Returns `true` if a terminal may interpret the character, or a reader not see it.
 fn is_harmful(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -145,7 +144,7 @@ fn is_harmful(character: char) -> bool {
         )
 }
 
-/// What makes a coloured picture of the character before it.
+/// The selector of the emoji form of the character before it.
 const EMOJI: char = '\u{fe0f}';
 
 #[cfg(test)]
@@ -154,7 +153,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_sequences_are_escaped() {
         for (hostile, shown, json) in [
             ("plain", "plain", "plain"),
             ("Grüße, 世界 👋", "Grüße, 世界 👋", "Grüße, 世界 👋"),
@@ -254,7 +253,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn contents_stay_what_they_are_but_for_what_is_obeyed() {
+    fn contents_are_kept_except_for_control_sequences() {
         for (text, shown, is_escaped) in [
             ("", "", false),
             ("a", "a\n", false),

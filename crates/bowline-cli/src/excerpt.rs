@@ -1,8 +1,8 @@
-//! Excerpts: the part of a frame around a fault, with a mark below it.
+//! Excerpts: the part of a frame around an error, with a caret below it.
 
 use crate::escape;
 
-/// A line of a frame, and a line with a caret below the byte at `offset`. A long frame is
+/// Returns a line of a frame, and a line with a caret below the byte at `offset`. A long frame is
 /// cut on both sides.
 pub(crate) fn excerpt(frame: &[u8], offset: usize) -> [String; 2] {
     let offset = offset.min(frame.len());
@@ -22,10 +22,10 @@ pub(crate) fn excerpt(frame: &[u8], offset: usize) -> [String; 2] {
     [before + &after, caret]
 }
 
-/// The nearest place at or before `at` where no character is cut.
+/// Returns the nearest position at or before `at` that is a character boundary.
 fn boundary(frame: &[u8], at: usize) -> usize {
     let is_inside = |at: &usize| frame.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    // A character has four bytes at most; bytes that are none may go on for longer.
+    // A character has at most four bytes; invalid bytes may go on for longer.
     let back = (0..4).map(|back| at.saturating_sub(back));
     back.into_iter()
         .find(|at| !is_inside(at))
@@ -33,10 +33,10 @@ fn boundary(frame: &[u8], at: usize) -> usize {
         .min(frame.len())
 }
 
-/// A frame of no more bytes is shown as a whole.
+/// Frames up to this size are shown as a whole.
 const WHOLE: usize = 100;
 
-/// Bytes that are shown of a longer one on either side.
+/// The number of bytes shown of a longer frame on either side.
 const AROUND: usize = 40;
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! Exit codes: how a command tells a script what became of it.
+//! The exit codes.
 
 use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// 0: done, and all is well.
+    /// 0: success.
     Done,
-    /// 1: failed, or what was asked about is not well.
+    /// 1: failure, or what was checked is not valid.
     Failed,
-    /// 2: the command line makes no sense.
+    /// 2: usage error.
     Usage,
-    /// 3: the server wants somebody to sign in, or says no to who has.
+    /// 3: the server requires authorization, or refused it.
     Authorization,
     /// 4: the server can't be started or reached.
     Unreachable,
-    /// 5: the tool answered, with an error.
+    /// 5: the tool reported an error.
     ToolError,
 }
 
 impl ExitStatus {
-    /// The number that the shell sees.
+    /// Returns the exit code.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Done => 0,

@@ -1,4 +1,4 @@
-//! Failures: errors that know what to do about them, and which exit code they are.
+//! Errors with a hint and an exit code.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -6,28 +6,29 @@ use std::fmt;
 
 use crate::exit::ExitStatus;
 
-/// An error together with what to do about it, where we know, and how the command ends.
+/// An error, what to do about it if that is known, and the exit status of the command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     error: anyhow::Error,
     hint: Option<Cow<'static, str>>,
-    /// The lines that a server wrote to stderr before it failed.
+    /// The last lines that the server wrote to stderr.
     last_words: Option<String>,
     status: ExitStatus,
 }
 
-/// `error`, and what to do about it.
+/// Returns `error` with a hint.
 pub(crate) fn hinted(error: anyhow::Error, hint: impl Into<Cow<'static, str>>) -> anyhow::Error {
     Failure::new(ExitStatus::Failed, error).hint(hint).into()
 }
 
-/// `error`, which is one of whoever typed the command, and what to do about it.
+/// Returns `error` as a usage error, with a hint.
 pub(crate) fn usage(error: anyhow::Error, hint: impl Into<Cow<'static, str>>) -> anyhow::Error {
     Failure::new(ExitStatus::Usage, error).hint(hint).into()
 }
 
-/// `error` and its causes on one line. A cause whose words are there already adds nothing.
-pub(crate) fn words_of(error: &anyhow::Error) -> String {
+/// Returns the message of `error` with its causes, on one line. A cause that is part of the message
+/// already is left out.
+pub(crate) fn message_with_causes(error: &anyhow::Error) -> String {
     let mut words = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
@@ -38,13 +39,13 @@ pub(crate) fn words_of(error: &anyhow::Error) -> String {
     words
 }
 
-/// The last words of a server as an error has them, behind what happened.
-pub(crate) fn in_error(last_words: &str) -> String {
+/// Formats the last lines of stderr as the end of an error message.
+pub(crate) fn stderr_suffix(last_words: &str) -> String {
     format!("; its last words: {}", last_words.replace('\n', " "))
 }
 
 impl Failure {
-    /// `error`, which ends the command with `status`.
+    /// Creates a failure that ends the command with `status`.
     pub(crate) fn new(status: ExitStatus, error: anyhow::Error) -> Self {
         Self {
             error,
@@ -54,38 +55,38 @@ impl Failure {
         }
     }
 
-    /// Knows the lines that a server wrote to stderr. The error has them on one line.
+    /// Sets the last lines that the server wrote to stderr. The error message has them on one line.
     pub(crate) fn last_words(mut self, lines: Option<String>) -> Self {
         self.last_words = lines;
         self
     }
 
-    /// Says what to do about it.
+    /// Sets the hint.
     pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What to do about `error`, if that is known.
+    /// Returns the hint of `error`, if it has one.
     pub(crate) fn hint_of(error: &anyhow::Error) -> Option<&str> {
         error.downcast_ref::<Self>()?.hint.as_deref()
     }
 
-    /// The lines that a server wrote to stderr before `error`.
+    /// Returns the last lines that the server wrote to stderr before `error`.
     pub(crate) fn last_words_of(error: &anyhow::Error) -> Option<&str> {
         let failure = error.downcast_ref::<Self>()?;
         let own = failure.last_words.as_deref();
         own.or_else(|| Self::last_words_of(&failure.error))
     }
 
-    /// What `error` is in its heart, if it is an `E`.
+    /// Returns the inner error of `error`, if it is an `E`.
     pub(crate) fn inner_of<E: Error + Send + Sync + 'static>(error: &anyhow::Error) -> Option<&E> {
-        // A failure may be the heart of one that knows a better hint.
+        // A failure may wrap another one to give a better hint.
         let inner = &error.downcast_ref::<Self>()?.error;
         inner.downcast_ref().or_else(|| Self::inner_of(inner))
     }
 
-    /// How a command ends that failed with `error`.
+    /// Returns the exit status for `error`.
     pub(crate) fn status_of(error: &anyhow::Error) -> ExitStatus {
         let failure = error.downcast_ref::<Self>();
         failure.map_or(ExitStatus::Failed, |failure| failure.status)
@@ -119,16 +120,19 @@ mod tests {
     }
 
     #[test]
-    fn no_words_are_said_twice() {
+    fn repeated_causes_are_left_out() {
         let error = anyhow!("expected a string").context("tools[0]: expected a string (byte 20)");
-        assert_eq!(words_of(&error), "tools[0]: expected a string (byte 20)");
+        assert_eq!(
+            message_with_causes(&error),
+            "tools[0]: expected a string (byte 20)"
+        );
         let error = anyhow!("the cause").context("the cause").context("what");
-        assert_eq!(words_of(&error), "what: the cause");
-        assert_eq!(words_of(&hinted(error, "x")), "what: the cause");
+        assert_eq!(message_with_causes(&error), "what: the cause");
+        assert_eq!(message_with_causes(&hinted(error, "x")), "what: the cause");
     }
 
     #[test]
-    fn what_is_inside_is_found() {
+    fn inner_errors_are_found() {
         let cause = std::io::Error::other("x");
         let error = hinted(cause.into(), "y");
         assert!(Failure::inner_of::<std::io::Error>(&error).is_some());
@@ -139,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_says_nothing_else_is_a_failure() {
+    fn an_error_without_a_status_is_a_failure() {
         let error = anyhow!("x");
         assert_eq!(Failure::hint_of(&error), None);
         assert_eq!(Failure::status_of(&error), ExitStatus::Failed);

@@ -1,7 +1,6 @@
 //! Frames: the lines of an input, one at a time and none larger than a limit.
 //!
-//! Owns the one buffer that frames are read into. Whether a frame is a message is not
-//! looked at here.
+//! Owns the one buffer that frames are read into. Messages are not parsed here.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -18,26 +17,26 @@ pub(crate) struct Frames<R> {
 /// A line that is not blank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
-    /// Its number, from 1. Blank lines count.
+    /// The number of the line, from 1. Blank lines count.
     pub(crate) line: u64,
-    /// What it says.
+    /// The content.
     pub(crate) content: Content<'a>,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content<'a> {
-    /// All of it, without the line break.
+    /// The whole line, without its line break.
     Whole(&'a [u8]),
-    /// More than the limit. It was skipped.
+    /// The line is larger than the limit, and was skipped.
     TooLarge {
-        /// How large the line was.
+        /// The size of the line.
         bytes: u64,
     },
 }
 
 impl<R: BufRead> Frames<R> {
-    /// The frames in `input`, each of at most `limit` bytes without its line break.
+    /// Reads the frames of `input`, each of at most `limit` bytes without its line break.
     pub(crate) fn new(input: R, limit: usize) -> Self {
         Self {
             input,
@@ -47,11 +46,11 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// The next frame, or `None` at the end. Reads no further than that frame.
+    /// Returns the next frame, or `None` at the end. Reads no further than that frame.
     ///
     /// # Errors
     ///
-    /// What the input says. The frames before it were handed out.
+    /// An I/O error of the input. The frames before it were returned.
     pub(crate) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
         loop {
             let Some(length) = self.read_line()? else {
@@ -71,12 +70,12 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Lines that were read.
+    /// Returns the number of lines that were read.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Reads a line into the buffer, as far as it may be needed, and tells its length.
+    /// Reads a line into the buffer, as far as it may be needed, and returns its length.
     fn read_line(&mut self) -> io::Result<Option<u64>> {
         self.buffer.clear();
         let mut length = 0;
@@ -102,7 +101,8 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Where the frame is in the buffer: behind a byte order mark, before the CR of a CRLF.
+    /// Returns the range of the frame in the buffer: after a byte order mark, before the CR of a
+    /// CRLF.
     fn span(&self) -> (usize, usize) {
         let has_mark = self.line == 1 && self.buffer.starts_with(BYTE_ORDER_MARK);
         let start = if has_mark { BYTE_ORDER_MARK.len() } else { 0 };
@@ -114,10 +114,10 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-/// What may stand before the first frame.
+/// The byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes that may stand around a frame and don't count: a byte order mark and a CR.
+/// Bytes around a frame that don't count: a byte order mark and a CR.
 const AROUND: usize = BYTE_ORDER_MARK.len() + 1;
 
 #[cfg(test)]

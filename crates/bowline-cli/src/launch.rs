@@ -1,4 +1,4 @@
-//! What to start for a server that is a command.
+//! The command that starts a server.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,25 +8,26 @@ use bowline::transport::ChildProcess;
 use crate::redact;
 use crate::surroundings::Surroundings;
 
-/// A command with all that it needs.
+/// A command with its arguments and environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// The program, looked for as a shell does.
+    /// The program, looked up in PATH as a shell does.
     pub(crate) program: OsString,
     /// Its arguments.
     pub(crate) args: Vec<OsString>,
     /// Its variables, besides those that every program gets.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Whether it gets all of ours as well.
+    /// `true` if it inherits all our variables.
     pub(crate) inherits_env: bool,
-    /// Where it is started, if not here.
+    /// Its working directory, if not the current one.
     pub(crate) folder: Option<PathBuf>,
-    /// What secret variables have become in its words. Their names are not there any more.
+    /// The values of secret variables that were substituted in its words, where their names are no
+    /// longer visible.
     pub(crate) secrets: Vec<String>,
 }
 
 impl Launch {
-    /// A command that somebody typed. It gets what a shell would give it.
+    /// Creates a command that was typed. It inherits the environment, as from a shell.
     pub(crate) fn typed(program: impl Into<OsString>, args: &[OsString]) -> Self {
         Self {
             program: program.into(),
@@ -36,8 +37,8 @@ impl Launch {
         }
     }
 
-    /// Sees to it that what the server says doesn't tell the secrets that it is given.
-    pub(crate) fn keep_secrets(&self, surroundings: &Surroundings) {
+    /// Registers the secrets that the server is given, so that they are redacted from its output.
+    pub(crate) fn register_secrets(&self, surroundings: &Surroundings) {
         let own = surroundings.variables.iter();
         let own = own.filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -52,10 +53,10 @@ impl Launch {
         let (values, words) = (values.collect::<Vec<_>>(), words.collect::<Vec<_>>());
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
         let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
-        redact::keep(&values, &words);
+        redact::register_secrets(&values, &words);
     }
 
-    /// The transport that starts it.
+    /// Returns the transport that starts the command.
     pub(crate) fn child(&self) -> ChildProcess {
         let mut child = ChildProcess::new(&self.program).args(&self.args);
         for (name, value) in &self.env {
@@ -81,13 +82,13 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    /// What a shell sees that is started so: its argument, a variable, its folder, and one of
-    /// our own variables.
+    /// Returns what a started shell sees: its argument, a variable, its folder, and one of our own
+    /// variables.
     async fn seen(mut launch: Launch, scratch: &Scratch) -> String {
         let pipe = scratch.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
-        // The name goes with the first of them: it is started again when it has ended.
+        // The first process removes the name: the command is started again when it has ended.
         let script = r#"exec 3> "$0"; rm "$0"
             printf '%s|%s|%s|%s' "$1" "$GIVEN" "$PWD" "${CARGO_PKG_NAME-none}" >&3"#;
         launch.program = "sh".into();
@@ -97,7 +98,7 @@ mod tests {
             .extend([pipe.clone().into(), "an argument".into()]);
         let reading = tokio::task::spawn_blocking(|| fs::read_to_string(pipe));
         let config = ClientConfig::new(Implementation::new("test", "1"));
-        // It writes and ends, and is no server.
+        // It writes and exits, and is not a server.
         tokio::select! {
             seen = reading => seen.unwrap().unwrap(),
             connected = Client::connect(launch.child(), config) => {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_configured_command_gets_what_it_names_and_no_more() {
+    async fn a_configured_command_inherits_only_what_it_names() {
         let scratch = Scratch::new();
         let folder = scratch.path().canonicalize().unwrap();
         let launch = Launch {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_typed_command_gets_what_a_shell_would_give_it() {
+    async fn a_typed_command_inherits_the_environment() {
         let scratch = Scratch::new();
         let here = std::env::current_dir().unwrap();
         let launch = Launch::typed("sh", &[]);

@@ -1,22 +1,21 @@
 //! The `bowline` command.
 //!
-//! What was typed ([`args`]) becomes what is wanted ([`settings`]), and a function per
-//! command ([`commands`]) does it, with a [`printer`] to say it through. This file only
-//! ties them together and turns the outcome into an exit code.
+//! The command line ([`args`]) becomes [`settings`], and a function per command ([`commands`]) runs
+//! with them and a [`printer`]. This file connects them and turns the result into an exit code.
 
 mod args;
 mod arguments;
-mod asking;
 mod base64;
-mod bounded;
+mod bounded_file;
 mod charset;
+mod command_line;
 mod commands;
 mod config;
 mod connect;
 mod content;
-mod conversation;
 mod demo;
 mod descriptors;
+mod durations;
 mod escape;
 mod excerpt;
 mod exit;
@@ -24,43 +23,44 @@ mod failure;
 mod frames;
 mod interrupt;
 mod launch;
-mod nearest;
 mod output;
 mod paragraph;
 mod printer;
 mod progress;
 mod redact;
-mod refusal;
 mod schema;
 #[cfg(test)]
 mod scratch;
+mod server_connection;
+mod server_requests;
 mod settings;
 mod signature;
+mod suggestion;
 mod surroundings;
 mod table;
 mod target;
 mod timeline;
-mod times;
 mod verbose;
 
 use std::env;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use crate::args::talk::TalkCommand;
+use crate::args::server_commands::ServerCommand;
 use crate::args::{Args, Command};
 use crate::charset::Charset;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::printer::{OutputClosed, Printer};
 use crate::settings::{
-    AskSettings, CompleteSettings, DemoSettings, ExplainSettings, Format, ListSettings,
-    PingSettings, Screen, ServeSettings, ServerSettings, ServersSettings, WatchSettings,
+    CompleteSettings, DemoSettings, ExplainSettings, Format, ListSettings, PingSettings,
+    RequestSettings, ServeSettings, ServerSettings, ServersSettings, TerminalSettings,
+    WatchSettings,
 };
 use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
-    let args = match refusal::parse(&env::args_os().collect::<Vec<_>>()) {
+    let args = match command_line::parse(&env::args_os().collect::<Vec<_>>()) {
         Ok(args) => args,
         Err(status) => return status.into(),
     };
@@ -80,19 +80,19 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// Does what was asked for.
+/// Runs the command.
 fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
-    let format = Format::wanted(args.json);
-    verbose::begin(args.verbose, format)?;
-    let screen = Screen {
+    let format = Format::from_json_option(args.json);
+    verbose::install(args.verbose, format)?;
+    let terminal = TerminalSettings {
         format,
         charset: Charset::of_locale(|name| env::var_os(name)),
         is_verbose: args.verbose > 0,
-        is_attended: stdin().is_terminal() && stderr().is_terminal(),
+        can_prompt: stdin().is_terminal() && stderr().is_terminal(),
     };
     match args.command {
         Command::Demo(demo) => {
-            let settings = DemoSettings::resolve(&demo, screen);
+            let settings = DemoSettings::resolve(&demo, terminal);
             commands::demo(&settings, printer)
         }
         Command::Explain(args) => {
@@ -109,48 +109,71 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
             commands::serve(&settings, printer)
         }
         Command::Completions(args) => commands::completions(&args, printer),
-        Command::Talk(command) => talk(command, screen, &Surroundings::current()?, printer),
+        Command::Server(command) => {
+            run_server_command(command, terminal, &Surroundings::current()?, printer)
+        }
     }
 }
 
-/// Does what was asked for of a server.
-fn talk(
-    command: TalkCommand,
-    screen: Screen,
-    here: &Surroundings,
+/// Runs a command that connects to a server.
+fn run_server_command(
+    command: ServerCommand,
+    terminal: TerminalSettings,
+    surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let to_terminal = stdout().is_terminal();
-    let asking = |args, what| AskSettings::resolve(args, screen, to_terminal, what);
+    let request_settings = |args, what| RequestSettings::resolve(args, terminal, to_terminal, what);
     match command {
-        TalkCommand::Call(args) => commands::call(&asking(args, ("tool", "tools"))?, here, printer),
-        TalkCommand::Complete(args) => {
-            commands::complete(&CompleteSettings::resolve(args, screen)?, here, printer)
+        ServerCommand::Call(args) => commands::call(
+            &request_settings(args, ("tool", "tools"))?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Complete(args) => commands::complete(
+            &CompleteSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Info(args) => commands::info(
+            &ServerSettings::server_only(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Ping(args) => commands::ping(
+            &PingSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Prompt(args) => commands::prompt(
+            &request_settings(args, ("prompt", "prompts"))?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Prompts(args) => commands::prompts(
+            &ListSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Read(args) => {
+            let settings =
+                request_settings(args, ("resource", "resources"))?.without_arguments()?;
+            commands::read(&settings, surroundings, printer)
         }
-        TalkCommand::Info(args) => {
-            commands::info(&ServerSettings::only(args, screen)?, here, printer)
-        }
-        TalkCommand::Ping(args) => {
-            commands::ping(&PingSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Prompt(args) => {
-            commands::prompt(&asking(args, ("prompt", "prompts"))?, here, printer)
-        }
-        TalkCommand::Prompts(args) => {
-            commands::prompts(&ListSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Read(args) => {
-            let settings = asking(args, ("resource", "resources"))?.without_arguments()?;
-            commands::read(&settings, here, printer)
-        }
-        TalkCommand::Resources(args) => {
-            commands::resources(&ServerSettings::only(args, screen)?, here, printer)
-        }
-        TalkCommand::Tools(args) => {
-            commands::tools(&ListSettings::resolve(args, screen)?, here, printer)
-        }
-        TalkCommand::Watch(args) => {
-            commands::watch(&WatchSettings::resolve(args, screen)?, here, printer)
-        }
+        ServerCommand::Resources(args) => commands::resources(
+            &ServerSettings::server_only(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Tools(args) => commands::tools(
+            &ListSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
+        ServerCommand::Watch(args) => commands::watch(
+            &WatchSettings::resolve(args, terminal)?,
+            surroundings,
+            printer,
+        ),
     }
 }

@@ -1,10 +1,10 @@
-//! Files that are made of what a server answers with: images, sound, blobs.
+//! Files for the binary content of results: images, audio and blobs.
 //!
-//! A name is never what a server says: it is what was typed, or made from a kind that we know,
-//! a number, and the ending of a media type that we know. What was not named by the user
-//! is never overwritten, and what was named is [replaced](replace) as a whole or not at all.
+//! A file name is never chosen by the server: it is the one that was typed, or made from a known
+//! kind, a number, and the extension of a known media type. A file that the user did not name is
+//! never overwritten, and one that was named is [replaced](atomic_write) as a whole or not at all.
 
-mod replace;
+mod atomic_write;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -14,25 +14,25 @@ use anyhow::{Context as _, anyhow, bail};
 use rustix::fs::{Access, access};
 
 use crate::failure::usage;
-use crate::output::replace::Target;
+use crate::output::atomic_write::Target;
 
-pub(crate) use replace::remove_unfinished;
+pub(crate) use atomic_write::remove_unfinished;
 
-/// Where the contents of an answer go.
+/// Where the content of a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Texts to stdout, others into files here.
+    /// Texts to stdout, the rest to files in the current folder.
     Usual,
-    /// The same, with the files in a folder.
+    /// Texts to stdout, the rest to files in a folder.
     Folder(PathBuf),
-    /// What is no text to a file, if it is only one, or texts where there is nothing else.
+    /// The only binary part to a file, or the texts if there is no binary part.
     File(PathBuf),
-    /// All of it to stdout, byte by byte.
+    /// Everything to stdout, as raw bytes.
     Stdout,
 }
 
 impl Output {
-    /// What `path` means here: what ends with a slash is a folder, as is one that is there.
+    /// Resolves a path: with a slash at its end, or if it exists as one, it is a folder.
     pub(crate) fn resolve(path: Option<PathBuf>) -> Self {
         let Some(path) = path else {
             return Self::Usual;
@@ -41,18 +41,19 @@ impl Output {
             return Self::Stdout;
         }
         let has_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        match has_slash || path.is_dir() {
-            true => Self::Folder(path),
-            false => Self::File(path),
+        if has_slash || path.is_dir() {
+            Self::Folder(path)
+        } else {
+            Self::File(path)
         }
     }
 
-    /// Looks whether what was named can be written, before anything is done whose answer
-    /// would have no place.
+    /// Checks if the destination can be written, before a call whose result would otherwise be
+    /// lost.
     ///
     /// # Errors
     ///
-    /// It can't ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
+    /// It can't be written ([`ExitStatus::Usage`](crate::exit::ExitStatus)).
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let (path, checked) = match self {
             Self::Usual | Self::Stdout => return Ok(()),
@@ -66,8 +67,8 @@ impl Output {
     }
 }
 
-/// What to do where a place can't be written.
-const ELSEWHERE: &str = "name another place with --output, or write to stdout: --output - > FILE";
+/// The hint for a destination that can't be written.
+const ELSEWHERE: &str = "choose another path with --output, or write to stdout: --output - > FILE";
 
 fn check_file(path: &Path) -> Result<(), String> {
     if path.exists() {
@@ -77,24 +78,22 @@ fn check_file(path: &Path) -> Result<(), String> {
     let Target::Regular(path) = Target::of(path) else {
         return Ok(());
     };
-    // A file that is there is replaced by one beside it.
+    // An existing file is replaced by a new one beside it.
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => writable(Path::new(".")),
-        Some(folder) if !folder.exists() => {
-            Err(format!("there is no directory {}", folder.display()))
-        }
+        Some(folder) if !folder.exists() => Err(format!("no such directory: {}", folder.display())),
         Some(folder) => writable(folder),
         None => Ok(()),
     }
 }
 
-/// A folder that is not there is made in the nearest one that is.
+/// A folder that doesn't exist is created in the nearest one that does.
 fn check_folder(path: &Path) -> Result<(), String> {
-    let there = path.ancestors().find(|it| it.exists());
+    let there = path.ancestors().find(|ancestor| ancestor.exists());
     writable(there.unwrap_or(Path::new(".")))
 }
 
-/// Whether files can be made in a folder.
+/// Checks if files can be created in a folder.
 fn writable(folder: &Path) -> Result<(), String> {
     if !folder.is_dir() {
         return Err(format!("{} is not a directory", folder.display()));
@@ -102,27 +101,27 @@ fn writable(folder: &Path) -> Result<(), String> {
     let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
     allowed.map_err(|error| {
         let error = io::Error::from(error);
-        format!("no file can be made in {}: {error}", folder.display())
+        format!("cannot create files in {}: {error}", folder.display())
     })
 }
 
-/// Makes the files of one answer.
+/// Creates the files of one result.
 #[derive(Debug)]
 pub(crate) struct Files<'a> {
     output: &'a Output,
 }
 
 impl<'a> Files<'a> {
-    /// Where `output` says.
+    /// Creates files where `output` says.
     pub(crate) fn new(output: &'a Output) -> Self {
         Self { output }
     }
 
-    /// Puts bytes into a file: a new one, or the one that was named.
+    /// Saves bytes in a new file, or in the one that was named.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The file can't be written.
     pub(crate) fn save(
         &self,
         kind: &'static str,
@@ -131,47 +130,47 @@ impl<'a> Files<'a> {
     ) -> anyhow::Result<PathBuf> {
         let (file, path) = match self.output {
             Output::File(path) => {
-                let written = replace::replace(path, bytes);
+                let written = atomic_write::replace(path, bytes);
                 written.with_context(|| format!("cannot write {}", path.display()))?;
                 return Ok(path.clone());
             }
             Output::Folder(folder) => {
                 let made = fs::create_dir_all(folder);
-                made.with_context(|| format!("cannot make {}", folder.display()))?;
+                made.with_context(|| format!("cannot create {}", folder.display()))?;
                 fresh(|number| folder.join(own_name(kind, number, mime_type)))?
             }
             Output::Usual | Output::Stdout => {
                 fresh(|number| own_name(kind, number, mime_type).into())?
             }
         };
-        let written = replace::fill(file, &path, bytes);
+        let written = atomic_write::fill(file, &path, bytes);
         written.with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }
 }
 
-/// A file that was not there, under the first name that is free.
+/// Creates a new file under the first free name.
 fn fresh(name: impl Fn(u32) -> PathBuf) -> anyhow::Result<(File, PathBuf)> {
     for number in 1..MAX_NUMBER {
         let path = name(number);
-        // A link that leads elsewhere is not followed either.
+        // Symbolic links are not followed either.
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((file, path)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let error = anyhow::Error::new(error);
-                return Err(error.context(format!("cannot make {}", path.display())));
+                return Err(error.context(format!("cannot create {}", path.display())));
             }
         }
     }
-    bail!("{} and all names like it are taken", name(1).display())
+    bail!("{} and all similar names exist already", name(1).display())
 }
 
 fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String {
     format!("{kind}-{number}.{}", ending(mime_type))
 }
 
-/// The ending of files of a media type, `bin` for those that we don't know.
+/// Returns the file extension of a media type, `bin` for unknown ones.
 fn ending(mime_type: Option<&str>) -> &'static str {
     let mime_type = mime_type.unwrap_or_default().to_ascii_lowercase();
     // Without parameters such as a charset.
@@ -214,7 +213,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("text/csv", "csv"),
 ];
 
-/// Files of one kind in one folder. Nobody has as many and wants more.
+/// The number of names that are tried for one kind in one folder.
 const MAX_NUMBER: u32 = 10_000;
 
 #[cfg(test)]
@@ -225,7 +224,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn what_was_named_decides_where_files_go() {
+    fn the_output_option_decides_where_files_go() {
         let scratch = Scratch::new();
         let folder = scratch.path().to_owned();
         for (path, expected) in [
@@ -252,7 +251,7 @@ mod tests {
             (Output::File(at("new")), None),
             (Output::Folder(at("a/b/")), None),
             (Output::Folder("new/".into()), None),
-            (Output::File(at("a/b")), Some("there is no directory ")),
+            (Output::File(at("a/b")), Some("no such directory: ")),
             (Output::File(file.join("x")), Some(" is not a directory")),
             (Output::Folder(file.join("x/")), Some(" is not a directory")),
         ] {
@@ -305,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_and_one_that_is_full_is_told() {
+    fn a_folder_is_created_and_a_full_one_is_an_error() {
         let scratch = Scratch::new();
         let output = Output::Folder(scratch.path().join("a/b/"));
         let path = Files::new(&output).save("audio", Some("audio/wav"), b"x");
         assert_eq!(path.unwrap(), scratch.path().join("a/b/audio-1.wav"));
         let taken = scratch.write("taken", "");
         let error = fresh(|_| taken.clone()).unwrap_err();
-        assert!(error.to_string().ends_with("are taken"), "{error}");
+        assert!(error.to_string().ends_with("exist already"), "{error}");
     }
 }

@@ -1,18 +1,18 @@
-//! Texts in lines that a terminal has room for, and rows of a label and a text.
+//! Wrapped texts, and rows of a label and a text.
 //!
-//! A text is broken between words, and only once: lines that its author has broken already are
-//! joined again where they don't fit. Widths are columns of a terminal, not characters.
+//! A text is wrapped between words, once: lines that its author has broken already are joined again
+//! where they don't fit. Widths are columns of a terminal, not characters.
 
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::escape;
 use crate::printer::{self, Piece, Printer, Tone};
 
-/// A label and a text, which goes on below itself when it is long or has several lines.
+/// Prints a label and a text, which is wrapped below itself.
 ///
 /// # Errors
 ///
-/// What the printer says.
+/// The output can't be written.
 pub(crate) fn row(printer: &mut Printer, label: &str, text: &str) -> anyhow::Result<()> {
     let mut label = label;
     for line in lines(text, printer::width().saturating_sub(LABEL)) {
@@ -28,26 +28,26 @@ pub(crate) fn row(printer: &mut Printer, label: &str, text: &str) -> anyhow::Res
     Ok(())
 }
 
-/// A text, `depth` levels indented, in lines that a terminal has room for.
+/// Prints a wrapped text, indented by `depth` levels.
 ///
 /// # Errors
 ///
-/// What the printer says.
+/// The output can't be written.
 pub(crate) fn indented(printer: &mut Printer, depth: usize, text: &str) -> anyhow::Result<()> {
     let lines = lines(text, printer::width().saturating_sub(2 * depth));
     for line in lines {
-        // No blanks at the end of a line that has nothing else.
+        // No trailing spaces on an empty line.
         let depth = if line.is_empty() { 0 } else { depth };
         printer.line(depth, Tone::Plain, &line)?;
     }
     Ok(())
 }
 
-/// The beginning of a text, `depth` levels indented: its first paragraph, in a few lines.
+/// Prints the beginning of a text, indented by `depth` levels: its first paragraph, in a few lines.
 ///
 /// # Errors
 ///
-/// What the printer says.
+/// The output can't be written.
 pub(crate) fn opening(printer: &mut Printer, depth: usize, text: &str) -> anyhow::Result<()> {
     let mut lines = lines(text.trim(), printer::width().saturating_sub(2 * depth));
     let end = lines.iter().position(String::is_empty);
@@ -63,7 +63,7 @@ pub(crate) fn opening(printer: &mut Printer, depth: usize, text: &str) -> anyhow
     Ok(())
 }
 
-/// The lines of a text, broken where they are too long. Blank lines at the end are left out.
+/// Returns the lines of a text, wrapped where they are too long, without blank lines at the end.
 fn lines(text: &str, width: usize) -> Vec<String> {
     let text = text.trim_end();
     let lines: Vec<_> = text.lines().map(printable).collect();
@@ -75,7 +75,7 @@ fn lines(text: &str, width: usize) -> Vec<String> {
         }
         let longest = paragraph.iter().map(|line| columns(line)).max();
         match longest.filter(|longest| *longest > width) {
-            // It is as its author wanted it.
+            // The line breaks of the author fit.
             None => broken.extend_from_slice(paragraph),
             Some(longest) => {
                 for line in unbroken(paragraph, longest) {
@@ -90,14 +90,14 @@ fn lines(text: &str, width: usize) -> Vec<String> {
     broken
 }
 
-/// A line as it is printed, which decides how wide it is.
+/// Returns a line as it is printed, which decides its width.
 fn printable(line: &str) -> String {
     let line = line.trim_end().replace('\t', "    ");
     escape::for_terminal(&line).into_owned()
 }
 
-/// The lines of a paragraph, those joined that were broken only because they had no room in
-/// `longest` columns. Whatever looks like an item of a list, or is indented, begins a line.
+/// Joins the lines of a paragraph that were broken only because they were too long for `longest`
+/// columns. What looks like an item of a list, or is indented, begins a line.
 fn unbroken(paragraph: &[String], longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut last = 0;
@@ -116,7 +116,7 @@ fn unbroken(paragraph: &[String], longest: usize) -> Vec<String> {
     lines
 }
 
-/// Whether a line begins something of its own: an item, a heading, a quote, code.
+/// Returns `true` if a line begins a block of its own: an item, a heading, a quote or code.
 fn begins_item(line: &str) -> bool {
     if line.starts_with([' ', '-', '*', '+', '#', '>', '|', '`']) {
         return true;
@@ -125,7 +125,8 @@ fn begins_item(line: &str) -> bool {
     number.len() < line.len() && number.starts_with(['.', ')'])
 }
 
-/// `text` in lines of at most `width` columns, unless a word is wider; as far indented as it is.
+/// Wraps `text` in lines of at most `width` columns, unless a word is wider. Its indentation is
+/// kept.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let words = text.trim_start_matches(' ');
     let indent = &text[..(text.len() - words.len()).min(width / 2)];
@@ -156,22 +157,21 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Columns of a terminal that `text` takes.
+/// Returns the width of `text` in columns.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// `text` with spaces behind it, up to `width` columns. Any width is fine, which is not so with
-/// those of `format!`.
+/// Pads `text` with spaces to `width` columns. Any width is valid, unlike those of `format!`.
 pub(crate) fn padded(text: &str, width: usize) -> String {
     let spaces = width.saturating_sub(columns(text));
     format!("{text}{}", " ".repeat(spaces))
 }
 
-/// Columns of labels.
+/// The width of labels.
 const LABEL: usize = 14;
 
-/// Lines of a beginning.
+/// The number of lines of a beginning.
 const MAX_OPENING: usize = 4;
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_author_has_broken_is_broken_once() {
+    fn lines_broken_by_the_author_are_wrapped_once() {
         let text = "one two three four\nfive six seven\nend\n\nshort\nlines";
         // All of it fits.
         assert_eq!(lines(text, 18).join("\n"), text);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn rows_go_on_below_themselves() {
-        let (mut printer, page) = Printer::on_page();
+        let (mut printer, page) = Printer::captured();
         row(&mut printer, "label", "one\n\ntwo\n").unwrap();
         row(&mut printer, "other", "").unwrap();
         indented(&mut printer, 1, "a\n\nb").unwrap();
@@ -231,7 +231,7 @@ mod tests {
             ("one\ntwo\n\nthree", "  one\n  two …\n"),
             ("1\n2\n3\n4\n5", "  1\n  2\n  3\n  4 …\n"),
         ] {
-            let (mut printer, page) = Printer::on_page();
+            let (mut printer, page) = Printer::captured();
             opening(&mut printer, 1, text).unwrap();
             assert_eq!(page.text(), shown);
         }

@@ -1,9 +1,11 @@
 //! The only place that writes to stdout and stderr.
 //!
-//! stdout is data, stderr is talk. Whatever is said passes through
-//! [`escape`] here, so callers may hand over what peers wrote.
+//! stdout is for data, stderr for messages. Everything passes through [`escape`] here, so callers
+//! may pass on text of a peer.
+//!
+//! [`diagnostic`] formats errors, warnings and notes.
 
-mod remark;
+mod diagnostic;
 
 use std::env;
 use std::error::Error;
@@ -18,10 +20,10 @@ use crate::args::ColourChoice;
 use crate::connect::server_error_of;
 use crate::escape;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, words_of};
-use crate::printer::remark::Remark;
+use crate::failure::{Failure, message_with_causes};
+use crate::printer::diagnostic::Diagnostic;
 
-/// Writes lines, harmless ones.
+/// Writes escaped lines.
 pub(crate) struct Printer {
     data: Box<dyn Write>,
     talk: Box<dyn Write>,
@@ -29,18 +31,18 @@ pub(crate) struct Printer {
     talks_json: bool,
 }
 
-/// What a line is, so that it can be coloured.
+/// The tone of a line or a part of it, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Neither of the others.
+    /// Plain text.
     Plain,
-    /// Good news.
+    /// A success.
     Good,
-    /// Bad news.
+    /// A failure.
     Bad,
-    /// An aside.
+    /// Secondary information.
     Aside,
-    /// What the lines below are about.
+    /// A heading.
     Heading,
 }
 
@@ -52,25 +54,25 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A part of a tone.
+    /// Creates a part with a tone.
     pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { tone, text }
     }
 
-    /// A part of no tone.
+    /// Creates a part without a tone.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self::new(Tone::Plain, text)
     }
 }
 
-/// Whoever reads our output has enough of it. Not an error to anyone.
+/// The reader closed the output, which is not a failure.
 #[derive(Debug)]
 pub(crate) struct OutputClosed;
 
 impl Printer {
-    /// Writes to stdout and stderr. Unless it was asked for, there is colour on a terminal that
-    /// has it when `NO_COLOR` is not set.
+    /// Creates a printer for stdout and stderr. With `auto`, colours are used on a terminal if
+    /// `NO_COLOR` is not set.
     pub(crate) fn standard(colour: ColourChoice) -> Self {
         let data = io::stdout();
         let has_colour = match colour {
@@ -85,7 +87,7 @@ impl Printer {
         Self::new(BufWriter::new(data), io::stderr(), has_colour)
     }
 
-    /// Writes to `data` and `talk`.
+    /// Creates a printer for `data` and `talk`.
     fn new(data: impl Write + 'static, talk: impl Write + 'static, has_colour: bool) -> Self {
         Self {
             data: Box::new(data),
@@ -95,53 +97,54 @@ impl Printer {
         }
     }
 
-    /// Errors, warnings and notes are for a program from now on: one JSON object a line.
+    /// Writes errors, warnings and notes as JSON objects from now on, one per line.
     pub(crate) fn talk_json(&mut self) {
         self.talks_json = true;
     }
 
-    /// A line of data for a reader, `depth` levels indented.
+    /// Writes a line of data, indented by `depth` levels.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn line(&mut self, depth: usize, tone: Tone, text: &str) -> anyhow::Result<()> {
         self.pieces(depth, &[Piece::new(tone, text)])
     }
 
-    /// A line of data for a reader, of several tones.
+    /// Writes a line of data with several tones.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn pieces(&mut self, depth: usize, pieces: &[Piece]) -> anyhow::Result<()> {
         let mut line = " ".repeat(depth * 2);
         for Piece { tone, text } in pieces {
-            let (on, off) = match self.has_colour {
-                true => tone.codes(),
-                false => ("", ""),
+            let (on, off) = if self.has_colour {
+                tone.codes()
+            } else {
+                ("", "")
             };
             line.extend([on, &escape::for_terminal(text), off]);
         }
         writeln!(self.data, "{line}").map_err(cannot_write)
     }
 
-    /// A text of data for a reader, on as many lines as it has.
+    /// Writes a text of one or more lines as data.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn text(&mut self, text: &str) -> anyhow::Result<()> {
         let lines = escape::in_lines(text);
         self.data.write_all(lines.as_bytes()).map_err(cannot_write)
     }
 
-    /// A text that is the content of an answer, as it is but for what is harmful. Whether
-    /// there was something harmful in it.
+    /// Writes a text that is the content of a result. Returns `true` if something in it was
+    /// escaped.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn content(&mut self, text: &str) -> anyhow::Result<bool> {
         let (shown, is_escaped) = escape::content(text);
         let written = self.data.write_all(shown.as_bytes());
@@ -149,146 +152,148 @@ impl Printer {
         Ok(is_escaped)
     }
 
-    /// Data as it is, for whoever asked for exactly that and is no terminal.
+    /// Writes raw bytes, where the user chose that and stdout is not a terminal.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.data.write_all(bytes).map_err(cannot_write)
     }
 
-    /// Whether there are colours.
+    /// Returns `true` if colours are used.
     pub(crate) fn has_colour(&self) -> bool {
         self.has_colour
     }
 
-    /// A line of data for a program.
+    /// Writes a JSON value as a line of data.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
-        let json = serde_json::to_string(value).context("cannot put this into JSON")?;
+        let json = serde_json::to_string(value).context("cannot serialize as JSON")?;
         let json = escape::in_json(&json);
         writeln!(self.data, "{json}").map_err(cannot_write)
     }
 
-    /// Lets the reader see what was written so far.
+    /// Flushes the data that was written so far.
     ///
     /// # Errors
     ///
-    /// [`OutputClosed`], or what the output says.
+    /// [`OutputClosed`], or an I/O error.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         self.data.flush().map_err(cannot_write)
     }
 
-    /// A line about the work, not a part of it.
+    /// Writes a note to stderr, which is not part of the data.
     pub(crate) fn talk(&mut self, text: &str) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             note: Some(text),
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
-    /// The same for a program, as an object of its own.
+    /// Writes a note as a JSON object of its own.
     pub(crate) fn talk_object(&mut self, object: &Value) {
         let object = object.to_string();
         let json = escape::in_json(&object);
-        // There is nobody left to tell when this fails.
+        // Nothing can be done if this fails.
         let _ = self.talk.write_all(format!("{json}\n").as_bytes());
     }
 
-    /// Why there is no more, and what to do about it where we know.
+    /// Writes an error and its hint.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        // Data first: a reader of both sees what came before the error above it.
+        // Data first, so that the error appears below it on a terminal.
         let _ = self.data.flush();
-        self.remark(&Remark {
-            error: Some(&words_of(error)),
+        self.diagnostic(&Diagnostic {
+            error: Some(&message_with_causes(error)),
             last_words: Failure::last_words_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
-            ..Remark::of_server(server_error_of(error))
+            ..Diagnostic::of_server(server_error_of(error))
         });
     }
 
-    /// The command line makes no sense, which is said in the same way.
+    /// Writes a usage error and its hint.
     pub(crate) fn usage_error(&mut self, error: &str, hint: &str) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             error: Some(error),
             hint: Some(hint),
             exit_code: Some(ExitStatus::Usage.code()),
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
-    /// What is not well but no reason to stop, and what to do about it.
+    /// Writes a warning and its hint.
     pub(crate) fn warning(&mut self, text: &str, hint: Option<&str>) {
-        self.remark(&Remark {
+        self.diagnostic(&Diagnostic {
             warning: Some(text),
             hint,
-            ..Remark::default()
+            ..Diagnostic::default()
         });
     }
 
-    /// Says it in the words of whoever listens.
-    fn remark(&mut self, remark: &Remark<'_>) {
-        // There is nobody left to tell when this fails.
-        let _ = self.talk.write_all(remark.said(self.talks_json).as_bytes());
+    /// Writes a diagnostic in the format for messages.
+    fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) {
+        // Nothing can be done if this fails.
+        let _ = self
+            .talk
+            .write_all(diagnostic.to_line(self.talks_json).as_bytes());
     }
 }
 
-/// A warning from wherever there is no printer: what becomes of a question of the server.
+/// Writes a warning where there is no printer, such as in a handler of server requests.
 pub(crate) fn warn_aside(talks_json: bool, text: &str, hint: Option<&str>) {
-    let remark = Remark {
+    let diagnostic = Diagnostic {
         warning: Some(text),
         hint,
-        ..Remark::default()
+        ..Diagnostic::default()
     };
-    // There is nobody left to tell when this fails.
+    // Nothing can be done if this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(remark.said(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(talks_json).as_bytes());
 }
 
-/// A line about the work from wherever there is no printer: what the library tells of itself.
+/// Writes a note where there is no printer, such as a log line of the library.
 pub(crate) fn note(talks_json: bool, text: &str) {
-    let remark = Remark {
+    let diagnostic = Diagnostic {
         note: Some(text),
-        ..Remark::default()
+        ..Diagnostic::default()
     };
-    // There is nobody left to tell when this fails.
+    // Nothing can be done if this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(remark.said(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(talks_json).as_bytes());
 }
 
-/// What stands before that which somebody is to type.
+/// Writes the prompt before input.
 pub(crate) fn prompt(text: &str) {
-    // There is nobody left to ask when this fails.
+    // Nothing can be done if this fails.
     let _ = io::stderr()
         .lock()
         .write_all(escape::for_terminal(text).as_bytes());
 }
 
-/// A line for whoever sits there, or an object for a program that is ready to be written.
+/// Writes a line to stderr: text, or a JSON object that is already serialized.
 pub(crate) fn aside(text: &str) {
-    // There is nobody left to tell when this fails.
+    // Nothing can be done if this fails.
     let _ = io::stderr().lock().write_all(harmless(text).as_bytes());
 }
 
-/// `text` as a line of talk. It is written as a whole, since other threads may have something
-/// to say as well.
+/// Escapes `text` as a line of a message. A line is written as a whole, since other threads may
+/// write too.
 fn harmless(text: &str) -> String {
     format!("{}\n", escape::for_terminal(text))
 }
 
-/// Columns for texts: those of the terminal that stdout is, or of a page where it is none.
+/// Returns the width for texts: that of the terminal, or a default elsewhere.
 pub(crate) fn width() -> usize {
     screen().map_or(PAGE, |columns| columns.clamp(NARROWEST, WIDEST))
 }
 
-/// Columns of the terminal that stdout is, if it is one that knows.
+/// Returns the width of the terminal that stdout is, if it is one.
 pub(crate) fn screen() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -301,7 +306,7 @@ impl fmt::Debug for Printer {
 }
 
 impl Tone {
-    /// What switches its colour on and off.
+    /// Returns the escape sequences that switch the colour on and off.
     fn codes(self) -> (&'static str, &'static str) {
         match self {
             Self::Plain => ("", ""),
@@ -321,7 +326,7 @@ impl fmt::Display for OutputClosed {
 
 impl Error for OutputClosed {}
 
-/// What it means that writing data failed.
+/// Returns the error for data that can't be written.
 fn cannot_write(error: io::Error) -> anyhow::Error {
     if error.kind() == ErrorKind::BrokenPipe {
         OutputClosed.into()
@@ -330,33 +335,33 @@ fn cannot_write(error: io::Error) -> anyhow::Error {
     }
 }
 
-/// Columns of what is read elsewhere.
+/// The width where stdout is not a terminal.
 const PAGE: usize = 80;
 
-/// What is narrower is treated as if it were not.
+/// Narrower terminals are treated as this wide.
 const NARROWEST: usize = 40;
 
-/// Lines that are longer are hard to read.
+/// Longer lines are hard to read.
 const WIDEST: usize = 120;
 
 #[cfg(test)]
-pub(crate) mod page {
+pub(crate) mod capture {
     use std::cell::RefCell;
     use std::rc::Rc;
 
     use super::*;
 
-    /// Keeps what is written where the test can see it.
+    /// Records what is written, for tests.
     #[derive(Clone, Default)]
-    pub(crate) struct Page(Rc<RefCell<Vec<u8>>>);
+    pub(crate) struct CapturedOutput(Rc<RefCell<Vec<u8>>>);
 
-    impl Page {
+    impl CapturedOutput {
         pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.borrow().clone()).unwrap()
         }
     }
 
-    impl Write for Page {
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.borrow_mut().write(bytes)
         }
@@ -367,9 +372,9 @@ pub(crate) mod page {
     }
 
     impl Printer {
-        /// Writes data and talk to one page, without colours.
-        pub(crate) fn on_page() -> (Self, Page) {
-            let page = Page::default();
+        /// Creates a printer that writes data and messages to one record, without colours.
+        pub(crate) fn captured() -> (Self, CapturedOutput) {
+            let page = CapturedOutput::default();
             (Self::new(page.clone(), page.clone(), false), page)
         }
     }

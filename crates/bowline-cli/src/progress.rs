@@ -1,8 +1,8 @@
-//! A bar that shows how far a call is, while it runs. It is talk: it is drawn on stderr, if
-//! that is a terminal, and gone when the call has ended.
+//! A progress bar on stderr while a call runs, if stderr is a terminal. It is removed when the call
+//! has ended.
 //!
-//! Besides [`printer`](crate::printer) this is the only place that writes to the terminal.
-//! What a server says about its progress is escaped here.
+//! Besides [`printer`](crate::printer) this is the only place that writes to the terminal. Messages
+//! of the server are escaped here.
 
 use std::time::Duration;
 
@@ -14,65 +14,66 @@ use crate::escape;
 
 /// How bars look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    /// What is drawn with.
+pub(crate) struct BarStyle {
+    /// The characters to draw with.
     pub(crate) charset: Charset,
-    /// In colour.
+    /// `true` to use colours.
     pub(crate) has_colour: bool,
-    /// Not at all.
+    /// `true` to draw nothing.
     pub(crate) is_hidden: bool,
 }
 
-/// The progress of one call. Clones draw the same bar, which is gone with the last of them.
+/// The progress of one call. Clones draw the same bar, which is removed with the last of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    look: Look,
+    style: BarStyle,
 }
 
 impl Progress {
-    /// Begins to show that a call runs, behind `label`.
-    pub(crate) fn begin(label: &str, look: Look) -> Self {
-        let target = match look.is_hidden {
-            true => ProgressDrawTarget::hidden(),
-            // Nothing is drawn where it is no terminal.
-            false => ProgressDrawTarget::stderr(),
+    /// Starts the bar of a call, after `label`.
+    pub(crate) fn begin(label: &str, style: BarStyle) -> Self {
+        let target = if style.is_hidden {
+            ProgressDrawTarget::hidden()
+        } else {
+            // Nothing is drawn if stderr is not a terminal.
+            ProgressDrawTarget::stderr()
         };
         let bar = ProgressBar::with_draw_target(None, target);
         let bar = bar.with_finish(ProgressFinish::AndClear);
-        let style = ProgressStyle::with_template("  {prefix}{spinner} {msg}");
-        bar.set_style(ticking(style.unwrap_or_else(|_| plain()), look));
+        let template = ProgressStyle::with_template("  {prefix}{spinner} {msg}");
+        bar.set_style(ticking(template.unwrap_or_else(|_| plain()), style));
         bar.set_prefix(escape::for_terminal(label).into_owned());
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, look }
+        Self { bar, style }
     }
 
-    /// Shows what the server says about it.
+    /// Shows a progress notification.
     pub(crate) fn report(&self, report: &ProgressParams) {
-        let told = Told::of(report);
-        if let Some(position) = told.position {
+        let text = ReportText::of(report);
+        if let Some(position) = text.position {
             if self.bar.length().is_none() {
                 self.bar.set_length(WHOLE);
                 self.bar.set_style(self.style());
             }
             self.bar.set_position(position);
         }
-        self.bar.set_message(told.words);
+        self.bar.set_message(text.words);
     }
 
-    /// Lets somebody else write to the terminal, above the bar.
+    /// Runs `write` with the bar hidden, so that its output appears above the bar.
     pub(crate) fn beside(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }
 
-    /// Draws nothing for a while: somebody is asked something.
+    /// Hides the bar while a prompt uses the terminal.
     pub(crate) fn pause(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Draws again. How far it is is known with the next report.
+    /// Shows the bar again, from the next progress notification on.
     pub(crate) fn resume(&self) {
         self.bar.reset();
         if !self.bar.is_hidden() {
@@ -80,32 +81,33 @@ impl Progress {
         }
     }
 
-    /// The call has ended: there is nothing left to show.
+    /// Removes the bar.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// A bar, once it is known how far it goes.
+    /// Returns the style of a bar whose total is known.
     fn style(&self) -> ProgressStyle {
-        let template = match self.look.has_colour {
-            true => "  {prefix}{bar:30.green/dim} {msg}",
-            false => "  {prefix}{bar:30} {msg}",
+        let template = if self.style.has_colour {
+            "  {prefix}{bar:30.green/dim} {msg}"
+        } else {
+            "  {prefix}{bar:30} {msg}"
         };
         let style = ProgressStyle::with_template(template);
         let style = style.unwrap_or_else(|_| plain());
-        style.progress_chars(self.look.charset.pick("━━─", "=>-"))
+        style.progress_chars(self.style.charset.pick("━━─", "=>-"))
     }
 }
 
-/// What a report says, for a bar.
+/// The parts of a progress notification that a bar shows.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
-    /// How far of [`WHOLE`], where that is known.
+struct ReportText {
+    /// The position out of [`WHOLE`], if the total is known.
     position: Option<u64>,
     words: String,
 }
 
-impl Told {
+impl ReportText {
     fn of(report: &ProgressParams) -> Self {
         let progress = report.progress.as_f64();
         let total = report.total.as_ref().map(|total| total.as_f64());
@@ -133,7 +135,7 @@ impl Told {
     }
 }
 
-/// A number that a server chose, in a few characters.
+/// Formats a number that a server chose, in a few characters.
 fn short(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(SMALLEST..LARGEST).contains(&size) {
@@ -145,29 +147,29 @@ fn short(number: f64) -> String {
     if text == "-0" { "0" } else { text }.to_owned()
 }
 
-/// Something that moves while nobody knows how far it goes.
-fn ticking(style: ProgressStyle, look: Look) -> ProgressStyle {
-    style.tick_chars(look.charset.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ", "|/-\\ "))
+/// Returns the style of a spinner, while the total is not known.
+fn ticking(template: ProgressStyle, style: BarStyle) -> ProgressStyle {
+    template.tick_chars(style.charset.pick("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ", "|/-\\ "))
 }
 
-/// What is always there.
+/// Returns the default style.
 fn plain() -> ProgressStyle {
     ProgressStyle::default_bar()
 }
 
-/// Parts of a bar.
+/// The length of a bar.
 const WHOLE: u64 = 1000;
 
 /// Numbers from here on are written with an exponent.
 const LARGEST: f64 = 1e15;
 
-/// As are those below this.
+/// Numbers below this are written with an exponent.
 const SMALLEST: f64 = 1e-3;
 
-/// How often what moves by itself does.
+/// The interval of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The most that is shown of what a server says, in characters.
+/// The longest message that is shown, in characters.
 const MAX_MESSAGE: usize = 60;
 
 #[cfg(test)]
@@ -176,7 +178,7 @@ mod tests {
 
     fn check(report: &ProgressParams, position: Option<u64>, words: &str) {
         let words = words.to_owned();
-        assert_eq!(Told::of(report), Told { position, words });
+        assert_eq!(ReportText::of(report), ReportText { position, words });
     }
 
     #[test]
@@ -202,7 +204,7 @@ mod tests {
 
     // proves: F-CL-01
     #[test]
-    fn what_a_server_says_is_escaped_and_cut() {
+    fn text_of_a_server_is_escaped_and_cut() {
         let hostile = ProgressParams::new("t", 1).message("\u{1b}[2J\nx");
         check(&hostile, None, "1, \\u{1b}[2J\\nx");
         let long = ProgressParams::new("t", 1).message("y".repeat(100));

@@ -1,31 +1,36 @@
-//! What is secret is not shown.
+//! Redaction of secrets.
 //!
-//! Values of variables and headers are hidden whatever they are. In arguments and URLs, where
-//! most is no secret, what looks like one is hidden: by the name before it, or by its look. What
-//! a server says that was given secrets is told without these.
+//! Values of variables and headers are always redacted. In arguments and URLs, most of which are
+//! not secret, what looks like a secret is redacted: by the name before it, or by its own pattern.
+//! Output of a server is redacted of the secrets that it was given.
+//!
+//! - [`known_secrets`]: the secrets of the server of this process.
+//! - [`secret_patterns`]: names and values that look secret.
 
-mod known;
-mod look;
+mod known_secrets;
+mod secret_patterns;
 
-pub(crate) use known::{beginning_without_secrets, json_without_secrets, keep, without_secrets};
-pub(crate) use look::{is_secret_name, is_secret_variable};
+pub(crate) use known_secrets::{
+    beginning_without_secrets, json_without_secrets, register_secrets, without_secrets,
+};
+pub(crate) use secret_patterns::{is_secret_name, is_secret_variable};
 
 use crate::config::variables::{Dialect, hide_defaults, hide_plain};
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 pub(crate) const HIDDEN: &str = "[redacted]";
 
-/// The value of a variable or a header. What it refers to, such as `${TOKEN}`, is shown.
+/// Redacts the value of a variable or a header. References such as `${TOKEN}` are shown.
 pub(crate) fn value(text: &str, dialect: Dialect) -> String {
     hide_plain(text, dialect, HIDDEN)
 }
 
-/// A path of a configuration.
+/// Redacts a path of a configuration.
 pub(crate) fn path(text: &str, dialect: Dialect) -> String {
     hide_defaults(text, dialect, HIDDEN)
 }
 
-/// The arguments of a command, or its program and its arguments.
+/// Redacts the arguments of a command, or its program and its arguments.
 pub(crate) fn arguments<'a>(
     args: impl IntoIterator<Item = &'a str>,
     dialect: Dialect,
@@ -38,7 +43,7 @@ pub(crate) fn arguments<'a>(
             None => judged(argument, dialect),
         };
         shown.push(text);
-        // A text of its own is no more than what it says itself.
+        // A word of several words is judged by its own content.
         next = match after {
             Next::Named => Next::Judged,
             Next::Judged | Next::Hidden | Next::Pair | Next::User => after,
@@ -47,10 +52,9 @@ pub(crate) fn arguments<'a>(
     shown
 }
 
-/// A URL: who signs in, the values of its query, its fragment, and parts of its path that
-/// look like keys are hidden.
+/// Redacts a URL: user info, query values, the fragment, and parts of the path that look like keys.
 pub(crate) fn url(text: &str, dialect: Dialect) -> String {
-    // One that begins with a variable may have its scheme in there.
+    // A URL that begins with a variable may have its scheme in it.
     let (scheme, rest) = match text.find("://") {
         Some(colon) => text.split_at(colon + "://".len()),
         None => ("", text),
@@ -69,7 +73,7 @@ pub(crate) fn url(text: &str, dialect: Dialect) -> String {
         }
         None => authority,
     };
-    // What databases are reached with has its password among parameters: `//host;password=x`.
+    // Database connection strings have the password among parameters: `//host;password=x`.
     let (host, parameters) = split_before(host, ';');
     out.extend([host, &piece(parameters, dialect).0]);
     let segments = path.split('/').map(|segment| piece(segment, dialect).0);
@@ -88,22 +92,22 @@ pub(crate) fn url(text: &str, dialect: Dialect) -> String {
     out
 }
 
-/// What the next word is, by the one before it.
+/// How to treat the next word, by the one before it.
 #[derive(Clone, Copy)]
 enum Next {
-    /// Anything.
+    /// By its own content.
     Judged,
-    /// A secret, unless it is an option with two dashes.
+    /// As a secret, unless it is an option with two dashes.
     Hidden,
-    /// A variable or a header with its value.
+    /// As a variable or a header with its value.
     Pair,
-    /// Who signs in, and with which password.
+    /// As a user and a password.
     User,
-    /// The `=` or `:` between the name of a secret and the secret.
+    /// As the `=` or `:` between the name of a secret and the secret.
     Named,
 }
 
-/// What `text` is by the word before it. `word` is the first word of it.
+/// Redacts `text` by the word before it. `word` is the first word of it.
 fn following(next: Next, text: &str, word: &str, dialect: Dialect) -> Option<String> {
     let is_option = word.starts_with('-');
     match next {
@@ -115,7 +119,7 @@ fn following(next: Next, text: &str, word: &str, dialect: Dialect) -> Option<Str
     }
 }
 
-/// An argument as it is shown, and what follows it.
+/// Redacts an argument, and returns how to treat the next one.
 fn judged(argument: &str, dialect: Dialect) -> (String, Next) {
     let name = argument.split(is_gap).next().unwrap_or_default();
     if name.starts_with('-') && name.contains(['=', ':']) {
@@ -124,10 +128,10 @@ fn judged(argument: &str, dialect: Dialect) -> (String, Next) {
     words(argument, dialect)
 }
 
-/// A text of several words: a script, the parameters of a connection, JSON. Where a secret
-/// ends is for those to say who read it, so all that follows its name is hidden.
+/// Redacts a text of several words: a script, the parameters of a connection, JSON. Where a secret
+/// ends depends on the syntax, so everything after its name is redacted.
 fn words(text: &str, dialect: Dialect) -> (String, Next) {
-    if look::is_private_key(text) {
+    if secret_patterns::is_private_key(text) {
         return (value(text, dialect), Next::Judged);
     }
     let mut out = String::new();
@@ -148,14 +152,16 @@ fn words(text: &str, dialect: Dialect) -> (String, Next) {
             return (out, Next::Judged);
         }
         let judge = |word: &str| piece(word, dialect);
-        let (shown, then) = match word.starts_with('-') {
-            false => judge(word),
-            // What it is given may go on in quotes.
-            true if has_pair(word) => {
-                out.push_str(&option(from, dialect, |given| judge(given).0).0);
-                return (out, Next::Judged);
-            }
-            true => option(word, dialect, |given| judge(given).0),
+        let is_option = word.starts_with('-');
+        if is_option && has_pair(word) {
+            // The value may continue in quotes.
+            out.push_str(&option(from, dialect, |given| judge(given).0).0);
+            return (out, Next::Judged);
+        }
+        let (shown, then) = if is_option {
+            option(word, dialect, |given| judge(given).0)
+        } else {
+            judge(word)
         };
         out.push_str(&shown);
         next = then;
@@ -164,14 +170,14 @@ fn words(text: &str, dialect: Dialect) -> (String, Next) {
     (out, next)
 }
 
-/// An option, perhaps with its value, of which `judge` says what is shown.
+/// Redacts an option, perhaps with its value, to which `judge` is applied.
 fn option(argument: &str, dialect: Dialect, judge: impl Fn(&str) -> String) -> (String, Next) {
     let (name, given, next) = parts(argument);
     if given.is_empty() {
-        // A name is shown, unless the secret stands right behind the letter of the option.
+        // A name is shown, unless the secret follows the letter of the option directly.
         return match next {
             Next::Judged => (judge(name), next),
-            _ if look::is_secret(name) => (judge(name), next),
+            _ if secret_patterns::is_secret(name) => (judge(name), next),
             _ => (name.to_owned(), next),
         };
     }
@@ -184,7 +190,7 @@ fn option(argument: &str, dialect: Dialect, judge: impl Fn(&str) -> String) -> (
     (format!("{name}{given}"), Next::Judged)
 }
 
-/// Whether an option is given a name and a value in the same word.
+/// Returns `true` if the word of an option also has a name and a value.
 fn has_pair(argument: &str) -> bool {
     match parts(argument) {
         (_, given, Next::Pair) => given.contains(['=', ':']),
@@ -193,9 +199,9 @@ fn has_pair(argument: &str) -> bool {
     }
 }
 
-/// The name of an option with its `=`, the value in the same word, and what the value is.
+/// Splits an option: its name with `=`, the value in the same word, and how to treat the value.
 fn parts(argument: &str) -> (&str, &str, Next) {
-    // The value may stand right behind the letter.
+    // The value may follow the letter directly.
     if argument.starts_with("-H") && argument.contains(':') {
         let (letter, given) = argument.split_at(2);
         return (letter, given, Next::Pair);
@@ -209,14 +215,14 @@ fn parts(argument: &str) -> (&str, &str, Next) {
         // As docker has it for variables, and curl and mcp-remote for headers.
         "-e" | "--env" | "-H" | "--header" => Next::Pair,
         "-u" | "--user" | "--proxy-user" => Next::User,
-        name if look::is_secret_name(name) => Next::Hidden,
+        name if secret_patterns::is_secret_name(name) => Next::Hidden,
         _ => Next::Judged,
     };
     let (name, given) = argument.split_at(mark.map_or(argument.len(), |at| at + 1));
     (name, given, next)
 }
 
-/// A variable or header with its value, which is hidden whatever it is called.
+/// Redacts a variable or header with its value, whatever its name.
 fn pair(text: &str, dialect: Dialect) -> String {
     match text.find(['=', ':']) {
         Some(at) => {
@@ -228,16 +234,16 @@ fn pair(text: &str, dialect: Dialect) -> String {
     }
 }
 
-/// What follows the name of a secret.
+/// Redacts what follows the name of a secret.
 fn given(text: &str, dialect: Dialect) -> String {
     let space = if text.starts_with(' ') { " " } else { "" };
     format!("{space}{}", value(text.trim_start(), dialect))
 }
 
-/// A word that is shown unless it looks secret, and what follows it.
+/// Redacts a word if it looks secret, and returns how to treat the next one.
 fn piece(text: &str, dialect: Dialect) -> (String, Next) {
     if let Some(colon) = text.find("://") {
-        // A `NAME=` before it stays.
+        // A `NAME=` before it is kept.
         let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
         let start = text[..colon].trim_end_matches(is_part).len();
         let (before, address) = text.split_at(start);
@@ -254,51 +260,53 @@ fn piece(text: &str, dialect: Dialect) -> (String, Next) {
     }
     if let Some(at) = text.find(['=', ':']) {
         let (name, given) = text.split_at(at + 1);
-        if look::is_secret(given) {
+        if secret_patterns::is_secret(given) {
             return (format!("{name}{}", value(given, dialect)), Next::Judged);
         }
     }
-    if look::is_secret(text) {
+    if secret_patterns::is_secret(text) {
         return (value(text, dialect), Next::Judged);
     }
-    let next = match look::is_secret_name(last_name(text)) {
-        true => Next::Named,
-        false => Next::Judged,
+    let next = if secret_patterns::is_secret_name(last_name(text)) {
+        Next::Named
+    } else {
+        Next::Judged
     };
     (text.to_owned(), next)
 }
 
-/// Where the secret begins in `a=1;password=x`, if there is one with a name. A URL has rules
-/// of its own.
+/// Returns where the secret begins in `a=1;password=x`, if a name announces one. URLs have rules of
+/// their own.
 fn secret_after(text: &str) -> Option<usize> {
     let (text, _) = text.split_once("://").unwrap_or((text, ""));
     let mut start = 0;
     text.match_indices(['=', ':']).find_map(|(at, _)| {
         let name = last_name(&text[start..at]);
         start = at + 1;
-        look::is_secret_name(name).then_some(start)
+        secret_patterns::is_secret_name(name).then_some(start)
     })
 }
 
-/// What may be a name at the end of `text`.
+/// Returns the part at the end of `text` that may be a name.
 fn last_name(text: &str) -> &str {
     let start = text.rfind(|c| ";,&?|{}()[]".contains(c));
     start.map_or(text, |at| &text[at + 1..])
 }
 
-/// A user with a password. Two numbers are those of a user and a group, as docker has them.
+/// Returns `true` for a user with a password. Two numbers are a user and a group, as docker has
+/// them.
 fn is_login(text: &str) -> bool {
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once(':')
         .is_some_and(|(user, password)| !(is_number(user) && is_number(password)))
 }
 
-/// What is between words.
+/// Returns `true` for characters between words.
 fn is_gap(character: char) -> bool {
     character.is_whitespace() || "\"'`".contains(character)
 }
 
-/// What is before the first `mark`, and the rest with it.
+/// Splits before the first `mark`.
 fn split_before(text: &str, mark: char) -> (&str, &str) {
     text.split_at(text.find(mark).unwrap_or(text.len()))
 }

@@ -1,7 +1,8 @@
-//! JSON Schemas of servers, as far as arguments and signatures need them: which members an
-//! object may have, and what kinds of value are allowed.
+//! The JSON Schemas of servers, as far as arguments and signatures need them: the members that an
+//! object may have, and the types that are allowed.
 //!
-//! A server chose the schema: references may lead in circles and alternatives multiply, so
+//! A server chose the schema: references may form cycles and alternatives multiply, so every walk
+//! is bounded. Neither the schema nor a value is validated here.
 //! every walk has an end. A schema is not checked here, nor a value against it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ pub(crate) struct Schema<'a> {
     node: &'a Value,
 }
 
-/// A kind of value that a schema allows.
+/// A type that a schema allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind<'a> {
     /// One of these values.
@@ -25,37 +26,37 @@ pub(crate) enum Kind<'a> {
     Integer,
     Number,
     Text,
-    /// An array; the schema of its items is [`Schema::items`].
+    /// An array; [`Schema::items`] is the schema of its items.
     List(Schema<'a>),
-    /// An object; its members are [`Schema::members`].
+    /// An object; [`Schema::members`] are its members.
     Object(Schema<'a>),
-    /// Nothing is said.
+    /// Any value.
     Any,
 }
 
-/// What is known of the members of an object.
+/// The known members of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Members<'a> {
-    /// Those that have a schema, in its order.
+    /// The members that have a schema, in its order.
     pub(crate) known: Vec<(&'a str, Schema<'a>)>,
-    /// Those that must be there.
+    /// The required members.
     pub(crate) required: Vec<&'a str>,
-    /// The schema of all others, if there may be any. One that says nothing when nothing is
-    /// said.
+    /// The schema of all other members, if they are allowed. Empty if the schema doesn't describe
+    /// them.
     pub(crate) others: Option<Schema<'a>>,
-    /// Whether it is said that there are no others.
+    /// `true` if the schema forbids other members.
     pub(crate) is_closed: bool,
-    /// Where in `known` a name is. A server may have any number of them.
+    /// The positions of names in `known`. A server may have any number of them.
     index: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Schema<'a> {
-    /// The schema that a document is.
+    /// Returns the schema of a whole document.
     pub(crate) fn of(root: &'a Value) -> Self {
         Self { root, node: root }
     }
 
-    /// What is allowed. Empty when nothing is.
+    /// Returns the types that are allowed, or nothing if the schema allows none.
     pub(crate) fn kinds(self) -> Vec<Kind<'a>> {
         let mut kinds = Vec::new();
         let mut budget = MAX_STEPS;
@@ -63,7 +64,7 @@ impl<'a> Schema<'a> {
         kinds
     }
 
-    /// The members of an object, over all that the schema is put together from.
+    /// Returns the members of an object, from all parts of the schema.
     pub(crate) fn members(self) -> Members<'a> {
         let mut members = Members::default();
         let mut walk = Walk {
@@ -80,7 +81,7 @@ impl<'a> Schema<'a> {
         members
     }
 
-    /// The schema of an array's items; one that says nothing when nothing is said.
+    /// Returns the schema of the items of an array. Empty if the schema doesn't describe them.
     pub(crate) fn items(self) -> Self {
         match self.node.get("items") {
             Some(items @ (Value::Object(_) | Value::Bool(_))) => self.with(items),
@@ -88,7 +89,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// What a keyword says, also where a reference leads.
+    /// Returns the value of a keyword, following references.
     pub(crate) fn keyword(self, name: &str) -> Option<&'a Value> {
         let own = self.node.get(name);
         own.or_else(|| self.referred()?.node.get(name))
@@ -103,14 +104,14 @@ impl<'a> Schema<'a> {
         list.map_or(&[], Vec::as_slice)
     }
 
-    /// Where `$ref` leads, if it leads into this document. Nothing is fetched.
+    /// Returns the target of `$ref`, if it is in this document. Nothing is fetched.
     fn referred(self) -> Option<Self> {
         let reference = self.node.get("$ref")?.as_str()?;
         let pointer = reference.strip_prefix('#')?;
         Some(self.with(self.root.pointer(pointer)?))
     }
 
-    /// Whether it says something itself about what is allowed. If not, its parts may.
+    /// Returns `true` if the schema itself restricts the value. If not, its parts may.
     fn says_something(self) -> bool {
         let keywords = [
             "type",
@@ -149,7 +150,7 @@ impl<'a> Schema<'a> {
         if kinds.len() > before {
             return;
         }
-        // All of them hold; the first that says something says enough.
+        // All parts of `allOf` hold; the first one that restricts the value is enough.
         let parts = self.list("allOf").iter().map(|node| self.with(node));
         let mut parts = parts.filter(|part| {
             let keywords = ["$ref", "anyOf", "oneOf", "allOf"];
@@ -227,7 +228,7 @@ impl<'a> Schema<'a> {
         if let Some(Value::Object(patterns)) = self.node.get("patternProperties")
             && !patterns.is_empty()
         {
-            // Which pattern a name matches is for the server to say.
+            // The server decides which pattern a name matches.
             members.others = Some(self.with(&Value::Bool(true)));
         }
         if let Some(schema) = self.referred() {
@@ -243,27 +244,27 @@ impl<'a> Schema<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The schema of a member that is named.
+    /// Returns the schema of a known member.
     pub(crate) fn known(&self, name: &str) -> Option<Schema<'a>> {
         let index = *self.index.get(name)?;
         self.known.get(index).map(|(_, schema)| *schema)
     }
 }
 
-/// What is noticed on the way through the parts of an object's schema.
+/// The state of the walk through the parts of the schema of an object.
 #[derive(Default)]
 struct Walk<'a> {
     budget: usize,
-    /// Names that were seen.
+    /// The names that were seen.
     required: BTreeSet<&'a str>,
     has_properties: bool,
     is_closed: bool,
 }
 
-/// Schemas that are looked at for one answer. No honest one has as many parts.
+/// The number of schemas that are visited for one result. No real schema has as many parts.
 const MAX_STEPS: usize = 256;
 
-/// There are seven types; a list with more has some twice.
+/// There are seven types; a longer list repeats some.
 const MAX_TYPES: usize = 8;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Folders for tests.
+//! Temporary folders for tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-/// An empty folder, gone with its owner.
+/// An empty folder, removed when it is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -20,7 +20,7 @@ impl Scratch {
         &self.0
     }
 
-    /// Writes a file, with the folders above it.
+    /// Writes a file, and creates its parent folders.
     pub(crate) fn write(&self, file: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -31,7 +31,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What can't be removed is the system's to clean up.
+        // The system cleans up what can't be removed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,33 +1,35 @@
-//! What is wanted: the command line, resolved against its surroundings.
+//! The settings of the commands: the command line, resolved against its environment.
+//!
+//! [`server_commands`] has those of commands that connect to a server.
 
-mod talk;
+mod server_commands;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use bowline_types::{Revision, Revisions};
 
-use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServersArgs, What};
+use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServeTarget, ServersArgs};
 use crate::charset::Charset;
 
-pub(crate) use talk::{
-    AskSettings, CompleteSettings, ListSettings, PingSettings, Screen, ServerSettings,
-    WatchSettings,
+pub(crate) use server_commands::{
+    CompleteSettings, ListSettings, PingSettings, RequestSettings, ServerSettings,
+    TerminalSettings, WatchSettings,
 };
 
-/// What `bowline explain` shall do.
+/// The settings of `bowline explain`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ExplainSettings {
     /// Where frames come from.
     pub(crate) source: Source,
-    /// How they are explained.
+    /// Text or JSON.
     pub(crate) format: Format,
-    /// By which revisions they are judged. Never empty.
+    /// The revisions to validate against. Never empty.
     pub(crate) revisions: Revisions,
 }
 
 impl ExplainSettings {
-    /// What `args` mean here.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: ExplainArgs, format: Format, stdin_is_terminal: bool) -> Self {
         let source = match args.file {
             Some(path) if path.as_os_str() != "-" => Source::File(path),
@@ -55,9 +57,9 @@ pub(crate) enum Source {
     File(PathBuf),
     /// A pipe, or a file that the shell opened.
     Stdin,
-    /// Somebody types them, and asked for that with `-`.
+    /// The terminal, chosen with `-`.
     Terminal,
-    /// Nobody gives any: the built-in example.
+    /// The built-in example, if no input is given.
     Example,
 }
 
@@ -72,35 +74,35 @@ impl fmt::Display for Source {
     }
 }
 
-/// For whom the output is.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// To a reader.
+    /// Text for a reader.
     Text,
-    /// To a program.
+    /// JSON for a program.
     Json,
 }
 
 impl Format {
-    /// JSON for whoever asks for it.
-    pub(crate) fn wanted(json: bool) -> Self {
+    /// Returns the format for the `--json` option.
+    pub(crate) fn from_json_option(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }
 
-/// What `bowline servers` shall do.
+/// The settings of `bowline servers`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ServersSettings {
-    /// The only server to show.
+    /// The only server to show, if set.
     pub(crate) name: Option<String>,
-    /// The only files to look at. None: the known ones.
+    /// The only files to look at. If empty, the known places.
     pub(crate) config: Vec<PathBuf>,
-    /// For whom.
+    /// Text or JSON.
     pub(crate) format: Format,
 }
 
 impl ServersSettings {
-    /// What `args` mean.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: ServersArgs, format: Format) -> Self {
         Self {
             name: args.name,
@@ -110,48 +112,49 @@ impl ServersSettings {
     }
 }
 
-/// What `bowline demo` shall do.
+/// The settings of `bowline demo`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DemoSettings {
-    /// How the steps are told.
+    /// Text or JSON.
     pub(crate) format: Format,
-    /// The revision to speak, when it may be only one.
+    /// The only protocol revision to use, if set.
     pub(crate) revision: Option<Revision>,
-    /// What is drawn with.
+    /// The characters to draw with.
     pub(crate) charset: Charset,
-    /// Whether the library tells what it does, which a bar would get in the way of.
+    /// `true` with `--verbose`, whose lines a progress bar would disturb.
     pub(crate) is_verbose: bool,
 }
 
 impl DemoSettings {
-    /// What `args` mean on this screen.
-    pub(crate) fn resolve(args: &DemoArgs, screen: Screen) -> Self {
+    /// Resolves `args`.
+    pub(crate) fn resolve(args: &DemoArgs, terminal: TerminalSettings) -> Self {
         Self {
-            format: screen.format,
+            format: terminal.format,
             revision: args.revision,
-            charset: match args.ascii {
-                true => Charset::Ascii,
-                false => screen.charset,
+            charset: if args.ascii {
+                Charset::Ascii
+            } else {
+                terminal.charset
             },
-            is_verbose: screen.is_verbose,
+            is_verbose: terminal.is_verbose,
         }
     }
 }
 
-/// What `bowline serve` shall do.
+/// The settings of `bowline serve`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ServeSettings {
     /// What is served.
     pub(crate) served: Served,
-    /// Somebody types the messages, and may want to know what goes on.
+    /// `true` if stdin is a terminal: a note explains what to type.
     pub(crate) is_typed: bool,
 }
 
 impl ServeSettings {
-    /// What `args` mean here.
+    /// Resolves `args`.
     pub(crate) fn resolve(args: &ServeArgs, stdin_is_terminal: bool) -> Self {
         let served = match args.what {
-            What::Demo => Served::Demo,
+            ServeTarget::Demo => Served::Demo,
         };
         Self {
             served,
@@ -163,7 +166,7 @@ impl ServeSettings {
 /// What is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// The demo.
+    /// The demo server.
     Demo,
 }
 

@@ -1,15 +1,15 @@
 //! Signatures of tools: `add(a: integer, b: integer) -> {sum: integer}`.
 //!
-//! What a server says about its tools is shortened and escaped: nobody reads a signature of
-//! more than a few lines, and nobody's terminal shall obey one.
+//! Names and values of a server are shortened and escaped, so that a signature has at most a few
+//! lines, and nothing that a terminal interprets.
 
 use serde_json::Value;
 
 use crate::escape;
 use crate::schema::{Kind, Members, Schema};
 
-/// The signature of a tool: its arguments, `?` after those that may be left out, and what it
-/// answers with, if that is known.
+/// Returns the signature of a tool: its arguments, with `?` after optional ones, and its structured
+/// result, if it declares one.
 pub(crate) fn signature(name: &str, input: &Value, output: Option<&Value>) -> String {
     let mut writer = Writer {
         out: String::new(),
@@ -26,7 +26,7 @@ pub(crate) fn signature(name: &str, input: &Value, output: Option<&Value>) -> St
     escape::for_terminal(&writer.out).into_owned()
 }
 
-/// What a value may be: `integer`, `"a" | "b"`, `string[]`.
+/// Returns the type of a value: `integer`, `"a" | "b"`, `string[]`.
 pub(crate) fn type_of(schema: Schema<'_>) -> String {
     let mut writer = Writer {
         out: String::new(),
@@ -36,14 +36,14 @@ pub(crate) fn type_of(schema: Schema<'_>) -> String {
     escape::for_terminal(&writer.out).into_owned()
 }
 
-/// Writes until it has written enough.
+/// Writes a signature up to a limit.
 struct Writer {
     out: String,
     budget: usize,
 }
 
 impl Writer {
-    /// The members of an object, without its braces.
+    /// Writes the members of an object, without braces.
     fn members(&mut self, members: &Members<'_>, most: usize, depth: usize) {
         for (index, (name, schema)) in members.known.iter().enumerate() {
             if index > 0 {
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     fn list(&mut self, schema: Schema<'_>, depth: usize) {
-        // Arrays in arrays are not objects in objects, but may go on for as long.
+        // Arrays in arrays don't count as nested objects, but may go on as long.
         if depth == MAX_DEPTH {
             self.out.push_str("…[]");
             return;
@@ -166,7 +166,7 @@ impl Writer {
         }
     }
 
-    /// A value as JSON, what is long shortened.
+    /// Writes a value as JSON, shortened if it is long.
     fn literal(&mut self, value: &Value) {
         let text = match value {
             Value::String(text) => Value::String(shortened(text, LONGEST_LITERAL)).to_string(),
@@ -189,19 +189,19 @@ fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// Objects and arrays deeper than this are not unfolded.
+/// The depth up to which objects and arrays are unfolded.
 const MAX_DEPTH: usize = 2;
 
-/// Arguments that are shown; of an object in them, members; of a choice, values and kinds.
+/// The number of arguments, of members of an object in them, and of values or types of a choice.
 const MAX_ARGUMENTS: usize = 24;
 const MAX_MEMBERS: usize = 8;
 const MAX_VALUES: usize = 8;
 const MAX_ALTERNATIVES: usize = 6;
 
-/// Kinds that are written in one signature, whatever their depth.
+/// The number of types in one signature, at any depth.
 const MAX_PARTS: usize = 120;
 
-/// Characters of a name and of a text that are shown.
+/// The number of characters of a name or a text.
 const LONGEST_NAME: usize = 64;
 const LONGEST_LITERAL: usize = 32;
 

@@ -1,5 +1,5 @@
-//! Where the command was started: the folder, the variables, the home. An argument wherever
-//! they matter, so that tests can have their own.
+//! The environment of the command: its folder and variables. Passed as an argument, so that tests
+//! can have their own.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -8,49 +8,49 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// The surroundings of the command.
+/// The environment of the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// The folder that it was started in.
     pub(crate) folder: PathBuf,
-    /// The variables that it was given.
+    /// Its environment variables.
     pub(crate) variables: BTreeMap<OsString, OsString>,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Returns the environment of this process.
     ///
     /// # Errors
     ///
-    /// The folder is gone.
+    /// The folder does not exist any more.
     pub(crate) fn current() -> anyhow::Result<Self> {
         Ok(Self {
-            folder: env::current_dir().context("cannot tell the current folder")?,
+            folder: env::current_dir().context("cannot read the current folder")?,
             variables: env::vars_os().collect(),
         })
     }
 
-    /// A variable, unless it is not set.
+    /// Returns a variable, if it is set.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables
             .get(OsStr::new(name))
             .map(OsString::as_os_str)
     }
 
-    /// A folder that a variable names. The XDG specification has paths that are not absolute
-    /// ignored, and so it is with homes.
+    /// Returns the folder that a variable names. The XDG specification requires that relative paths
+    /// are ignored; HOME is treated the same.
     fn named_folder(&self, name: &str) -> Option<&Path> {
         self.variable(name)
             .map(Path::new)
             .filter(|path| path.is_absolute())
     }
 
-    /// The user's home.
+    /// Returns the home of the user.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.named_folder("HOME")
     }
 
-    /// Where programs keep the user's settings: `$XDG_CONFIG_HOME` or `~/.config`.
+    /// Returns the folder of the settings of the user: `$XDG_CONFIG_HOME` or `~/.config`.
     pub(crate) fn settings_folder(&self) -> Option<PathBuf> {
         match self.named_folder("XDG_CONFIG_HOME") {
             Some(folder) => Some(folder.to_owned()),
@@ -58,7 +58,8 @@ impl Surroundings {
         }
     }
 
-    /// `path` for a reader: from the current folder or the home, where that is shorter.
+    /// Formats `path` for a reader: relative to the current folder or the home, where that is
+    /// shorter.
     pub(crate) fn shown(&self, path: &Path) -> String {
         if let Ok(relative) = path.strip_prefix(&self.folder)
             && !relative.as_os_str().is_empty()
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_where_xdg_says() {
+    fn settings_are_in_the_xdg_folder() {
         for (variables, expected) in [
             (&[("HOME", "/home/me")][..], Some("/home/me/.config")),
             (

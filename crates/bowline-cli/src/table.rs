@@ -1,21 +1,20 @@
-//! Tables for readers.
+//! Tables.
 //!
-//! On a terminal a table is as wide as that: cells go on below themselves, broken between words.
-//! Elsewhere a row has as many lines as its widest texts need, and the last cell is never broken,
-//! so that it can be searched for.
+//! On a terminal a table has its width: cells are wrapped between words. Elsewhere rows are as wide
+//! as their texts need, and the last cell is never broken, so that it can be searched for.
 
 use crate::escape;
 use crate::paragraph::{columns, padded, wrapped};
 use crate::printer::{self, Printer, Tone};
 
-/// Rows of cells, aligned. Columns that are empty from top to bottom are left out.
+/// Rows of aligned cells. Columns that are empty in all rows are left out.
 #[derive(Debug)]
 pub(crate) struct Table<const COLUMNS: usize> {
     head: [&'static str; COLUMNS],
     rows: Vec<Row<COLUMNS>>,
 }
 
-/// A row, and what is said below it.
+/// A row, and the note below it.
 #[derive(Debug)]
 struct Row<const COLUMNS: usize> {
     tone: Tone,
@@ -24,7 +23,7 @@ struct Row<const COLUMNS: usize> {
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(head: [&'static str; COLUMNS]) -> Self {
         Self {
             head,
@@ -32,10 +31,10 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         }
     }
 
-    /// Adds a row, and what is to be said below it.
+    /// Adds a row, and the note below it.
     pub(crate) fn row(&mut self, tone: Tone, cells: [String; COLUMNS], note: Option<String>) {
         let mut index = 0;
-        // Escaped here, since what is printed decides how wide it is.
+        // Escaped here, since the printed form decides the width.
         let cells = cells.map(|cell| {
             let cell = escape::for_terminal(&cell);
             index += 1;
@@ -48,11 +47,11 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(Row { tone, cells, note });
     }
 
-    /// Prints it.
+    /// Prints the table.
     ///
     /// # Errors
     ///
-    /// What the printer says.
+    /// The output can't be written.
     pub(crate) fn print(&self, printer: &mut Printer) -> anyhow::Result<()> {
         let widths = self.widths(printer::screen());
         printer.line(0, Tone::Aside, &aligned(&self.head, &widths))?;
@@ -67,10 +66,11 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Ok(())
     }
 
-    /// How wide each column is, on a screen that has so many columns. 0: it is left out.
+    /// Returns the width of each column for a screen of that many columns. 0: the column is left
+    /// out.
     fn widths(&self, screen: Option<usize>) -> [usize; COLUMNS] {
         let mut widths = [0; COLUMNS];
-        // What can't be broken.
+        // The widest word of each column.
         let mut narrowest = [0; COLUMNS];
         for row in &self.rows {
             for (column, cell) in row.cells.iter().enumerate() {
@@ -94,7 +94,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
 }
 
 impl<const COLUMNS: usize> Row<COLUMNS> {
-    /// The lines of the row: as many as the cell that has most.
+    /// Returns the lines of a row.
     fn lines(&self, widths: &[usize; COLUMNS]) -> Vec<String> {
         let cells = self.cells.iter().zip(widths);
         let cells: Vec<_> = cells.map(|(cell, width)| wrapped(cell, *width)).collect();
@@ -108,11 +108,11 @@ impl<const COLUMNS: usize> Row<COLUMNS> {
     }
 }
 
-/// Takes columns from the widest until all have room, or nothing is left that can be broken.
+/// Narrows the widest columns until all fit, or no column can be narrowed.
 fn narrow(widths: &mut [usize], narrowest: &[usize], screen: usize) {
     let gaps = widths.iter().filter(|width| **width > 0).count();
     let room = screen.saturating_sub(gaps.saturating_sub(1) * GAP.len());
-    // None is wider than the screen, if it can be less: so this ends soon.
+    // No column is wider than the screen if it can be narrower, so this ends soon.
     for (width, narrowest) in widths.iter_mut().zip(narrowest) {
         *width = (*width).min(screen.max(*narrowest));
     }
@@ -126,7 +126,7 @@ fn narrow(widths: &mut [usize], narrowest: &[usize], screen: usize) {
     }
 }
 
-/// The cells of a row in one line.
+/// Returns the cells of a row on one line.
 fn aligned(cells: &[&str], widths: &[usize]) -> String {
     let mut line = String::new();
     for (cell, width) in cells.iter().zip(widths).filter(|(_, width)| **width > 0) {
@@ -137,8 +137,7 @@ fn aligned(cells: &[&str], widths: &[usize]) -> String {
     line
 }
 
-/// A cell that can be broken so that it leaves room for its neighbours: words that are wider
-/// than a column may be are cut.
+/// Cuts words that are wider than a column may be, so that a cell leaves space for its neighbours.
 fn without_long_words(cell: &str) -> String {
     let words: Vec<_> = cell.split(' ').map(cut).collect();
     words.join(" ")
@@ -159,10 +158,10 @@ fn cut(word: &str) -> String {
     kept + "…"
 }
 
-/// Columns that a cell may have, except in the last one.
+/// The maximum width of a cell, except in the last column.
 const WIDEST: usize = 48;
 
-/// What stands between two cells.
+/// The gap between two cells.
 const GAP: &str = "  ";
 
 #[cfg(test)]
@@ -186,7 +185,7 @@ mod tests {
         table.row(Tone::Plain, row(["ü", "x", "", "last one"]), None);
         let note = Some("note".to_owned());
         table.row(Tone::Bad, row(["a\nb", "longer", "", ""]), note);
-        let (mut printer, page) = Printer::on_page();
+        let (mut printer, page) = Printer::captured();
         table.print(&mut printer).unwrap();
         assert_eq!(
             page.text(),

@@ -1,6 +1,6 @@
-//! Which server is meant: a command, the demo, or a name from a configuration.
+//! Which server to start: a command, the demo, or a name from a configuration.
 //!
-//! What was typed becomes a [`Wanted`], and that a [`Target`], which knows how to start it.
+//! The command line becomes a [`ServerChoice`], and that a [`Target`], which can be started.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,16 +15,16 @@ use crate::config::resolve::ResolvedTransport;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, usage};
 use crate::launch::Launch;
-use crate::nearest::did_you_mean;
 use crate::printer::Printer;
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
-/// The name of the demo.
+/// The name of the demo server.
 pub(crate) const DEMO: &str = "demo";
 
-/// What somebody typed to name a server.
+/// The server that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ServerChoice {
     /// `-- COMMAND ARGS…`
     Command {
         program: OsString,
@@ -32,7 +32,7 @@ pub(crate) enum Wanted {
     },
     /// `demo`
     Demo,
-    /// An address.
+    /// A URL.
     Url(String),
     /// A name from a configuration.
     Name(String),
@@ -41,23 +41,23 @@ pub(crate) enum Wanted {
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// What to call it.
+    /// Its name for messages.
     pub(crate) name: String,
     /// What to start.
     pub(crate) launch: Launch,
-    /// How long a call may take, if a configuration says so.
+    /// The time limit of a call, if the configuration has one.
     pub(crate) timeout: Option<Duration>,
 }
 
-impl Wanted {
-    /// The server among what was typed: `command` is what stands after `--`, `words` what
-    /// stands before. The first word names the server unless there is a command; the other
-    /// words are answered as they are.
+impl ServerChoice {
+    /// Takes the server from the command line: `command` are the words after `--`, `words` those
+    /// before. Without a command the first word names the server. Returns the remaining words
+    /// unchanged.
     ///
     /// # Errors
     ///
-    /// No server was named.
-    pub(crate) fn among<'a>(
+    /// No server was given.
+    pub(crate) fn parse<'a>(
         words: &'a [String],
         command: &[OsString],
     ) -> anyhow::Result<(Self, &'a [String])> {
@@ -66,13 +66,13 @@ impl Wanted {
             return Ok((Self::Command { program, args }, words));
         }
         let Some((name, rest)) = words.split_first() else {
-            let error = anyhow!("no server was named");
-            return Err(usage(error, WAYS));
+            let error = anyhow!("no server given");
+            return Err(usage(error, SERVER_HINT));
         };
         Ok((Self::named(name), rest))
     }
 
-    /// The server of that name.
+    /// Returns the server for a name.
     pub(crate) fn named(name: &str) -> Self {
         if name == DEMO {
             return Self::Demo;
@@ -88,13 +88,13 @@ impl Wanted {
         }
     }
 
-    /// The server itself. `config` are the files that were named; no other is read unless a
-    /// name has to be looked up.
+    /// Finds the server. `config` are the files of `--config`; other files are only read if a name
+    /// has to be looked up.
     ///
     /// # Errors
     ///
-    /// There is none of that name, or its configuration makes no sense; or a file that was
-    /// named, though nothing of it may be needed.
+    /// There is no server of that name, its configuration is not valid, or a file of `--config`
+    /// can't be read (even if it isn't needed).
     pub(crate) fn find(
         self,
         config: &[PathBuf],
@@ -121,9 +121,9 @@ impl Wanted {
     }
 }
 
-/// What starts the demo: this very program.
+/// Returns what starts the demo: this program.
 pub(crate) fn demo() -> anyhow::Result<Launch> {
-    let own = env::current_exe().context("cannot tell where this program is")?;
+    let own = env::current_exe().context("cannot find the path of this program")?;
     Ok(Launch {
         program: own.into(),
         args: vec!["serve".into(), DEMO.into()],
@@ -131,7 +131,7 @@ pub(crate) fn demo() -> anyhow::Result<Launch> {
     })
 }
 
-/// The server that a configuration has under this name.
+/// Returns the server of this name from the configuration files.
 fn in_catalogue(
     name: &str,
     config: &[PathBuf],
@@ -140,19 +140,19 @@ fn in_catalogue(
 ) -> anyhow::Result<Target> {
     let catalogue = Catalogue::load(config, surroundings)?;
     let Some(found) = catalogue.find(name) else {
-        return Err(unknown(name, &catalogue, printer));
+        return Err(unknown_server(name, &catalogue, printer));
     };
     if let Some(own) = catalogue.conflicting_user_entry(&found) {
         return Err(ambiguous(found.entry, own));
     }
-    warn_of_broken(&catalogue, printer);
+    warn_of_broken_files(&catalogue, printer);
     if found.entry.is_disabled() {
         let file = &found.entry.source.shown;
         printer.talk(&format!(
-            "`{name}` is disabled in {file}; used, since it was named"
+            "`{name}` is disabled in {file}; using it because it was named explicitly"
         ));
     }
-    // Before its references are resolved: no variable makes it reachable.
+    // Before variables are resolved: no variable makes it reachable.
     if found.entry.has_url() {
         return Err(no_http().context(format!("cannot reach `{name}`")));
     }
@@ -168,54 +168,59 @@ fn in_catalogue(
     }
 }
 
-/// The project and the user have a server of the name, and not the same one. A project that
-/// was fetched from somewhere shall not answer for a server of the user's.
+/// Returns the error for a project and a user that have different servers of the same name. A
+/// project that was downloaded must not replace a server of the user.
 fn ambiguous(of_project: &Entry, own: &Entry) -> anyhow::Error {
     let error = anyhow!(
-        "two servers are called `{}`, one in {} of the project, one in your {}",
+        "two servers are named `{}`: one in {} of the project, one in your {}",
         own.name,
         of_project.source.shown,
         own.source.shown
     );
-    usage(error, "say which one is meant with `--config FILE`")
+    usage(error, "choose one with `--config FILE`")
 }
 
-/// Tells of files that nobody named and that can't be used.
-pub(crate) fn warn_of_broken(catalogue: &Catalogue, printer: &mut Printer) {
+/// Warns of configuration files that can't be used and were not named by the user.
+pub(crate) fn warn_of_broken_files(catalogue: &Catalogue, printer: &mut Printer) {
     for problem in catalogue.problems() {
         printer.warning(&problem.to_string(), Some(&problem.hint));
     }
 }
 
-/// There is no server of that name; unless it is a slip, perhaps a file that can't be read has
-/// it.
-pub(crate) fn unknown(name: &str, catalogue: &Catalogue, printer: &mut Printer) -> anyhow::Error {
+/// Returns the error for an unknown name. Unless it is a typing error, a file that can't be read
+/// may have the server.
+pub(crate) fn unknown_server(
+    name: &str,
+    catalogue: &Catalogue,
+    printer: &mut Printer,
+) -> anyhow::Error {
     let servers = catalogue.servers();
     let names = servers.iter().map(|found| found.entry.name.as_str());
-    let error = anyhow!("there is no server `{name}`");
+    let error = anyhow!("no server named `{name}`");
     if let Some(question) = did_you_mean(name, names.chain([DEMO])) {
-        warn_of_broken(catalogue, printer);
+        warn_of_broken_files(catalogue, printer);
         return usage(error, question);
     }
     if let Some(problem) = catalogue.problems().next() {
         let hint = problem.hint.clone();
         let error = anyhow!("{problem}");
-        return hinted(error.context(format!("no server `{name}` was found")), hint);
+        return hinted(error.context(format!("no server named `{name}`")), hint);
     }
-    let hint = "`bowline servers` lists what was found; a command goes after --";
+    let hint = "`bowline servers` lists the configured servers; a command goes after --";
     usage(error, hint)
 }
 
 fn no_http() -> anyhow::Error {
-    let error = anyhow!("servers with a URL can't be reached yet");
-    let hint = "name a command after --, such as -- npx -y mcp-remote URL";
+    let error = anyhow!("servers with a URL are not supported yet");
+    let hint = "give a command after --, such as -- npx -y mcp-remote URL";
     Failure::new(ExitStatus::Unreachable, error)
         .hint(hint)
         .into()
 }
 
-/// How a server can be named.
-const WAYS: &str = "name one of `bowline servers`, `demo`, or a command after --";
+/// How to name a server.
+const SERVER_HINT: &str =
+    "give the name of a server that `bowline servers` lists, `demo`, or a command after --";
 
 #[cfg(test)]
 mod tests;

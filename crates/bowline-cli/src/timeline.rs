@@ -1,29 +1,29 @@
-//! A timeline: what a connection went through and what became of the calls meanwhile, as a
-//! chart. Data in, text out; nothing here knows a clock or a terminal.
+//! A timeline: the states of a connection and the calls meanwhile, as a chart. It is pure: data in,
+//! text out, without a clock or a terminal.
 
 use std::time::Duration;
 
 use bowline::ConnectionState;
 
 use crate::charset::Charset;
+use crate::durations;
 use crate::paragraph::{columns, padded};
 use crate::printer::{Piece, Tone};
-use crate::times;
 
-/// What there is to draw. Times are counted from when the client was started.
+/// The data of a chart. Times are counted from the start of the client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Timeline {
     /// The states, one after the other and without gaps.
-    pub(crate) states: Vec<Stretch>,
-    /// The calls, as they were begun.
+    pub(crate) states: Vec<StateSpan>,
+    /// The calls, in the order of their start.
     pub(crate) calls: Vec<Call>,
-    /// What happened from outside.
+    /// Events from outside.
     pub(crate) marks: Vec<Mark>,
 }
 
-/// A state that a connection was in.
+/// A state that the connection was in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct StateSpan {
     pub(crate) state: ConnectionState,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
@@ -32,17 +32,17 @@ pub(crate) struct Stretch {
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// What was called.
+    /// The name of the tool or method.
     pub(crate) name: String,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// What became of it, in a word or two.
+    /// The outcome, in a word or two.
     pub(crate) outcome: String,
-    /// Whether it was answered.
+    /// `true` if the server responded.
     pub(crate) is_answered: bool,
 }
 
-/// A moment worth a mark.
+/// An event at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) at: Duration,
@@ -50,25 +50,25 @@ pub(crate) struct Mark {
 }
 
 impl Timeline {
-    /// The states of a client that was started, from when it was in which, until `end`.
-    pub(crate) fn stretches(
+    /// Returns the states of a client from its state changes, until `end`.
+    pub(crate) fn spans(
         changes: impl IntoIterator<Item = (Duration, ConnectionState)>,
         end: Duration,
-    ) -> Vec<Stretch> {
-        let mut stretches = Vec::new();
+    ) -> Vec<StateSpan> {
+        let mut spans = Vec::new();
         let (mut from, mut state) = (Duration::ZERO, ConnectionState::Starting);
         for (to, next) in changes {
-            stretches.push(Stretch { state, from, to });
+            spans.push(StateSpan { state, from, to });
             (from, state) = (to, next);
         }
         if state != ConnectionState::Closed {
             let to = end.max(from);
-            stretches.push(Stretch { state, from, to });
+            spans.push(StateSpan { state, from, to });
         }
-        stretches
+        spans
     }
 
-    /// Draws it, `width` columns wide where that is possible.
+    /// Draws the chart, `width` columns wide if possible.
     pub(crate) fn draw(&self, width: usize, charset: Charset) -> Vec<Vec<Piece>> {
         let chart = Chart::fit(self, width, charset);
         let mut lines = vec![chart.axis(), chart.states(&self.states)];
@@ -78,30 +78,30 @@ impl Timeline {
         lines
     }
 
-    /// When the last of it was over.
+    /// Returns the end of the chart.
     fn end(&self) -> Duration {
-        let states = self.states.iter().map(|it| it.to);
-        let calls = self.calls.iter().map(|it| it.to);
-        let marks = self.marks.iter().map(|it| it.at);
+        let states = self.states.iter().map(|span| span.to);
+        let calls = self.calls.iter().map(|call| call.to);
+        let marks = self.marks.iter().map(|mark| mark.at);
         states.chain(calls).chain(marks).max().unwrap_or_default()
     }
 }
 
-/// Where things are drawn: labels, then columns of time, then notes.
+/// The columns of the chart: labels, then time, then notes.
 struct Chart {
     charset: Charset,
     end: Duration,
-    /// Columns of the labels.
+    /// The width of the labels.
     labels: usize,
-    /// Columns of time, one at least.
+    /// The width of the time, at least 1.
     columns: usize,
-    /// Columns of what became of calls, and whether there is room for them.
+    /// The width of the outcomes, if there is space for them.
     outcomes: usize,
     has_notes: bool,
 }
 
 impl Chart {
-    /// As wide as there is room.
+    /// Fits the chart into `width` columns.
     fn fit(timeline: &Timeline, width: usize, charset: Charset) -> Self {
         let calls = || timeline.calls.iter();
         let names = calls().map(|call| columns(&call.name));
@@ -123,7 +123,7 @@ impl Chart {
         }
     }
 
-    /// The column of a moment.
+    /// Returns the column of a moment.
     fn column(&self, at: Duration) -> usize {
         let part = at.as_secs_f64() / self.end.as_secs_f64();
         #[expect(
@@ -136,7 +136,7 @@ impl Chart {
         column.min(self.columns - 1)
     }
 
-    /// Moments at even distances, as many as have room.
+    /// Draws the axis, with as many labels as fit.
     fn axis(&self) -> Vec<Piece> {
         let mut text = String::new();
         let step = self.step();
@@ -153,7 +153,7 @@ impl Chart {
         vec![Piece::plain(self.label("")), Piece::new(Tone::Aside, text)]
     }
 
-    /// The time between two labels of the axis: 1, 2 or 5 of something.
+    /// Returns the time between two labels of the axis: 1, 2 or 5 units.
     fn step(&self) -> Duration {
         let labels = u32::try_from(self.columns / AXIS_LABEL).unwrap_or(u32::MAX);
         let least = self.end / labels.max(1);
@@ -167,20 +167,20 @@ impl Chart {
         }
     }
 
-    /// The row of the connection. However short a state was, it can be seen.
-    fn states(&self, stretches: &[Stretch]) -> Vec<Piece> {
+    /// Draws the states. However short a state was, it gets a column.
+    fn states(&self, spans: &[StateSpan]) -> Vec<Piece> {
         let mut pieces = vec![Piece::plain(self.label(CONNECTION))];
-        let mut starts = Vec::with_capacity(stretches.len());
+        let mut starts = Vec::with_capacity(spans.len());
         let mut next = 0;
-        for (index, stretch) in stretches.iter().enumerate() {
-            // Those that follow need a column each.
-            let last = self.columns.saturating_sub(stretches.len() - index);
+        for (index, stretch) in spans.iter().enumerate() {
+            // The states after it need a column each.
+            let last = self.columns.saturating_sub(spans.len() - index);
             let start = self.column(stretch.from).max(next).min(last.max(next));
             starts.push(start);
             next = start + 1;
         }
         let ends = starts.iter().skip(1).copied().chain([self.columns]);
-        for ((stretch, start), end) in stretches.iter().zip(&starts).zip(ends) {
+        for ((stretch, start), end) in spans.iter().zip(&starts).zip(ends) {
             let (glyph, tone) = self.glyph(stretch.state);
             let length = end.min(self.columns).saturating_sub(*start);
             pieces.push(Piece::new(tone, glyph.repeat(length)));
@@ -188,33 +188,32 @@ impl Chart {
         pieces
     }
 
-    /// What happened from outside, below the moment when it did.
+    /// Draws an event below its moment.
     fn mark(&self, mark: &Mark) -> Vec<Piece> {
         let column = self.column(mark.at);
         let arrow = self.charset.pick("▲", "^");
-        let text = match column + columns(&mark.label) + 2 <= self.columns {
-            true => format!("{}{arrow} {}", " ".repeat(column), mark.label),
-            false => {
-                let before = column.saturating_sub(columns(&mark.label) + 1);
-                format!("{}{} {arrow}", " ".repeat(before), mark.label)
-            }
+        let text = if column + columns(&mark.label) + 2 <= self.columns {
+            format!("{}{arrow} {}", " ".repeat(column), mark.label)
+        } else {
+            let before = column.saturating_sub(columns(&mark.label) + 1);
+            format!("{}{} {arrow}", " ".repeat(before), mark.label)
         };
         vec![Piece::plain(self.label("")), Piece::new(Tone::Bad, text)]
     }
 
-    /// Which state looks how, and how long the connection was in it.
-    fn legend(&self, stretches: &[Stretch], width: usize) -> Vec<Vec<Piece>> {
+    /// Draws the legend: how each state is drawn, and how long it lasted.
+    fn legend(&self, spans: &[StateSpan], width: usize) -> Vec<Vec<Piece>> {
         let mut lines = Vec::new();
         let mut line = vec![Piece::plain(self.label(""))];
         let mut used = self.labels + GAP;
         for state in ConnectionState::ALL {
-            let of_state = stretches.iter().filter(|it| it.state == state);
-            let times = of_state.map(|it| it.to.saturating_sub(it.from));
+            let of_state = spans.iter().filter(|span| span.state == state);
+            let times = of_state.map(|span| span.to.saturating_sub(span.from));
             let Some(time) = times.reduce(|sum, time| sum + time) else {
                 continue;
             };
             let (glyph, tone) = self.glyph(state);
-            let words = format!(" {state} {}", times::shown(time));
+            let words = format!(" {state} {}", durations::shown(time));
             let length = 1 + columns(&words);
             if line.len() > 1 && used + GAP + length > width {
                 lines.push(std::mem::take(&mut line));
@@ -234,20 +233,18 @@ impl Chart {
         lines
     }
 
-    /// The row of a call.
+    /// Draws the row of a call.
     fn call(&self, call: &Call) -> Vec<Piece> {
-        let tone = match call.is_answered {
-            true => Tone::Good,
-            false => Tone::Bad,
+        let tone = if call.is_answered {
+            Tone::Good
+        } else {
+            Tone::Bad
         };
         let (from, to) = (self.column(call.from), self.column(call.to.max(call.from)));
         let [begin, line, answered, failed, short] = self
             .charset
             .pick(["├", "─", "┤", "╳", "│"], ["[", "-", "]", "x", "|"]);
-        let end = match call.is_answered {
-            true => answered,
-            false => failed,
-        };
+        let end = if call.is_answered { answered } else { failed };
         let bar = match to - from {
             0 if call.is_answered => short.to_owned(),
             0 => failed.to_owned(),
@@ -264,27 +261,26 @@ impl Chart {
                 " ".repeat(rest),
                 padded(&call.outcome, self.outcomes)
             );
-            let time = times::shown(call.to.saturating_sub(call.from));
+            let time = durations::shown(call.to.saturating_sub(call.from));
             pieces.push(Piece::new(tone, outcome));
             pieces.push(Piece::new(Tone::Aside, format!(" {time:>TIME$}")));
         }
         pieces
     }
 
-    /// A label with the gap behind it. What is too long is cut.
+    /// Returns a label with the gap after it. A longer one is cut.
     fn label(&self, text: &str) -> String {
-        let text = match columns(text) > self.labels {
-            true => {
-                let dots = self.charset.pick("…", "~");
-                let kept: String = text.chars().take(self.labels - 1).collect();
-                format!("{kept}{dots}")
-            }
-            false => text.to_owned(),
+        let text = if columns(text) > self.labels {
+            let dots = self.charset.pick("…", "~");
+            let kept: String = text.chars().take(self.labels - 1).collect();
+            format!("{kept}{dots}")
+        } else {
+            text.to_owned()
         };
         padded(&text, self.labels + GAP)
     }
 
-    /// How a state is drawn.
+    /// Returns how a state is drawn.
     fn glyph(&self, state: ConnectionState) -> (&'static str, Tone) {
         let pick = |unicode, ascii| self.charset.pick(unicode, ascii);
         match state {
@@ -298,7 +294,7 @@ impl Chart {
     }
 }
 
-/// A moment of the axis, which is a round one.
+/// Returns the label of a moment of the axis, which is a round number.
 fn axis_label(at: Duration) -> String {
     match at.as_millis() {
         0 => "0 s".to_owned(),
@@ -307,22 +303,22 @@ fn axis_label(at: Duration) -> String {
     }
 }
 
-/// The label of the row with the states.
+/// The label of the row of states.
 const CONNECTION: &str = "connection";
 
-/// The longest label that is shown.
+/// The maximum width of a label.
 const MAX_LABEL: usize = 20;
 
-/// Columns between labels, chart and notes.
+/// The gap between labels, chart and notes.
 const GAP: usize = 2;
 
-/// Columns of the time that a call took.
+/// The width of the duration of a call.
 const TIME: usize = 6;
 
-/// A chart that is narrower tells nothing.
+/// The minimum width of a useful chart.
 const MIN_COLUMNS: usize = 20;
 
-/// Columns of the axis for each label.
+/// The width of the axis per label.
 const AXIS_LABEL: usize = 9;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! `--verbose`: what the library tells of itself, on stderr.
+//! `--verbose`: the log of the library on stderr.
 //!
-//! The events are those of docs/telemetry.md: numbers and words of Bowline's own, no arguments,
-//! no results, no variables. The one exception is what a server says on its stderr, which
-//! comes as it is, escaped, but for the secrets that it was given. Each line begins with the
-//! fields of its spans: the server, the session, and the request that it is about.
+//! The events are those of docs/telemetry.md. They have no arguments, results or variables. The
+//! exception is stderr of a server, which is logged escaped and with known secrets redacted. Each
+//! line begins with the fields of its spans: the server, the session, and the request.
 
 mod spans;
 
@@ -17,48 +16,49 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 use tracing_core::span::Current;
 
+use crate::durations;
 use crate::printer;
 use crate::redact;
 use crate::settings::Format;
-use crate::times;
 use spans::Spans;
 
-/// Tells from now on what happens: nothing, what matters, or every read and write as well.
+/// Installs the subscriber: for no events, debug events, or trace events as well.
 ///
 /// # Errors
 ///
-/// Somebody else was told to.
-pub(crate) fn begin(times_asked: u8, format: Format) -> anyhow::Result<()> {
+/// Another subscriber is installed already.
+pub(crate) fn install(times_asked: u8, format: Format) -> anyhow::Result<()> {
     let level = match times_asked {
         0 => return Ok(()),
         1 => Level::DEBUG,
         _ => Level::TRACE,
     };
     let talks_json = format == Format::Json;
-    let teller = Teller::new(level, move |line: &str| printer::note(talks_json, line));
-    subscriber::set_global_default(teller).context("cannot be verbose")
+    let line_subscriber =
+        LineSubscriber::new(level, move |line: &str| printer::note(talks_json, line));
+    subscriber::set_global_default(line_subscriber).context("cannot install the log subscriber")
 }
 
-/// Says each event as a line.
-struct Teller<F> {
+/// Writes each event as a line.
+struct LineSubscriber<F> {
     level: Level,
-    begun: Instant,
+    started_at: Instant,
     spans: Spans,
-    say: F,
+    write: F,
 }
 
-impl<F> Teller<F> {
-    fn new(level: Level, say: F) -> Self {
+impl<F> LineSubscriber<F> {
+    fn new(level: Level, write: F) -> Self {
         Self {
             level,
-            begun: Instant::now(),
+            started_at: Instant::now(),
             spans: Spans::default(),
-            say,
+            write,
         }
     }
 }
 
-impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
+impl<F: Fn(&str) + 'static> Subscriber for LineSubscriber<F> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
         let is_ours = target == "bowline" || target.starts_with("bowline::");
@@ -79,7 +79,7 @@ impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
 
     fn event(&self, event: &Event<'_>) {
         let scope = self.spans.scope_of(event);
-        (self.say)(&line(self.begun.elapsed(), &scope, event));
+        (self.write)(&line(self.started_at.elapsed(), &scope, event));
     }
 
     fn enter(&self, id: &Id) {
@@ -106,10 +106,10 @@ impl<F: Fn(&str) + 'static> Subscriber for Teller<F> {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 }
 
-/// An event in words: when, how grave, what it is about, what, and its fields.
+/// Formats an event: time, level, spans, message, and fields.
 fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
     let level = event.metadata().level().as_str().to_ascii_lowercase();
-    let mut words = Words(format!("{:>7} {level:<5}", times::shown(at)));
+    let mut words = Words(format!("{:>7} {level:<5}", durations::shown(at)));
     if !scope.is_empty() {
         words.push(format_args!("[{scope}]"));
     }
@@ -117,12 +117,12 @@ fn line(at: Duration, scope: &str, event: &Event<'_>) -> String {
     words.0
 }
 
-/// Fields as words.
+/// Formats fields.
 struct Words(String);
 
 impl Words {
     fn push(&mut self, word: impl fmt::Display) {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.0, " {word}");
     }
 }
@@ -157,21 +157,21 @@ mod tests {
 
     use super::*;
 
-    /// What is told of some events, without the times.
-    fn told(level: Level, events: impl FnOnce()) -> Vec<String> {
+    /// Returns the lines of some events, without the times.
+    fn logged(level: Level, events: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let said = Arc::clone(&lines);
-        let teller = Teller::new(level, move |line: &str| {
+        let collected = Arc::clone(&lines);
+        let subscriber = LineSubscriber::new(level, move |line: &str| {
             let (_, words) = line.split_once(" ms ").unwrap();
-            said.lock().unwrap().push(words.to_owned());
+            collected.lock().unwrap().push(words.to_owned());
         });
-        subscriber::with_default(teller, events);
+        subscriber::with_default(subscriber, events);
         lines.lock().unwrap().clone()
     }
 
     #[test]
     fn events_are_lines_with_their_fields() {
-        let lines = told(Level::DEBUG, || {
+        let lines = logged(Level::DEBUG, || {
             event!(
                 name: "request.stop", target: "bowline::request", Level::DEBUG,
                 request = 7, outcome = "result", reason = "two words", "request finished"
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn each_line_says_which_server_and_request_it_is_about() {
-        let lines = told(Level::DEBUG, || {
+    fn each_line_names_its_server_and_request() {
+        let lines = logged(Level::DEBUG, || {
             let spans = ["files", "mail"].map(|server| {
                 error_span!(target: "bowline::client", "client", server, session = 1, late = Empty)
             });
@@ -222,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ours_and_was_asked_for_is_told() {
+    fn only_events_of_the_library_at_the_chosen_level_are_logged() {
         let events = || {
             debug!(target: "bowline::a", "one");
             trace!(target: "bowline::a", "two");
             debug!(target: "bowline_other", "three");
             debug!(target: "hyper", "four");
         };
-        assert_eq!(told(Level::DEBUG, events), ["debug one"]);
-        assert_eq!(told(Level::TRACE, events).len(), 2);
+        assert_eq!(logged(Level::DEBUG, events), ["debug one"]);
+        assert_eq!(logged(Level::TRACE, events).len(), 2);
     }
 }

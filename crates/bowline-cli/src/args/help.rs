@@ -6,9 +6,9 @@ pub(super) const TOOLS_USAGE: &str = "bowline tools [OPTIONS] SERVER [TOOL]
 
 /// What stands below the options in `bowline tools --help`.
 pub(super) const TOOLS_HELP: &str =
-    "Each tool is shown as add(a: number, b?: integer = 1) -> {sum: number}: what it takes, with ?
-after what may be left out, and what it answers with where that is known. With TOOL all that
-the server says of it, schemas included.
+    "Each tool is shown as add(a: number, b?: integer = 1) -> {sum: number}: its arguments, with ?
+after optional ones, and its structured result where the server declares one. With TOOL all
+its details are shown, including the schemas.
 
 Examples:
   bowline tools demo
@@ -16,14 +16,14 @@ Examples:
   bowline tools -- npx -y @modelcontextprotocol/server-everything
 
 Output with --json:
-  One object with tools, each as the protocol has it (name, title, description, inputSchema,
+  One object with tools, each as in the protocol (name, title, description, inputSchema,
   outputSchema, annotations and so on); with TOOL the tool alone.
 
 Exit codes:
   0  done
   1  something failed, such as a server that has no tools
   2  the command line is wrong, or there is no server or tool of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline call` is written.
@@ -32,45 +32,45 @@ pub(super) const CALL_USAGE: &str = "bowline call [OPTIONS] SERVER TOOL [ARGUMEN
 
 /// What stands below the options in `bowline call --help`.
 pub(super) const CALL_HELP: &str = r#"Arguments:
-  key=value          a text, made into what the tool's schema wants: a number, true, a list
-                     where it wants a text or null, null is null; so with numbers, true
-  key:=json          a JSON value, sent as it is: key:='"null"' is the word
-  key=@file          the same from a file, also key:=@file; @- is stdin
+  key=value          a text, converted to the type in the tool's schema: a number, true, a list
+                     (where the schema allows null as well, the text null becomes null)
+  key:=json          a JSON value, sent unchanged: key:='"null"' sends the string null
+  key=@file          the value from a file, also key:=@file; @- is stdin
   a.b=value          a member of the object a
-  key=1 key=2        a list, where the schema wants one
-  '{"key": 1}'       all of them as a JSON object, sent as it is; also @file, or - for stdin
+  key=1 key=2        a list, where the schema has an array
+  '{"key": 1}'       all arguments as a JSON object, sent unchanged; also @file, or - for stdin
 
-What is required and not given is sent with its default, if the tool's schema has one.
+Required arguments that are not given are sent with the default of the tool's schema, if any.
 
 Examples:
   bowline call demo add a=2 b=3
   echo '{"a": 2, "b": 3}' | bowline call demo add -
   bowline call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
-Questions of the server:
-  On a terminal (stdin and stderr) you are asked, after what the options answer: !decline
-  says no, !cancel or Ctrl-D gives no answer, and a text that begins with ! begins with !!.
-  Pages are shown, never opened. Where there is no terminal, what no option answers is
+Requests of the server (elicitation and sampling):
+  Options answer first. What they leave open is asked on the terminal (stdin and stderr):
+  !decline declines, !cancel or Ctrl-D cancels, and a text that begins with ! begins with !!.
+  URLs are shown, never opened. Without a terminal, a request that no option answers is
   cancelled, with a warning that names the option.
 
 Output:
-  Texts on stdout, with what a terminal would obey escaped. Images, sound and blobs are saved
-  into the current folder, or where --output says, under names that no server chose and
-  that were free; stderr says where. So are exact texts, with --output FILE. Structured
-  content is shown where there is no text, since servers say it in their texts too.
+  Texts on stdout, with control sequences escaped. Images, audio and blobs are saved in the
+  current folder, or where --output says, under unused names that the server did not choose;
+  stderr shows the paths. With --output FILE exact texts are saved too. Structured content is
+  shown only if there is no text, since servers repeat it as text.
 
 Output with --json:
-  The result as the protocol has it: content, structuredContent, isError. Images, sound and
+  The result as in the protocol: content, structuredContent, isError. Images, audio and
   blobs are in it as base64, and saved with --output only. Errors are objects on stderr: error,
-  hint, exit_code, and code and data where the server answered with an error.
+  hint, exit_code, and code and data where the server returned an error.
 
 Exit codes:
-  0  the tool answered
-  1  something failed, or a part of the answer could not be decoded or saved
+  0  the tool succeeded
+  1  the call failed, or a part of the result could not be decoded or saved
   2  the command line is wrong: no such server, tool or argument
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached, or was lost
-  5  the tool answered that it failed"#;
+  5  the tool reported an error (isError)"#;
 
 /// How `bowline resources` is written.
 pub(super) const RESOURCES_USAGE: &str = "bowline resources [OPTIONS] SERVER
@@ -81,14 +81,14 @@ pub(super) const RESOURCES_HELP: &str = "Examples:
   bowline resources demo
 
 Output with --json:
-  One object with resources and resourceTemplates, each as the protocol has it (uri or
+  One object with resources and resourceTemplates, each as in the protocol (uri or
   uriTemplate, name, title, description, mimeType, size and so on).
 
 Exit codes:
   0  done
   1  something failed, such as a server that has no resources
   2  the command line is wrong, or there is no server of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline read` is written.
@@ -101,19 +101,19 @@ pub(super) const READ_HELP: &str = "Examples:
   bowline read demo demo://knot.png --output knot.png
 
 Output:
-  Texts on stdout, with what a terminal would obey escaped. Blobs are saved into the current
-  folder, or where --output says, under names that no server chose and that were free;
-  stderr says where. So are exact texts, with --output FILE.
+  Texts on stdout, with control sequences escaped. Blobs are saved in the current folder, or
+  where --output says, under unused names that the server did not choose; stderr shows the
+  paths. With --output FILE exact texts are saved too.
 
 Output with --json:
-  The result as the protocol has it: contents, each with uri, mimeType, and text or blob.
+  The result as in the protocol: contents, each with uri, mimeType, and text or blob.
   Blobs are in it as base64, and saved with --output only.
 
 Exit codes:
   0  done
   1  something failed, such as a server that has no such resource
   2  the command line is wrong, or there is no server of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached, or was lost";
 
 /// How `bowline prompts` is written.
@@ -122,22 +122,22 @@ pub(super) const PROMPTS_USAGE: &str = "bowline prompts [OPTIONS] SERVER [PROMPT
 
 /// What stands below the options in `bowline prompts --help`.
 pub(super) const PROMPTS_HELP: &str =
-    "Each prompt is shown as greet(name, style?): what it takes, with ? after what may be left out.
-With PROMPT all that the server says of it.
+    "Each prompt is shown as greet(name, style?): its arguments, with ? after optional ones. With
+PROMPT all its details are shown.
 
 Examples:
   bowline prompts demo
   bowline prompts demo greet
 
 Output with --json:
-  One object with prompts, each as the protocol has it (name, title, description, arguments
+  One object with prompts, each as in the protocol (name, title, description, arguments
   and so on); with PROMPT the prompt alone.
 
 Exit codes:
   0  done
   1  something failed, such as a server that has no prompts
   2  the command line is wrong, or there is no server or prompt of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline prompt` is written.
@@ -146,27 +146,27 @@ pub(super) const PROMPT_USAGE: &str = "bowline prompt [OPTIONS] SERVER PROMPT [A
 
 /// What stands below the options in `bowline prompt --help`.
 pub(super) const PROMPT_HELP: &str = r#"Arguments:
-  key=value          a text; arguments of prompts are nothing else
-  key=@file          the same from a file; @- is stdin
-  '{"key": "x"}'     all of them as a JSON object; also @file, or - for stdin
+  key=value          a text; prompt arguments are always strings
+  key=@file          the value from a file; @- is stdin
+  '{"key": "x"}'     all arguments as a JSON object; also @file, or - for stdin
 
 Examples:
   bowline prompt demo greet name=Ann
   bowline prompt demo discuss author=conrad title=typhoon --output - | less
 
 Output:
-  Messages on stdout, each below a line with who says it, with what a terminal would obey
-  escaped. Images, sound and blobs are saved as `bowline call` does. With --output FILE or -
-  the texts alone, exactly as they are.
+  Messages on stdout, each below a line with its role, with control sequences escaped.
+  Images, audio and blobs are saved as `bowline call` does. With --output FILE or - only the
+  texts are written, unchanged.
 
 Output with --json:
-  The result as the protocol has it: description, and messages with role and content.
+  The result as in the protocol: description, and messages with role and content.
 
 Exit codes:
   0  done
   1  something failed
   2  the command line is wrong: no such server, prompt or argument
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached, or was lost"#;
 
 /// How `bowline complete` is written.
@@ -176,25 +176,25 @@ pub(super) const COMPLETE_USAGE: &str =
 
 /// What stands below the options in `bowline complete --help`.
 pub(super) const COMPLETE_HELP: &str =
-    "WHAT is the name of a prompt, or the name or URI of a resource template; prompt:NAME or
-template:NAME where both have it. The first argument is completed; the others, which have
-their values already, help the server (since 2025-06-18).
+    "WHAT is the name of a prompt, or the name or URI of a resource template; write prompt:NAME or
+template:NAME if both exist. The first argument is completed; the others, whose values are
+known, are sent as context (since 2025-06-18).
 
 Examples:
   bowline complete demo greet style=f
   bowline complete demo 'demo://books/{author}/{title}' title= author=conrad
 
 Output:
-  The values, one a line.
+  The values, one per line.
 
 Output with --json:
-  One object: values, and if the server says so total (how many there are) and hasMore.
+  One object: values, and where the server sends them total (the number of values) and hasMore.
 
 Exit codes:
   0  done, also when there are no values
-  1  something failed, such as a server that can't complete
+  1  something failed, such as a server without completion
   2  the command line is wrong: no such server, prompt, template or argument
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline info` is written.
@@ -209,8 +209,8 @@ pub(super) const INFO_HELP: &str = "Examples:
 Output with --json:
   One object. Members that don't apply are left out.
 
-  server        who it says it is: name, version, title, description, websiteUrl, icons
-  revision      that was agreed on
+  server        its implementation info: name, version, title, description, websiteUrl, icons
+  revision      the negotiated protocol revision
   era           handshake or stateless
   capabilities  as the server declared them
   instructions  of the server, for models
@@ -220,7 +220,7 @@ Exit codes:
   0  done
   1  something failed
   2  the command line is wrong, or there is no server of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline ping` is written.
@@ -229,8 +229,7 @@ pub(super) const PING_USAGE: &str = "bowline ping [OPTIONS] SERVER
 
 /// What stands below the options in `bowline ping --help`.
 pub(super) const PING_HELP: &str =
-    "Where the protocol has no ping, which is since 2026-07-28, the server is asked what it can
-do instead.
+    "Since 2026-07-28 the protocol has no ping; a server/discover request is sent instead.
 
 Examples:
   bowline ping demo --count 5
@@ -241,9 +240,9 @@ Output with --json:
 
 Exit codes:
   0  every ping was answered
-  1  one was not, in time
+  1  a ping was not answered in time
   2  the command line is wrong, or there is no server of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
+  3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
 /// How `bowline watch` is written.
@@ -252,9 +251,9 @@ pub(super) const WATCH_USAGE: &str = "bowline watch [OPTIONS] SERVER
 
 /// What stands below the options in `bowline watch --help`.
 pub(super) const WATCH_HELP: &str =
-    "It tells what the connection goes through, which lists have changed, which of the resources
-that were named, and what the server logs, until Ctrl-C, --for or --count ends it. A server
-that ends is started again, for as long as it can be.
+    "Shows changes of the connection state, changed lists, updates of the resources that --resource
+names, and log messages of the server, until Ctrl-C, --for or --count ends it. A server that
+exits is started again, as long as that succeeds.
 
 Examples:
   bowline watch demo --resource demo://counter
@@ -269,12 +268,12 @@ Output with --json:
   updated       uri
   unknown       the connection was lost meanwhile: anything may have changed
   log           level, logger, data
-  missed        count: events that were left out, since they came faster than they were read
-  unsubscribed  reason: changes are no longer told
+  missed        count: events that were dropped, since they arrived faster than they were read
+  unsubscribed  reason: the subscription ended, and no more changes are reported
 
 Exit codes:
-  0  Ctrl-C, --for or --count ended it, or whoever reads the output
-  1  the server can't tell of what is wanted
+  0  Ctrl-C, --for or --count ended it, or the reader closed the output
+  1  the server doesn't support the subscription
   2  the command line is wrong, or there is no server of that name
-  3  the server wants authorization (over HTTP, which is yet to come)
-  4  the server can't be started or reached, or no longer";
+  3  the server requires authorization (HTTP only, which is not supported yet)
+  4  the server can't be started or reached, or was lost";

@@ -53,7 +53,7 @@ fn read(words: &[&str]) -> anyhow::Result<String> {
 }
 
 #[test]
-fn texts_become_what_the_schema_wants() {
+fn texts_are_converted_by_the_schema() {
     for (word, expected) in [
         ("text=hello", r#"{"text":"hello"}"#),
         ("text=5", r#"{"text":"5"}"#),
@@ -234,13 +234,13 @@ fn names_within_names_end_somewhere() {
     let schema = json!({"properties": {"a": {"$ref": "#"}}});
     let deep = |levels: usize| format!("{}=1", vec!["a"; levels].join("."));
     assert!(
-        read_with(&[&deep(build::MAX_DEPTH + 1)], &schema, "").is_err(),
+        read_with(&[&deep(builder::MAX_DEPTH + 1)], &schema, "").is_err(),
         "a is an object"
     );
     let schema = json!({"properties": {"a": {"$ref": "#"}, "b": {}}});
     let deep = |levels: usize| format!("{}.b=1", vec!["a"; levels].join("."));
-    assert!(read_with(&[&deep(build::MAX_DEPTH)], &schema, "").is_ok());
-    assert!(read_with(&[&deep(build::MAX_DEPTH + 1)], &schema, "").is_err());
+    assert!(read_with(&[&deep(builder::MAX_DEPTH)], &schema, "").is_ok());
+    assert!(read_with(&[&deep(builder::MAX_DEPTH + 1)], &schema, "").is_err());
 }
 
 proptest! {

@@ -8,52 +8,52 @@ use bowline_types::RawJson;
 use bowline_types::tools::{CallToolResult, Tool};
 
 use crate::arguments::Arguments;
-use crate::bounded::MAX_BYTES;
+use crate::bounded_file::MAX_BYTES;
 use crate::commands::tools;
-use crate::content::{self, Part, Telling};
-use crate::conversation::{self, Conversation};
+use crate::content::{self, Part, ResultPrinter};
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::printer::{OutputClosed, Printer};
-use crate::settings::{AskSettings, Format};
+use crate::server_connection::{self, ServerConnection};
+use crate::settings::{Format, RequestSettings};
 use crate::surroundings::Surroundings;
 
 /// Calls a tool.
 ///
 /// # Errors
 ///
-/// The server can't be reached, has no such tool, the arguments are not what it wants, or the
-/// tool failed.
+/// The server can't be reached, has no such tool, the arguments don't match its schema, or the tool
+/// failed.
 pub(crate) fn call(
-    settings: &AskSettings,
+    settings: &RequestSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
-    let input = typed_input(&settings.words)?;
-    conversation::hold(
+    let input = read_stdin_argument(&settings.words)?;
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let tools = tools::list(conversation).await?;
-            let tool = tools::named(&settings.name, tools)?;
+        async |connection| {
+            let tools = tools::list(connection).await?;
+            let tool = tools::find(&settings.name, tools)?;
             let arguments = arguments(&tool, &settings.words, &input)?;
-            let answered = make(&tool, &arguments, conversation).await?;
-            tell(answered, &settings.output, conversation)
+            let outcome = call_tool(&tool, &arguments, connection).await?;
+            print_outcome(outcome, &settings.output, connection)
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// What stdin has, if a word refers to it. Before the server is started, which could not be
-/// answered while somebody types.
-pub(super) fn typed_input(words: &[String]) -> anyhow::Result<Vec<u8>> {
+/// Reads stdin if an argument refers to it. Done before the server is started, which would
+/// otherwise have to wait while the user types.
+pub(super) fn read_stdin_argument(words: &[String]) -> anyhow::Result<Vec<u8>> {
     let is_wanted = |word: &String| word == "-" || word == "@-" || word.ends_with("=@-");
     let mut input = Vec::new();
     if words.iter().any(is_wanted) {
-        // One byte more than is allowed, so that whoever parses it sees that it is too much.
+        // One byte more than allowed, so that the parser notices that it is too much.
         let read = stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut input);
         read.context("cannot read stdin")?;
     }
@@ -62,42 +62,43 @@ pub(super) fn typed_input(words: &[String]) -> anyhow::Result<Vec<u8>> {
 
 fn arguments(tool: &Tool, words: &[String], input: &[u8]) -> anyhow::Result<Arguments> {
     let schema = serde_json::to_value(&tool.input_schema);
-    let schema = schema.context("the schema of the tool can't be read")?;
+    let schema = schema.context("cannot read the input schema of the tool")?;
     Arguments::read(words, &schema, &mut { input })
 }
 
-/// What a tool answered.
-struct Answered {
+/// The result of a call.
+struct CallOutcome {
     result: CallToolResult,
-    /// Why it is not what the tool declares. It is told nevertheless: what was done was done.
-    misfit: Option<anyhow::Error>,
-    /// Why nobody knows whether it is.
+    /// Why the result does not match the output schema. The result is printed nevertheless, since
+    /// the tool was executed.
+    schema_error: Option<anyhow::Error>,
+    /// Why the result could not be checked.
     unchecked: Option<String>,
 }
 
-/// Makes the call, and shows how far it is.
-async fn make(
+/// Calls the tool, and shows progress.
+async fn call_tool(
     tool: &Tool,
     arguments: &Arguments,
-    conversation: &Conversation<'_>,
-) -> anyhow::Result<Answered> {
-    let shown = conversation.progress(&tool.name);
+    connection: &ServerConnection<'_>,
+) -> anyhow::Result<CallOutcome> {
+    let shown = connection.progress(&tool.name);
     let bar = shown.bar();
-    let call = conversation.client.tools().call(&*tool.name, arguments);
-    // It is asked for even when nobody sees it: progress is a sign of life.
+    let call = connection.client.tools().call(&*tool.name, arguments);
+    // Progress is requested even if it is not shown: it extends the timeout.
     let call = call.on_progress(move |report| bar.report(&report));
-    match conversation.answer(call).await {
-        Ok(result) => Ok(Answered {
+    match connection.complete_call(call).await {
+        Ok(result) => Ok(CallOutcome {
             unchecked: result.unchecked().map(str::to_owned),
             result: result.into_inner(),
-            misfit: None,
+            schema_error: None,
         }),
         Err(error) => {
             let result = Failure::inner_of::<Error>(&error).and_then(Error::tool_result);
             match result.cloned() {
-                Some(result) => Ok(Answered {
+                Some(result) => Ok(CallOutcome {
                     result,
-                    misfit: Some(error),
+                    schema_error: Some(error),
                     unchecked: None,
                 }),
                 None => Err(error),
@@ -106,82 +107,81 @@ async fn make(
     }
 }
 
-/// Tells what the tool answered.
-fn tell(
-    answered: Answered,
+/// Prints the result.
+fn print_outcome(
+    outcome: CallOutcome,
     output: &Output,
-    conversation: &mut Conversation<'_>,
+    connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
-    let Answered {
+    let CallOutcome {
         result,
-        misfit,
+        schema_error,
         unchecked,
-    } = answered;
+    } = outcome;
     let parts: Vec<Part<'_>> = result.content.iter().map(Part::from).collect();
-    let mut telling = Telling::new(output, conversation.printer);
-    let printed = match conversation.format {
+    let mut results = ResultPrinter::new(output, connection.printer);
+    let printed = match connection.format {
         Format::Json => {
-            let printed = telling.printer().json(&result);
-            printed.and_then(|()| telling.save_beside(&parts))
+            let printed = results.printer().json(&result);
+            printed.and_then(|()| results.save_beside(&parts))
         }
-        Format::Text => tell_person(parts, result.structured_content.as_ref(), &mut telling),
+        Format::Text => print_text(parts, result.structured_content.as_ref(), &mut results),
     };
-    let told = match printed {
-        Ok(()) => telling.end(conversation.format, Some("the tool was executed")),
-        // How the call ended does not depend on who reads to the end.
+    let finished = match printed {
+        Ok(()) => results.finish(connection.format, Some("the tool was executed")),
+        // The exit status of the call does not depend on the reader of the output.
         Err(error) if error.is::<OutputClosed>() => Err(error),
         Err(error) => return Err(error),
     };
     if let Some(why) = unchecked {
-        let words = format!("the answer was not checked against the tool's schema: {why}");
-        conversation.warn(&words, None);
+        let words = format!("the result was not checked against the tool's output schema: {why}");
+        connection.warn(&words, None);
     }
-    if let Some(misfit) = misfit {
-        return Err(misfit);
+    if let Some(schema_error) = schema_error {
+        return Err(schema_error);
     }
     if !result.is_failure() {
-        return told;
+        return finished;
     }
-    // That it failed says more than that a part is lost, of which there was a warning.
-    let failure = Failure::new(
-        ExitStatus::ToolError,
-        anyhow!("the tool says that it failed"),
-    );
-    let failure = match told.as_ref().err().and_then(Failure::hint_of) {
+    // The failure of the tool is more important than a lost part, for which there was a warning.
+    let failure = Failure::new(ExitStatus::ToolError, anyhow!("the tool reported an error"));
+    let failure = match finished.as_ref().err().and_then(Failure::hint_of) {
         Some(hint) => failure.hint(hint.to_owned()),
         None => failure,
     };
     Err(failure.into())
 }
 
-/// Tells the parts, and what is meant for programs where there is no text.
-fn tell_person(
+/// Prints the parts, or the structured content if there is no text.
+fn print_text(
     mut parts: Vec<Part<'_>>,
     structured: Option<&RawJson>,
-    telling: &mut Telling<'_>,
+    results: &mut ResultPrinter<'_>,
 ) -> anyhow::Result<()> {
     let Some(json) = structured else {
-        return telling.print(&parts);
+        return results.print(&parts);
     };
     if content::has_text(&parts) {
-        telling.print(&parts)?;
-        if !content::says(&parts, json) {
-            telling.printer().flush()?;
-            telling.printer().talk(STRUCTURED_TOO);
+        results.print(&parts)?;
+        if !content::contains_json(&parts, json) {
+            results.printer().flush()?;
+            results.printer().talk(HAS_STRUCTURED_CONTENT);
         }
         return Ok(());
     }
     parts.retain(|part| !part.is_blank());
     if !parts.is_empty() {
-        telling.print(&parts)?;
+        results.print(&parts)?;
     }
-    match telling.is_poured() {
-        // Whoever wants bytes gets what is for people, or this where there is nothing.
-        true if !parts.is_empty() => Ok(()),
-        true => telling.printer().bytes(json.as_str().as_bytes()),
-        false => telling.printer().text(&content::pretty(json)),
+    if !results.is_raw() {
+        return results.printer().text(&content::pretty(json));
     }
+    // Raw output has the other parts, or the structured content if there are none.
+    if parts.is_empty() {
+        return results.printer().bytes(json.as_str().as_bytes());
+    }
+    Ok(())
 }
 
-/// What is said of what was not shown.
-const STRUCTURED_TOO: &str = "the answer has structured content too; `--json` shows it";
+/// The note about structured content that was not printed.
+const HAS_STRUCTURED_CONTENT: &str = "the result also has structured content; `--json` shows it";

@@ -1,4 +1,4 @@
-//! `bowline complete`: what an argument of a prompt, or a variable of a template, can be.
+//! `bowline complete`: completes an argument of a prompt, or a variable of a resource template.
 
 use anyhow::anyhow;
 use bowline_types::completion::Completion;
@@ -6,90 +6,100 @@ use bowline_types::prompts::Prompt;
 use bowline_types::resources::ResourceTemplate;
 
 use crate::commands::{prompts, resources};
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::failure::usage;
-use crate::nearest::did_you_mean;
 use crate::printer::{Printer, Tone};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{CompleteSettings, Format};
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// Completes an argument.
 ///
 /// # Errors
 ///
-/// The server can't be reached, can't complete, or has nothing of that name.
+/// The server can't be reached, doesn't support completion, or has no such item.
 pub(crate) fn complete(
     settings: &CompleteSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let subject = Subject::find(&settings.reference, conversation).await?;
-            subject.check(&settings.argument)?;
-            let completion = ask(&subject, settings, conversation).await?;
-            tell(&completion, conversation)
+        async |connection| {
+            let target = CompletionTarget::find(&settings.reference, connection).await?;
+            target.check(&settings.argument)?;
+            let completion = request_completion(&target, settings, connection).await?;
+            print_values(&completion, connection)
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// What is completed.
+/// The prompt or resource template.
 #[derive(Debug)]
-enum Subject {
+enum CompletionTarget {
     Prompt(Prompt),
     Template(ResourceTemplate),
 }
 
-impl Subject {
-    /// What a word refers to: `prompt:NAME`, `template:NAME`, a template itself, or a name
-    /// that either has.
-    async fn find(word: &str, conversation: &Conversation<'_>) -> anyhow::Result<Self> {
-        let (wants_prompt, wants_template, name) = kinds(word);
-        let capabilities = conversation.client.capabilities().unwrap_or_default();
+impl CompletionTarget {
+    /// Finds the item that a word refers to: `prompt:NAME`, `template:NAME`, a URI template, or a
+    /// name.
+    async fn find(word: &str, connection: &ServerConnection<'_>) -> anyhow::Result<Self> {
+        let (wants_prompt, wants_template, name) = parse_reference(word);
+        let capabilities = connection.client.capabilities().unwrap_or_default();
         let has_prompts = wants_prompt && capabilities.prompts.is_some();
         let has_templates = wants_template && capabilities.resources.is_some();
-        let prompts = match has_prompts {
-            true => prompts::list(conversation).await?,
-            false => Vec::new(),
+        let prompts = if has_prompts {
+            prompts::list(connection).await?
+        } else {
+            Vec::new()
         };
-        let templates = match has_templates {
-            true => resources::templates(conversation).await?,
-            false => Vec::new(),
+        let templates = if has_templates {
+            resources::templates(connection).await?
+        } else {
+            Vec::new()
         };
-        Self::among(name, prompts, templates)
+        CompletionTarget::select(name, prompts, templates)
     }
 
-    fn among(
+    fn select(
         name: &str,
         prompts: Vec<Prompt>,
         templates: Vec<ResourceTemplate>,
     ) -> anyhow::Result<Self> {
         let names = prompts.iter().map(|prompt| &prompt.name);
-        let names = names.chain(templates.iter().flat_map(|it| [&it.name, &it.uri_template]));
+        let names = names.chain(
+            templates
+                .iter()
+                .flat_map(|template| [&template.name, &template.uri_template]),
+        );
         let hint = did_you_mean(name, names.map(String::as_str));
         if let Some(prompt) = prompts.into_iter().find(|prompt| prompt.name == name) {
             return Ok(Self::Prompt(prompt));
         }
-        let is_meant = |it: &ResourceTemplate| it.uri_template == name || it.name == name;
+        let is_meant =
+            |template: &ResourceTemplate| template.uri_template == name || template.name == name;
         if let Some(template) = templates.into_iter().find(is_meant) {
             return Ok(Self::Template(template));
         }
         let listed = "`bowline prompts` and `bowline resources` list them".to_owned();
-        let error = anyhow!("there is no prompt or template `{name}`");
+        let error = anyhow!("no prompt or template named `{name}`");
         Err(usage(error, hint.unwrap_or(listed)))
     }
 
-    /// Refuses an argument that it doesn't have, as far as that is known.
+    /// Refuses an unknown argument, as far as the arguments are known.
     fn check(&self, argument: &str) -> anyhow::Result<()> {
         let known: Vec<&str> = match self {
             Self::Prompt(prompt) => {
                 let arguments = prompt.arguments.as_deref().unwrap_or_default();
-                arguments.iter().map(|it| it.name.as_str()).collect()
+                arguments
+                    .iter()
+                    .map(|argument| argument.name.as_str())
+                    .collect()
             }
             Self::Template(template) => variables(&template.uri_template),
         };
@@ -97,13 +107,13 @@ impl Subject {
             return Ok(());
         }
         let hint = did_you_mean(argument, known.iter().copied());
-        let hint = hint.unwrap_or_else(|| format!("it has {}", known.join(", ")));
-        Err(usage(anyhow!("there is no argument `{argument}`"), hint))
+        let hint = hint.unwrap_or_else(|| format!("its arguments are {}", known.join(", ")));
+        Err(usage(anyhow!("no argument named `{argument}`"), hint))
     }
 }
 
-/// Whether a word may mean a prompt, whether a template, and the name in it.
-fn kinds(word: &str) -> (bool, bool, &str) {
+/// Returns if a word may refer to a prompt, if to a template, and the name in it.
+fn parse_reference(word: &str) -> (bool, bool, &str) {
     if let Some(name) = word.strip_prefix("prompt:") {
         (true, false, name)
     } else if let Some(name) = word.strip_prefix("template:") {
@@ -113,12 +123,12 @@ fn kinds(word: &str) -> (bool, bool, &str) {
     }
 }
 
-/// The variables of a URI template (RFC 6570).
+/// Returns the variables of a URI template (RFC 6570).
 fn variables(template: &str) -> Vec<&str> {
     let expressions = template.split('{').skip(1);
     let expressions = expressions.filter_map(|rest| Some(rest.split_once('}')?.0));
     let names = expressions.flat_map(|expression| {
-        let names = expression.trim_start_matches(|it| "+#./;?&".contains(it));
+        let names = expression.trim_start_matches(|c| "+#./;?&".contains(c));
         names.split(',')
     });
     names
@@ -128,16 +138,18 @@ fn variables(template: &str) -> Vec<&str> {
         .collect()
 }
 
-async fn ask(
-    subject: &Subject,
+async fn request_completion(
+    target: &CompletionTarget,
     settings: &CompleteSettings,
-    conversation: &Conversation<'_>,
+    connection: &ServerConnection<'_>,
 ) -> anyhow::Result<Completion> {
-    let client = &conversation.client;
+    let client = &connection.client;
     let (argument, typed) = (&*settings.argument, &*settings.typed);
-    let mut completing = match subject {
-        Subject::Prompt(prompt) => client.prompts().complete(&*prompt.name, argument, typed),
-        Subject::Template(template) => {
+    let mut completing = match target {
+        CompletionTarget::Prompt(prompt) => {
+            client.prompts().complete(&*prompt.name, argument, typed)
+        }
+        CompletionTarget::Template(template) => {
             let template = &*template.uri_template;
             client.resources().complete(template, argument, typed)
         }
@@ -145,37 +157,43 @@ async fn ask(
     for (name, value) in &settings.known {
         completing = completing.knowing(name, value);
     }
-    Ok(conversation.answer(completing).await?.completion)
+    Ok(connection.complete_call(completing).await?.completion)
 }
 
-/// Tells the values, one a line.
-fn tell(completion: &Completion, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    if conversation.format == Format::Json {
-        return conversation.printer.json(completion);
+/// Prints the values, one per line.
+fn print_values(
+    completion: &Completion,
+    connection: &mut ServerConnection<'_>,
+) -> anyhow::Result<()> {
+    if connection.format == Format::Json {
+        return connection.printer.json(completion);
     }
     for value in &completion.values {
-        conversation.printer.line(0, Tone::Plain, value)?;
+        connection.printer.line(0, Tone::Plain, value)?;
     }
-    conversation.tally(completion.values.len(), "value")?;
-    if let Some(more) = more(completion) {
-        conversation.printer.talk(&more);
+    connection.print_count(completion.values.len(), "value")?;
+    if let Some(more) = more_values(completion) {
+        connection.printer.talk(&more);
     }
     Ok(())
 }
 
-/// That there are more, if there are.
-fn more(completion: &Completion) -> Option<String> {
+/// Returns a note if there are more values.
+fn more_values(completion: &Completion) -> Option<String> {
     let shown = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
     match completion.total {
-        Some(total) if total > shown => Some(format!("{} more; type more of it", total - shown)),
+        Some(total) if total > shown => Some(format!(
+            "{} more values; type more of the argument",
+            total - shown
+        )),
         _ if completion.has_more == Some(true) => {
-            Some("there are more; type more of it".to_owned())
+            Some("there are more values; type more of the argument".to_owned())
         }
         _ => None,
     }
 }
 
-/// Variables of a template. A server may have written any number of them.
+/// The number of variables that are looked at. A server may have written any number of them.
 const MAX_VARIABLES: usize = 100;
 
 #[cfg(test)]
@@ -188,21 +206,30 @@ mod tests {
         let found = |word: &str| {
             let prompts = vec![Prompt::new("book"), Prompt::new("greet")];
             let templates = vec![ResourceTemplate::new("x://{a}", "book")];
-            let (wants_prompt, wants_template, name) = kinds(word);
+            let (wants_prompt, wants_template, name) = parse_reference(word);
             let prompts = if wants_prompt { prompts } else { Vec::new() };
             let templates = if wants_template {
                 templates
             } else {
                 Vec::new()
             };
-            Subject::among(name, prompts, templates)
+            CompletionTarget::select(name, prompts, templates)
         };
-        assert!(matches!(found("book"), Ok(Subject::Prompt(_))));
-        assert!(matches!(found("prompt:greet"), Ok(Subject::Prompt(_))));
-        assert!(matches!(found("template:book"), Ok(Subject::Template(_))));
-        assert!(matches!(found("x://{a}"), Ok(Subject::Template(_))));
+        assert!(matches!(found("book"), Ok(CompletionTarget::Prompt(_))));
+        assert!(matches!(
+            found("prompt:greet"),
+            Ok(CompletionTarget::Prompt(_))
+        ));
+        assert!(matches!(
+            found("template:book"),
+            Ok(CompletionTarget::Template(_))
+        ));
+        assert!(matches!(
+            found("x://{a}"),
+            Ok(CompletionTarget::Template(_))
+        ));
         let error = found("template:greet").unwrap_err();
-        let words = "there is no prompt or template `greet`";
+        let words = "no prompt or template named `greet`";
         assert_eq!(error.to_string(), words);
         let error = found("gret").unwrap_err();
         assert_eq!(Failure::hint_of(&error), Some("did you mean `greet`?"));
@@ -225,13 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn that_there_are_more_is_told() {
+    fn more_values_are_noted() {
         let values = || Completion::new(["a".to_owned()]);
-        assert_eq!(more(&values()), None);
-        assert_eq!(more(&values().total(1)), None);
-        let words = more(&values().total(3).has_more(true));
-        assert_eq!(words.as_deref(), Some("2 more; type more of it"));
-        let words = more(&values().has_more(true));
-        assert_eq!(words.as_deref(), Some("there are more; type more of it"));
+        assert_eq!(more_values(&values()), None);
+        assert_eq!(more_values(&values().total(1)), None);
+        let words = more_values(&values().total(3).has_more(true));
+        assert_eq!(
+            words.as_deref(),
+            Some("2 more values; type more of the argument")
+        );
+        let words = more_values(&values().has_more(true));
+        assert_eq!(
+            words.as_deref(),
+            Some("there are more values; type more of the argument")
+        );
     }
 }

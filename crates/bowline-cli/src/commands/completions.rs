@@ -1,4 +1,4 @@
-//! `bowline completions`: a script for a shell.
+//! `bowline completions`: prints a completion script for a shell.
 
 use clap::CommandFactory as _;
 

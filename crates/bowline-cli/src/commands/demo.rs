@@ -1,10 +1,14 @@
-//! `bowline demo`: starts the demo server as a process of its own, calls it, kills it in the
-//! middle of a call, and shows that the connection recovers.
+//! `bowline demo`: starts the demo server as a child process, calls it, kills it during a call, and
+//! shows that the connection recovers.
 //!
-//! What happens is on the [`stage`]. Each part of it becomes a [`Step`], which is printed
-//! before the next part begins: nothing is told that has not happened.
+//! [`demo_run`] does the work. Each part of it becomes a [`Step`], which is printed before the next
+//! part begins, so that only what has happened is printed.
+//!
+//! - [`demo_run`]: the server process, its client, and a record of what happened.
+//! - [`step`]: the steps as data, which is the output of `--json`.
+//! - [`text`]: the steps as text.
 
-mod stage;
+mod demo_run;
 mod step;
 mod text;
 
@@ -12,104 +16,99 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use crate::commands::demo::stage::Stage;
+use crate::commands::demo::demo_run::DemoRun;
 use crate::commands::demo::step::{Outcome, Step};
 use crate::descriptors;
 use crate::exit::ExitStatus;
 use crate::printer::{Printer, Tone};
-use crate::progress::Look;
+use crate::progress::BarStyle;
 use crate::settings::{DemoSettings, Format};
 
-/// Shows it.
+/// Runs the demo.
 ///
 /// # Errors
 ///
-/// The server can't be started, something did not work that should, or the output can't be
-/// written.
+/// The server can't be started, a step failed, or the output can't be written.
 pub(crate) fn demo(settings: &DemoSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     descriptors::check(descriptors::OF_CLIENT)?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start")?;
-    let mut show = Show {
+    let runtime = runtime.context("cannot start the async runtime")?;
+    let mut steps = StepPrinter {
         settings,
         printer,
-        is_begun: false,
+        has_heading: false,
     };
-    let played = runtime.block_on(play(&mut show));
+    let finished = runtime.block_on(run_steps(&mut steps));
     runtime.shutdown_background();
-    played.map(|()| ExitStatus::Done)
+    finished.map(|()| ExitStatus::Done)
 }
 
-/// All of it, in its order.
-async fn play(show: &mut Show<'_>) -> anyhow::Result<()> {
-    show.heading("A server is started and agrees on a revision")?;
-    let look = show.look();
-    let (mut stage, connected) = Stage::open(show.settings.revision, look).await?;
-    show.step(&connected)?;
+/// Runs all steps in order.
+async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
+    steps.heading("A server is started and agrees on a revision")?;
+    let bar_style = steps.bar_style();
+    let (mut run, connected) = DemoRun::open(steps.settings.revision, bar_style).await?;
+    steps.print(&connected)?;
 
-    show.heading("Its tools are listed and called")?;
-    show.step(&stage.list_tools().await?)?;
+    steps.heading("Its tools are listed and called")?;
+    steps.print(&run.list_tools().await?)?;
     let quick = [
         ("add", json!({"a": 2, "b": 3})),
         ("count_words", json!({"text": "it holds"})),
         ("fail", json!({"message": "no luck today"})),
     ];
     for (tool, arguments) in quick {
-        show.step(&stage.call(tool, arguments).await?.into())?;
+        steps.print(&run.call(tool, arguments).await?.into())?;
     }
 
-    show.heading("A call that takes its time reports progress")?;
+    steps.heading("A call that takes its time reports progress")?;
     let countdown = json!({"from": 10, "pause_ms": 60});
-    show.step(
-        &stage
-            .call_with_progress("countdown", countdown)
-            .await?
-            .into(),
-    )?;
+    steps.print(&run.call_with_progress("countdown", countdown).await?.into())?;
 
-    show.heading("A resource is read")?;
-    show.step(&stage.read("demo://books/ashley/knots").await?)?;
+    steps.heading("A resource is read")?;
+    steps.print(&run.read("demo://books/ashley/knots").await?)?;
 
-    show.heading("The server is killed in the middle of a call")?;
-    let mut dying = stage.begin_to_count(json!({"from": 100, "pause_ms": 40}));
-    stage.watch(&mut dying, REPORTS_BEFORE_KILL).await?;
-    show.step(&stage.kill(&dying)?)?;
-    show.step(&stage.end_of(dying).await.into())?;
+    steps.heading("The server is killed in the middle of a call")?;
+    let mut dying = run.start_countdown(json!({"from": 100, "pause_ms": 40}));
+    run.wait_for_progress(&mut dying, REPORTS_BEFORE_KILL)
+        .await?;
+    steps.print(&run.kill(&dying)?)?;
+    steps.print(&run.finish_call(dying).await.into())?;
 
-    show.heading("The connection recovers, and the next call waits for it")?;
-    let next = stage.call("add", json!({"a": 20, "b": 22})).await?;
-    show.step(&stage.recovery())?;
+    steps.heading("The connection recovers, and the next call waits for it")?;
+    let next = run.call("add", json!({"a": 20, "b": 22})).await?;
+    steps.print(&run.recovery())?;
     let is_answered = matches!(next.outcome, Outcome::Answered { .. });
-    show.step(&next.into())?;
+    steps.print(&next.into())?;
     ensure!(is_answered, "the next call was not answered");
 
-    let timeline = stage.close().await;
-    show.heading("What happened when")?;
-    show.step(&timeline)
+    let timeline = run.close().await;
+    steps.heading("What happened when")?;
+    steps.print(&timeline)
 }
 
-/// Who the steps are told to.
-struct Show<'a> {
+/// Prints the steps.
+struct StepPrinter<'a> {
     settings: &'a DemoSettings,
     printer: &'a mut Printer,
-    is_begun: bool,
+    has_heading: bool,
 }
 
-impl Show<'_> {
-    /// What the next steps are about. Programs know.
+impl StepPrinter<'_> {
+    /// Prints a heading, in text output only.
     fn heading(&mut self, heading: &str) -> anyhow::Result<()> {
         if self.settings.format == Format::Text {
-            if self.is_begun {
+            if self.has_heading {
                 self.printer.line(0, Tone::Plain, "")?;
             }
             self.printer.line(0, Tone::Heading, heading)?;
-            self.is_begun = true;
+            self.has_heading = true;
         }
         self.printer.flush()
     }
 
-    /// Tells a step.
-    fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+    /// Prints a step.
+    fn print(&mut self, step: &Step) -> anyhow::Result<()> {
         match self.settings.format {
             Format::Text => text::print(step, self.settings.charset, self.printer)?,
             Format::Json => self.printer.json(step)?,
@@ -117,8 +116,8 @@ impl Show<'_> {
         self.printer.flush()
     }
 
-    fn look(&self) -> Look {
-        Look {
+    fn bar_style(&self) -> BarStyle {
+        BarStyle {
             charset: self.settings.charset,
             has_colour: self.printer.has_colour(),
             is_hidden: self.settings.is_verbose,
@@ -126,5 +125,6 @@ impl Show<'_> {
     }
 }
 
-/// How far a call shall be when its server is killed: far enough that it plainly runs.
+/// The number of progress notifications before the server is killed: enough that the call plainly
+/// runs.
 const REPORTS_BEFORE_KILL: u32 = 5;

@@ -1,4 +1,4 @@
-//! `bowline info`: who a server is, and what it has.
+//! `bowline info`: shows the identity and capabilities of a server.
 
 mod text;
 
@@ -10,38 +10,38 @@ use serde::Serialize;
 
 use crate::commands::{prompts, resources, tools};
 use crate::connect::is_unknown_method;
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, words_of};
+use crate::failure::{Failure, message_with_causes};
 use crate::printer::Printer;
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 
-/// Tells of a server.
+/// Shows a server.
 ///
 /// # Errors
 ///
-/// The server can't be reached, or is lost in between. A list that can't be had otherwise is a
+/// The server can't be reached, or the connection is lost. A list that can't be read otherwise is a
 /// warning.
 pub(crate) fn info(
     settings: &ServerSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(settings, surroundings, printer, async |conversation| {
-        let (account, lost) = Account::of(conversation).await?;
-        match conversation.format {
-            Format::Text => text::print(&account, conversation.printer)?,
-            Format::Json => conversation.printer.json(&account)?,
+    server_connection::run_with_server(settings, surroundings, printer, async |connection| {
+        let (report, lost) = InfoReport::of(connection).await?;
+        match connection.format {
+            Format::Text => text::print(&report, connection.printer)?,
+            Format::Json => connection.printer.json(&report)?,
         }
         lost.map_or(Ok(()), Err)
     })?;
     Ok(ExitStatus::Done)
 }
 
-/// What is told of a server. The JSON of `bowline info` is this.
+/// What is shown of a server; the output of `bowline info --json`.
 #[derive(Debug, Serialize)]
-struct Account {
+struct InfoReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<Implementation>,
     revision: &'static str,
@@ -52,7 +52,7 @@ struct Account {
     counts: Counts,
 }
 
-/// How much a server lists.
+/// The number of items in each list.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
     #[serde(skip_serializing_if = "Count::is_unknown")]
@@ -65,29 +65,31 @@ struct Counts {
     prompts: Count,
 }
 
-/// How long a list is.
+/// The number of items in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum Count {
-    /// Nobody asked: it is not declared, or the server was lost before.
+    /// Not requested: the capability is not declared, or the connection was lost before.
     #[default]
-    Unasked,
-    /// So many items.
+    NotRequested,
+    /// The number of items.
     Of(usize),
-    /// It is declared, and the server doesn't know of it.
+    /// The capability is declared, but the server does not implement the method.
     Missing,
-    /// It can't be had, of which there was a warning.
+    /// The list can't be read; a warning was written.
     Unlisted,
 }
 
-impl Account {
-    /// All that is known, and why it is not more if the server was lost.
-    async fn of(conversation: &Conversation<'_>) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
-        let agreement = conversation.client.agreement();
-        let agreement = agreement.context("nothing was agreed")?;
+impl InfoReport {
+    /// Collects the report. Also returns the error if the connection was lost meanwhile.
+    async fn of(
+        connection: &ServerConnection<'_>,
+    ) -> anyhow::Result<(Self, Option<anyhow::Error>)> {
+        let agreement = connection.client.agreement();
+        let agreement = agreement.context("no revision was negotiated")?;
         let mut counts = Counts::default();
-        let counted = counts.count(conversation, &agreement.capabilities).await;
-        let account = Self {
+        let counted = counts.count(connection, &agreement.capabilities).await;
+        let report = Self {
             server: agreement.server_info.clone(),
             revision: agreement.revision.as_str(),
             era: match agreement.revision.era() {
@@ -98,35 +100,35 @@ impl Account {
             instructions: agreement.instructions.clone(),
             counts,
         };
-        Ok((account, counted.err()))
+        Ok((report, counted.err()))
     }
 }
 
 impl Counts {
-    /// Counts what is declared.
+    /// Counts the items of each declared capability.
     ///
     /// # Errors
     ///
-    /// The server was lost.
+    /// The connection was lost.
     async fn count(
         &mut self,
-        conversation: &Conversation<'_>,
+        connection: &ServerConnection<'_>,
         capabilities: &ServerCapabilities,
     ) -> anyhow::Result<()> {
-        let of = |listed, what| Count::of(listed, what, conversation);
+        let of = |listed, what| Count::of(listed, what, connection);
         if capabilities.tools.is_some() {
-            let tools = tools::list(conversation).await;
-            self.tools = of(tools.map(|it| it.len()), "tools")?;
+            let tools = tools::list(connection).await;
+            self.tools = of(tools.map(|tools| tools.len()), "tools")?;
         }
         if capabilities.resources.is_some() {
-            let resources = resources::list(conversation).await;
-            self.resources = of(resources.map(|it| it.len()), "resources")?;
-            let templates = resources::templates(conversation).await;
-            self.resource_templates = of(templates.map(|it| it.len()), "templates")?;
+            let resources = resources::list(connection).await;
+            self.resources = of(resources.map(|resources| resources.len()), "resources")?;
+            let templates = resources::templates(connection).await;
+            self.resource_templates = of(templates.map(|templates| templates.len()), "templates")?;
         }
         if capabilities.prompts.is_some() {
-            let prompts = prompts::list(conversation).await;
-            self.prompts = of(prompts.map(|it| it.len()), "prompts")?;
+            let prompts = prompts::list(connection).await;
+            self.prompts = of(prompts.map(|prompts| prompts.len()), "prompts")?;
         }
         Ok(())
     }
@@ -136,16 +138,16 @@ impl Count {
     fn of(
         listed: anyhow::Result<usize>,
         what: &str,
-        conversation: &Conversation<'_>,
+        connection: &ServerConnection<'_>,
     ) -> anyhow::Result<Self> {
         match listed {
             Ok(count) => Ok(Self::Of(count)),
             Err(error) if is_unknown_method(&error) => Ok(Self::Missing),
-            // The next list can't be had either.
+            // The next list can't be read either.
             Err(error) if Failure::status_of(&error) != ExitStatus::Failed => Err(error),
             Err(error) => {
-                let words = format!("its {what} can't be listed: {}", words_of(&error));
-                conversation.warn(&words, Failure::hint_of(&error));
+                let words = format!("cannot list the {what}: {}", message_with_causes(&error));
+                connection.warn(&words, Failure::hint_of(&error));
                 Ok(Self::Unlisted)
             }
         }

@@ -1,89 +1,89 @@
-//! `bowline ping`: how long a server takes to answer.
+//! `bowline ping`: measures how long a server takes to respond.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::conversation::{self, Conversation};
+use crate::durations;
 use crate::exit::ExitStatus;
 use crate::printer::{OutputClosed, Printer, Tone};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, PingSettings};
 use crate::surroundings::Surroundings;
-use crate::times;
 
 /// Pings a server.
 ///
 /// # Errors
 ///
-/// The server can't be reached, or doesn't answer in time.
+/// The server can't be reached, or doesn't respond in time.
 pub(crate) fn ping(
     settings: &PingSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let mut tally = Tally::default();
-    let outcome = conversation::hold(
+    let mut statistics = PingStatistics::default();
+    let outcome = server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| ping_all(settings, &mut tally, conversation).await,
+        async |connection| ping_all(settings, &mut statistics, connection).await,
     );
-    // What was measured is worth telling whatever ended it, except that nobody listens.
-    let is_heard = !matches!(&outcome, Err(error) if error.is::<OutputClosed>());
+    // The statistics are printed whatever ended the command, unless the output was closed.
+    let is_readable = !matches!(&outcome, Err(error) if error.is::<OutputClosed>());
     let is_text = settings.server.format == Format::Text;
-    if is_heard && is_text && settings.count > 1 && tally.count > 0 {
-        printer.talk(&tally.to_string());
+    if is_readable && is_text && settings.count > 1 && statistics.count > 0 {
+        printer.talk(&statistics.to_string());
     }
     outcome.map(|()| ExitStatus::Done)
 }
 
 async fn ping_all(
     settings: &PingSettings,
-    tally: &mut Tally,
-    conversation: &mut Conversation<'_>,
+    statistics: &mut PingStatistics,
+    connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
-    if conversation.format == Format::Text {
-        let took = times::shown(conversation.connected_in);
-        let name = match conversation.client.server_info() {
+    if connection.format == Format::Text {
+        let took = durations::shown(connection.connected_in);
+        let name = match connection.client.server_info() {
             Some(server) => format!("{} {}", server.name, server.version),
-            None => conversation.name.clone(),
+            None => connection.name.clone(),
         };
         let line = format!("connected to {name} in {took}");
-        conversation.printer.talk(&line);
+        connection.printer.talk(&line);
     }
     for number in 1..=settings.count {
         if number > 1 {
             tokio::time::sleep(settings.interval).await;
         }
         let begun = Instant::now();
-        conversation.answer(conversation.client.ping()).await?;
+        connection.complete_call(connection.client.ping()).await?;
         let took = begun.elapsed();
-        tally.count(took);
-        match conversation.format {
+        statistics.count(took);
+        match connection.format {
             Format::Text => {
-                let line = format!("answered in {}", times::shown(took));
-                conversation.printer.line(0, Tone::Plain, &line)?;
+                let line = format!("answered in {}", durations::shown(took));
+                connection.printer.line(0, Tone::Plain, &line)?;
             }
             Format::Json => {
-                let object = json!({"ping": number, "took_ms": times::millis(took)});
-                conversation.printer.json(&object)?;
+                let object = json!({"ping": number, "took_ms": durations::millis(took)});
+                connection.printer.json(&object)?;
             }
         }
-        conversation.printer.flush()?;
+        connection.printer.flush()?;
     }
     Ok(())
 }
 
-/// What is known of all pings.
+/// The statistics of all pings.
 #[derive(Debug, Default)]
-struct Tally {
+struct PingStatistics {
     count: u32,
     sum: Duration,
     shortest: Option<Duration>,
     longest: Duration,
 }
 
-impl Tally {
+impl PingStatistics {
     fn count(&mut self, took: Duration) {
         self.count += 1;
         self.sum += took;
@@ -92,19 +92,19 @@ impl Tally {
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for PingStatistics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [shortest, average, longest] = [
             self.shortest.unwrap_or_default(),
             self.sum / self.count.max(1),
             self.longest,
         ]
-        .map(times::shown);
+        .map(durations::shown);
         let count = self.count;
         let plural = if count == 1 { "" } else { "s" };
         write!(
             f,
-            "{count} ping{plural}: {shortest} at least, {average} on average, {longest} at most"
+            "{count} ping{plural}: min {shortest}, average {average}, max {longest}"
         )
     }
 }
@@ -115,18 +115,18 @@ mod tests {
 
     #[test]
     fn pings_are_summed_up() {
-        let mut tally = Tally::default();
-        tally.count(Duration::from_millis(20));
+        let mut statistics = PingStatistics::default();
+        statistics.count(Duration::from_millis(20));
         assert_eq!(
-            tally.to_string(),
-            "1 ping: 20 ms at least, 20 ms on average, 20 ms at most"
+            statistics.to_string(),
+            "1 ping: min 20 ms, average 20 ms, max 20 ms"
         );
         for millis in [10, 60] {
-            tally.count(Duration::from_millis(millis));
+            statistics.count(Duration::from_millis(millis));
         }
         assert_eq!(
-            tally.to_string(),
-            "3 pings: 10 ms at least, 30 ms on average, 60 ms at most"
+            statistics.to_string(),
+            "3 pings: min 10 ms, average 30 ms, max 60 ms"
         );
     }
 }

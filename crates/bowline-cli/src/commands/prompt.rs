@@ -1,121 +1,126 @@
-//! `bowline prompt`: a prompt with its arguments filled in.
+//! `bowline prompt`: gets a prompt with its arguments filled in.
 
 use anyhow::{Context as _, anyhow};
 use bowline_types::prompts::{GetPromptResult, Prompt};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::commands::call::typed_input;
+use crate::commands::call::read_stdin_argument;
 use crate::commands::prompts;
-use crate::content::{Part, Telling};
-use crate::conversation::{self, Conversation};
+use crate::content::{Part, ResultPrinter};
 use crate::exit::ExitStatus;
 use crate::failure::usage;
 use crate::output::Output;
 use crate::printer::{Printer, Tone};
-use crate::settings::{AskSettings, Format};
+use crate::server_connection::{self, ServerConnection};
+use crate::settings::{Format, RequestSettings};
 use crate::surroundings::Surroundings;
 
 /// Gets a prompt.
 ///
 /// # Errors
 ///
-/// The server can't be reached, has no such prompt, or the arguments are not what it wants.
+/// The server can't be reached, has no such prompt, or the arguments don't match.
 pub(crate) fn prompt(
-    settings: &AskSettings,
+    settings: &RequestSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
-    let input = typed_input(&settings.words)?;
-    conversation::hold(
+    let input = read_stdin_argument(&settings.words)?;
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let all = prompts::list(conversation).await?;
-            let prompt = prompts::named(&settings.name, all)?;
+        async |connection| {
+            let all = prompts::list(connection).await?;
+            let prompt = prompts::find(&settings.name, all)?;
             let arguments = arguments(&prompt, &settings.words, &input)?;
-            let filled = ask(&prompt, arguments, conversation).await?;
-            tell(&filled, &settings.output, conversation)
+            let filled = get_prompt(&prompt, arguments, connection).await?;
+            print_messages(&filled, &settings.output, connection)
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// The arguments that were typed, which are texts.
+/// Parses the arguments, which are strings.
 pub(super) fn arguments(
     prompt: &Prompt,
     words: &[String],
     mut input: &[u8],
 ) -> anyhow::Result<Vec<(String, String)>> {
     let arguments = Arguments::read(words, &schema(prompt), &mut input)?;
-    let arguments = serde_json::to_value(&arguments).context("the arguments can't be sent")?;
+    let arguments = serde_json::to_value(&arguments).context("cannot encode the arguments")?;
     let Value::Object(members) = arguments else {
         return Ok(Vec::new());
     };
     let texts = members.into_iter().map(|(name, value)| match value {
         Value::String(text) => Ok((name, text)),
         other => {
-            let error = anyhow!("{name}: arguments of a prompt are texts, and {other} is none");
+            let error = anyhow!("{name}: prompt arguments are strings, found {other}");
             Err(usage(error, format!("write {name}=…")))
         }
     });
     texts.collect()
 }
 
-/// What a prompt takes, as a tool would say it.
+/// Returns the arguments of a prompt as a JSON Schema, as a tool declares them.
 fn schema(prompt: &Prompt) -> Value {
     let arguments = prompt.arguments.as_deref().unwrap_or_default();
     let properties: serde_json::Map<_, _> = arguments
         .iter()
         .map(|argument| (argument.name.clone(), json!({"type": "string"})))
         .collect();
-    let required = arguments.iter().filter(|it| it.required == Some(true));
+    let required = arguments
+        .iter()
+        .filter(|argument| argument.required == Some(true));
     let required: Vec<_> = required.map(|argument| &*argument.name).collect();
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-async fn ask(
+async fn get_prompt(
     prompt: &Prompt,
     arguments: Vec<(String, String)>,
-    conversation: &Conversation<'_>,
+    connection: &ServerConnection<'_>,
 ) -> anyhow::Result<GetPromptResult> {
-    let shown = conversation.progress(&prompt.name);
+    let shown = connection.progress(&prompt.name);
     let bar = shown.bar();
-    let call = conversation.client.prompts().get(&*prompt.name, arguments);
+    let call = connection.client.prompts().get(&*prompt.name, arguments);
     let call = call.on_progress(move |report| bar.report(&report));
-    conversation.answer(call).await
+    connection.complete_call(call).await
 }
 
-/// Tells the messages, each below who says it.
-fn tell(
+/// Prints the messages, each below its role.
+fn print_messages(
     filled: &GetPromptResult,
     output: &Output,
-    conversation: &mut Conversation<'_>,
+    connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
-    let parts = filled.messages.iter().map(|it| Part::from(&it.content));
+    let parts = filled
+        .messages
+        .iter()
+        .map(|message| Part::from(&message.content));
     let parts: Vec<Part<'_>> = parts.collect();
-    let format = conversation.format;
-    let mut telling = Telling::new(output, conversation.printer);
+    let format = connection.format;
+    let mut results = ResultPrinter::new(output, connection.printer);
     if format == Format::Json {
-        telling.printer().json(filled)?;
-        telling.save_beside(&parts)?;
+        results.printer().json(filled)?;
+        results.save_beside(&parts)?;
     } else if matches!(output, Output::File(_) | Output::Stdout) {
-        telling.print(&parts)?;
+        results.print(&parts)?;
     } else {
         let mut is_first = true;
         for (message, part) in filled.messages.iter().zip(parts) {
             if !is_first {
-                telling.printer().line(0, Tone::Plain, "")?;
+                results.printer().line(0, Tone::Plain, "")?;
             }
             is_first = false;
             let role = format!("[{}]", message.role.as_str());
-            telling.printer().line(0, Tone::Heading, &role)?;
-            telling.print(&[part])?;
+            results.printer().line(0, Tone::Heading, &role)?;
+            results.print(&[part])?;
         }
     }
-    telling.end(format, None)
+    results.finish(format, None)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! `bowline prompts`: which prompts a server has.
+//! `bowline prompts`: lists the prompts of a server.
 
 mod text;
 
 use bowline_types::prompts::Prompt;
 use serde::Serialize;
 
-use crate::commands::pick::pick;
-use crate::conversation::{self, Conversation};
+use crate::commands::find_by_name::find_by_name;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ListSettings};
 use crate::surroundings::Surroundings;
 
@@ -22,53 +22,53 @@ pub(crate) fn prompts(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let prompts = list(conversation).await?;
+        async |connection| {
+            let prompts = list(connection).await?;
             match &settings.name {
-                None => tell_all(&prompts, conversation),
-                Some(name) => tell_one(&named(name, prompts)?, conversation),
+                None => print_all(&prompts, connection),
+                Some(name) => print_one(&find(name, prompts)?, connection),
             }
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// All prompts of the server.
-pub(super) async fn list(conversation: &Conversation<'_>) -> anyhow::Result<Vec<Prompt>> {
-    let prompts = conversation.client.prompts().pages();
-    conversation.list(prompts, "prompt").await
+/// Returns all prompts of the server.
+pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Prompt>> {
+    let prompts = connection.client.prompts().pages();
+    connection.list(prompts, "prompt").await
 }
 
-/// The prompt of a name.
-pub(super) fn named(name: &str, prompts: Vec<Prompt>) -> anyhow::Result<Prompt> {
-    pick("prompt", name, prompts, |prompt| &prompt.name)
+/// Returns the prompt of a name.
+pub(super) fn find(name: &str, prompts: Vec<Prompt>) -> anyhow::Result<Prompt> {
+    find_by_name("prompt", name, prompts, |prompt| &prompt.name)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     prompts: &'a [Prompt],
 }
 
-fn tell_all(prompts: &[Prompt], conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    match conversation.format {
-        Format::Json => conversation.printer.json(&All { prompts }),
+fn print_all(prompts: &[Prompt], connection: &mut ServerConnection<'_>) -> anyhow::Result<()> {
+    match connection.format {
+        Format::Json => connection.printer.json(&All { prompts }),
         Format::Text => {
             for prompt in prompts {
-                text::brief(prompt, conversation.printer)?;
+                text::brief(prompt, connection.printer)?;
             }
-            conversation.tally(prompts.len(), "prompt")
+            connection.print_count(prompts.len(), "prompt")
         }
     }
 }
 
-fn tell_one(prompt: &Prompt, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    match conversation.format {
-        Format::Json => conversation.printer.json(prompt),
-        Format::Text => text::full(prompt, conversation.printer),
+fn print_one(prompt: &Prompt, connection: &mut ServerConnection<'_>) -> anyhow::Result<()> {
+    match connection.format {
+        Format::Json => connection.printer.json(prompt),
+        Format::Text => text::full(prompt, connection.printer),
     }
 }

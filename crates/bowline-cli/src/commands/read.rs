@@ -1,58 +1,61 @@
-//! `bowline read`: what a resource contains.
+//! `bowline read`: reads a resource.
 
 use bowline_types::resources::ReadResourceResult;
 
 use crate::commands::resources;
 use crate::connect::server_error_of;
-use crate::content::{Part, Telling};
-use crate::conversation::{self, Conversation};
+use crate::content::{Part, ResultPrinter};
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
-use crate::nearest::did_you_mean;
 use crate::printer::Printer;
-use crate::settings::{AskSettings, Format};
+use crate::server_connection::{self, ServerConnection};
+use crate::settings::{Format, RequestSettings};
+use crate::suggestion::did_you_mean;
 use crate::surroundings::Surroundings;
 
 /// Reads a resource.
 ///
 /// # Errors
 ///
-/// The server can't be reached, or the resource not be read.
+/// The server can't be reached, or the resource can't be read.
 pub(crate) fn read(
-    settings: &AskSettings,
+    settings: &RequestSettings,
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
-    conversation::hold(
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let read = ask(&settings.name, conversation).await?;
+        async |connection| {
+            let read = read_resource(&settings.name, connection).await?;
             let parts: Vec<Part<'_>> = read.contents.iter().map(Part::from).collect();
-            let mut telling = Telling::new(&settings.output, conversation.printer);
-            match conversation.format {
-                Format::Text => telling.print(&parts)?,
+            let mut results = ResultPrinter::new(&settings.output, connection.printer);
+            match connection.format {
+                Format::Text => results.print(&parts)?,
                 Format::Json => {
-                    telling.printer().json(&read)?;
-                    telling.save_beside(&parts)?;
+                    results.printer().json(&read)?;
+                    results.save_beside(&parts)?;
                 }
             }
-            telling.end(conversation.format, None)
+            results.finish(connection.format, None)
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// Reads a resource, and asks what was meant when the server says no.
-async fn ask(uri: &str, conversation: &Conversation<'_>) -> anyhow::Result<ReadResourceResult> {
+/// Reads a resource. If the server refuses, the hint suggests a URI that it lists.
+async fn read_resource(
+    uri: &str,
+    connection: &ServerConnection<'_>,
+) -> anyhow::Result<ReadResourceResult> {
     let read = {
-        let shown = conversation.progress(uri);
+        let shown = connection.progress(uri);
         let bar = shown.bar();
-        let read = conversation.client.resources().read(uri);
+        let read = connection.client.resources().read(uri);
         let read = read.on_progress(move |report| bar.report(&report));
-        conversation.answer(read).await
+        connection.complete_call(read).await
     };
     let error = match read {
         Ok(read) => return Ok(read),
@@ -61,8 +64,8 @@ async fn ask(uri: &str, conversation: &Conversation<'_>) -> anyhow::Result<ReadR
     if server_error_of(&error).is_none() {
         return Err(error);
     }
-    // That the list can't be had is not what went wrong.
-    let known = resources::list(conversation).await.unwrap_or_default();
+    // If the list can't be read either, the first error is reported.
+    let known = resources::list(connection).await.unwrap_or_default();
     let mut known = known.iter().map(|resource| resource.uri.as_str());
     if known.clone().any(|known| known == uri) {
         return Err(error);

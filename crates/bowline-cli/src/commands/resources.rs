@@ -1,12 +1,12 @@
-//! `bowline resources`: which resources a server has, and which templates.
+//! `bowline resources`: lists the resources and resource templates of a server.
 
 use bowline_types::resources::{Resource, ResourceTemplate};
 use serde::Serialize;
 
 use crate::connect::is_unknown_method;
-use crate::conversation::{self, Conversation};
 use crate::exit::ExitStatus;
 use crate::printer::{Printer, Tone};
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
 use crate::surroundings::Surroundings;
 use crate::table::Table;
@@ -21,21 +21,21 @@ pub(crate) fn resources(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(settings, surroundings, printer, async |conversation| {
-        let resources = list(conversation).await?;
-        let templates = templates(conversation).await?;
-        match conversation.format {
-            Format::Json => conversation.printer.json(&All {
+    server_connection::run_with_server(settings, surroundings, printer, async |connection| {
+        let resources = list(connection).await?;
+        let templates = templates(connection).await?;
+        match connection.format {
+            Format::Json => connection.printer.json(&All {
                 resources: &resources,
                 templates: &templates,
             }),
-            Format::Text => tell(&resources, &templates, conversation),
+            Format::Text => print_tables(&resources, &templates, connection),
         }
     })?;
     Ok(ExitStatus::Done)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     resources: &'a [Resource],
@@ -43,29 +43,29 @@ struct All<'a> {
     templates: &'a [ResourceTemplate],
 }
 
-/// All resources of the server.
-pub(super) async fn list(conversation: &Conversation<'_>) -> anyhow::Result<Vec<Resource>> {
-    let resources = conversation.client.resources().pages();
-    conversation.list(resources, "resource").await
+/// Returns all resources of the server.
+pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Resource>> {
+    let resources = connection.client.resources().pages();
+    connection.list(resources, "resource").await
 }
 
-/// All templates of the server. One that has resources and has never heard of templates has
-/// none.
+/// Returns all resource templates of the server. A server with resources that does not implement
+/// the method has none.
 pub(super) async fn templates(
-    conversation: &Conversation<'_>,
+    connection: &ServerConnection<'_>,
 ) -> anyhow::Result<Vec<ResourceTemplate>> {
-    let templates = conversation.client.resources().template_pages();
-    let templates = conversation.list(templates, "template").await;
+    let templates = connection.client.resources().template_pages();
+    let templates = connection.list(templates, "template").await;
     match templates {
         Err(error) if is_unknown_method(&error) => Ok(Vec::new()),
         templates => templates,
     }
 }
 
-fn tell(
+fn print_tables(
     resources: &[Resource],
     templates: &[ResourceTemplate],
-    conversation: &mut Conversation<'_>,
+    connection: &mut ServerConnection<'_>,
 ) -> anyhow::Result<()> {
     let mut table = Table::new(["NAME", "TYPE", "BYTES", "DESCRIPTION", "URI"]);
     for resource in resources {
@@ -81,7 +81,7 @@ fn tell(
         table.row(Tone::Plain, cells, None);
     }
     if !resources.is_empty() {
-        table.print(conversation.printer)?;
+        table.print(connection.printer)?;
     }
     let mut table = Table::new(["NAME", "TYPE", "DESCRIPTION", "URI TEMPLATE"]);
     for template in templates {
@@ -95,15 +95,15 @@ fn tell(
     }
     if !templates.is_empty() {
         if !resources.is_empty() {
-            conversation.printer.line(0, Tone::Plain, "")?;
+            connection.printer.line(0, Tone::Plain, "")?;
         }
-        table.print(conversation.printer)?;
+        table.print(connection.printer)?;
     }
-    conversation.tally(resources.len(), "resource")?;
-    conversation.tally(templates.len(), "template")
+    connection.print_count(resources.len(), "resource")?;
+    connection.print_count(templates.len(), "template")
 }
 
-/// What something is, in a line.
+/// Returns a one-line description.
 fn about(description: Option<&String>, title: Option<&String>) -> String {
     let about = description.or(title).map_or("", |text| text.trim());
     about.lines().next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! `bowline serve`: serves on stdin and stdout until the client leaves.
+//! `bowline serve`: serves on stdin and stdout until the client closes them.
 
 use anyhow::Context as _;
 use bowline::server::Running;
@@ -12,28 +12,28 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{ServeSettings, Served};
 
-/// Serves until stdin ends or a signal comes.
+/// Serves until stdin ends or a signal is received.
 pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
     let server = match settings.served {
         Served::Demo => demo::server(),
     };
     let server = server.build()?;
     if settings.is_typed {
-        printer.talk("serving on stdin and stdout, one JSON-RPC message a line; Ctrl-D ends it");
+        printer.talk("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
     }
     descriptors::check(descriptors::OF_SERVER)?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start")?;
+    let runtime = runtime.context("cannot start the async runtime")?;
     let served = runtime.block_on(async {
         tokio::spawn(end_when_told(server.clone())?);
-        server.serve(stdio()).await.context("cannot go on")
+        server.serve(stdio()).await.context("cannot serve")
     });
-    // A tool that blocks its thread must not keep the process.
+    // A tool that blocks its thread must not keep the process alive.
     runtime.shutdown_background();
     served.map(|()| ExitStatus::Done)
 }
 
-/// Finishes what is being served when a signal comes, and ends at once when another does.
+/// Shuts down gracefully at the first signal, and closes at once at the second.
 fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let mut signals = [
@@ -52,9 +52,10 @@ fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
 async fn any(signals: &mut [Signal]) {
     std::future::poll_fn(|cx| {
         let mut signals = signals.iter_mut();
-        match signals.any(|signal| signal.poll_recv(cx).is_ready()) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if signals.any(|signal| signal.poll_recv(cx).is_ready()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;

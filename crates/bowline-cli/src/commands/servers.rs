@@ -1,22 +1,22 @@
-//! `bowline servers`: which servers there are, and which file has them.
+//! `bowline servers`: lists the configured servers and the files that define them.
 
-mod account;
+mod report;
 mod text;
 
-use crate::commands::servers::account::Account;
+use crate::commands::servers::report::ServerReport;
 use crate::config::problem::Problem;
 use crate::config::{Catalogue, ConfiguredServer};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{Format, ServersSettings};
 use crate::surroundings::Surroundings;
-use crate::target::{DEMO, unknown, warn_of_broken};
+use crate::target::{DEMO, unknown_server, warn_of_broken_files};
 
 /// Lists all servers, or shows one.
 ///
 /// # Errors
 ///
-/// A file that was named can't be used, or there is no server of the name.
+/// A file of `--config` can't be used, or there is no server of the name.
 pub(crate) fn servers(
     settings: &ServersSettings,
     surroundings: &Surroundings,
@@ -36,23 +36,23 @@ fn list(
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let servers = catalogue.servers();
-    let accounts = servers
+    let reports = servers
         .iter()
-        .map(|found| Account::of_found(found, surroundings).0);
-    let accounts: Vec<_> = accounts.chain([Account::of_demo()]).collect();
+        .map(|found| ServerReport::of_found(found, surroundings).0);
+    let reports: Vec<_> = reports.chain([ServerReport::of_demo()]).collect();
     match format {
-        Format::Json => printer.json(&account::List::new(&accounts, catalogue))?,
-        Format::Text => text::list(&accounts, printer)?,
+        Format::Json => printer.json(&report::ServerList::new(&reports, catalogue))?,
+        Format::Text => text::list(&reports, printer)?,
     }
     printer.flush()?;
-    warn_of_broken(catalogue, printer);
+    warn_of_broken_files(catalogue, printer);
     if format == Format::Text {
-        printer.talk(&text::tally(servers.len(), catalogue.files.len()));
+        printer.talk(&text::summary(servers.len(), catalogue.files.len()));
     }
     Ok(ExitStatus::Done)
 }
 
-/// Shows one server. What is wrong with it is told after that, as an error.
+/// Shows one server. Its problem is reported after it, as an error.
 fn show(
     name: &str,
     catalogue: &Catalogue,
@@ -60,35 +60,35 @@ fn show(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let (account, problem) = account(name, catalogue, surroundings, printer)?;
+    let (report, problem) = server_report(name, catalogue, surroundings, printer)?;
     match format {
-        Format::Json => printer.json(&account)?,
-        Format::Text => text::one(&account, printer)?,
+        Format::Json => printer.json(&report)?,
+        Format::Text => text::one(&report, printer)?,
     }
     printer.flush()?;
-    warn_of_broken(catalogue, printer);
+    warn_of_broken_files(catalogue, printer);
     match problem {
         Some(problem) => Err(problem.into_error()),
         None => Ok(ExitStatus::Done),
     }
 }
 
-fn account<'a>(
+fn server_report<'a>(
     name: &str,
     catalogue: &'a Catalogue,
     surroundings: &Surroundings,
     printer: &mut Printer,
-) -> anyhow::Result<(Account<'a>, Option<Problem>)> {
+) -> anyhow::Result<(ServerReport<'a>, Option<Problem>)> {
     let same_name = |found: &ConfiguredServer<'_>| found.entry.name == name;
     let others = catalogue.servers().into_iter().filter(same_name);
     let others: Vec<_> = others.filter(|found| found.shadowed_by.is_some()).collect();
-    let (account, problem) = if name == DEMO {
-        (Account::of_demo(), None)
+    let (report, problem) = if name == DEMO {
+        (ServerReport::of_demo(), None)
     } else {
         match catalogue.find(name) {
-            Some(found) => Account::of_found(&found, surroundings),
-            None => return Err(unknown(name, catalogue, printer)),
+            Some(found) => ServerReport::of_found(&found, surroundings),
+            None => return Err(unknown_server(name, catalogue, printer)),
         }
     };
-    Ok((account.shadowing(&others), problem))
+    Ok((report.shadowing(&others), problem))
 }

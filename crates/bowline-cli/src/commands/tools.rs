@@ -1,14 +1,14 @@
-//! `bowline tools`: which tools a server has, and all that it says of one.
+//! `bowline tools`: lists the tools of a server, or shows one with its schemas.
 
 mod text;
 
 use bowline_types::tools::Tool;
 use serde::Serialize;
 
-use crate::commands::pick::pick;
-use crate::conversation::{self, Conversation};
+use crate::commands::find_by_name::find_by_name;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ListSettings};
 use crate::surroundings::Surroundings;
 
@@ -22,53 +22,53 @@ pub(crate) fn tools(
     surroundings: &Surroundings,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    conversation::hold(
+    server_connection::run_with_server(
         &settings.server,
         surroundings,
         printer,
-        async |conversation| {
-            let tools = list(conversation).await?;
+        async |connection| {
+            let tools = list(connection).await?;
             match &settings.name {
-                None => tell_all(&tools, conversation),
-                Some(name) => tell_one(&named(name, tools)?, conversation),
+                None => print_all(&tools, connection),
+                Some(name) => print_one(&find(name, tools)?, connection),
             }
         },
     )?;
     Ok(ExitStatus::Done)
 }
 
-/// All tools of the server.
-pub(super) async fn list(conversation: &Conversation<'_>) -> anyhow::Result<Vec<Tool>> {
-    let tools = conversation.client.tools().pages();
-    conversation.list(tools, "tool").await
+/// Returns all tools of the server.
+pub(super) async fn list(connection: &ServerConnection<'_>) -> anyhow::Result<Vec<Tool>> {
+    let tools = connection.client.tools().pages();
+    connection.list(tools, "tool").await
 }
 
-/// The tool of a name.
-pub(super) fn named(name: &str, tools: Vec<Tool>) -> anyhow::Result<Tool> {
-    pick("tool", name, tools, |tool| &tool.name)
+/// Returns the tool of a name.
+pub(super) fn find(name: &str, tools: Vec<Tool>) -> anyhow::Result<Tool> {
+    find_by_name("tool", name, tools, |tool| &tool.name)
 }
 
-/// All of them as a program sees them.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct All<'a> {
     tools: &'a [Tool],
 }
 
-fn tell_all(tools: &[Tool], conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    match conversation.format {
-        Format::Json => conversation.printer.json(&All { tools }),
+fn print_all(tools: &[Tool], connection: &mut ServerConnection<'_>) -> anyhow::Result<()> {
+    match connection.format {
+        Format::Json => connection.printer.json(&All { tools }),
         Format::Text => {
             for tool in tools {
-                text::brief(tool, conversation.printer)?;
+                text::brief(tool, connection.printer)?;
             }
-            conversation.tally(tools.len(), "tool")
+            connection.print_count(tools.len(), "tool")
         }
     }
 }
 
-fn tell_one(tool: &Tool, conversation: &mut Conversation<'_>) -> anyhow::Result<()> {
-    match conversation.format {
-        Format::Json => conversation.printer.json(tool),
-        Format::Text => text::full(tool, conversation.printer),
+fn print_one(tool: &Tool, connection: &mut ServerConnection<'_>) -> anyhow::Result<()> {
+    match connection.format {
+        Format::Json => connection.printer.json(tool),
+        Format::Text => text::full(tool, connection.printer),
     }
 }

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::bounded::{ReadError, open_regular, read_file, read_text};
+use crate::bounded_file::{ReadError, open_regular, read_file, read_text};
 use crate::config::entry::{ConfigFormat, Entry};
 use crate::config::jsonc::{self, Node};
 use crate::config::locations::{Location, Origin};

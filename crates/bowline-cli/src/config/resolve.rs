@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::bounded::{open_regular, read_text};
+use crate::bounded_file::{open_regular, read_text};
 use crate::config::entry::{CommandFields, Entry, Text, Transport, UrlFields, UrlKind};
 use crate::config::env_file;
 use crate::config::locations::{Location, Origin};

@@ -1,4 +1,4 @@
-use super::page::Page;
+use super::capture::CapturedOutput;
 use super::*;
 use crate::failure::{hinted, usage};
 
@@ -20,7 +20,7 @@ impl Write for Refusing {
 fn only_our_own_escapes_reach_the_output() {
     let hostile = "\u{1b}[31mred\u{1b}]52;c;aGk=\u{7}\nforged";
     for (has_colour, on, off) in [(false, "", ""), (true, "\u{1b}[31m", "\u{1b}[0m")] {
-        let (data, talk) = (Page::default(), Page::default());
+        let (data, talk) = (CapturedOutput::default(), CapturedOutput::default());
         let mut printer = Printer::new(data.clone(), talk.clone(), has_colour);
         printer.line(1, Tone::Bad, hostile).unwrap();
         printer.talk(hostile);
@@ -33,10 +33,10 @@ fn only_our_own_escapes_reach_the_output() {
 
 // proves: F-CL-01
 #[test]
-fn json_is_harmless_and_says_the_same() {
+fn escaped_json_has_the_same_value() {
     let hostile = "\u{9b}31m\u{202e}\u{7f}\n\u{e0041}\"\\";
-    let data = Page::default();
-    let mut printer = Printer::new(data.clone(), Page::default(), false);
+    let data = CapturedOutput::default();
+    let mut printer = Printer::new(data.clone(), CapturedOutput::default(), false);
     printer.json(&hostile).unwrap();
     let text = data.text();
     assert!(
@@ -49,9 +49,9 @@ fn json_is_harmless_and_says_the_same() {
 
 // proves: F-CL-02
 #[test]
-fn a_closed_pipe_is_told_from_a_full_disk() {
+fn a_closed_pipe_and_a_full_disk_are_distinguished() {
     let print = |kind| {
-        let mut printer = Printer::new(Refusing(kind), Page::default(), false);
+        let mut printer = Printer::new(Refusing(kind), CapturedOutput::default(), false);
         printer.line(0, Tone::Plain, "x").unwrap_err()
     };
     assert!(print(ErrorKind::BrokenPipe).is::<OutputClosed>());
@@ -65,8 +65,8 @@ fn a_closed_pipe_is_told_from_a_full_disk() {
 
 #[test]
 fn errors_end_with_their_hint() {
-    let talk = Page::default();
-    let mut printer = Printer::new(Page::default(), talk.clone(), false);
+    let talk = CapturedOutput::default();
+    let mut printer = Printer::new(CapturedOutput::default(), talk.clone(), false);
     let error = anyhow::anyhow!("the cause").context("what happened");
     printer.error(&hinted(error, "what to do"));
     assert_eq!(
@@ -77,8 +77,8 @@ fn errors_end_with_their_hint() {
 
 #[test]
 fn warnings_look_like_errors() {
-    let talk = Page::default();
-    let mut printer = Printer::new(Page::default(), talk.clone(), false);
+    let talk = CapturedOutput::default();
+    let mut printer = Printer::new(CapturedOutput::default(), talk.clone(), false);
     printer.warning("what is odd", Some("what to do"));
     printer.warning("what else", None);
     assert_eq!(
@@ -90,7 +90,7 @@ fn warnings_look_like_errors() {
 // proves: F-CL-01, F-CL-03
 #[test]
 fn a_program_gets_errors_and_warnings_as_objects() {
-    let (data, talk) = (Page::default(), Page::default());
+    let (data, talk) = (CapturedOutput::default(), CapturedOutput::default());
     let mut printer = Printer::new(data.clone(), talk.clone(), true);
     printer.talk_json();
     printer.warning("a\u{9b}b", None);

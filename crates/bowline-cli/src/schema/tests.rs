@@ -20,7 +20,7 @@ fn kinds(schema: &Value) -> String {
 }
 
 #[test]
-fn kinds_are_found_wherever_a_schema_says_them() {
+fn types_are_found_in_every_part_of_a_schema() {
     for (schema, expected) in [
         (json!({"type": "integer"}), "integer"),
         (json!({"type": ["string", "null"]}), "string null"),
@@ -88,7 +88,7 @@ fn members_are_collected_from_all_parts() {
 }
 
 #[test]
-fn an_object_is_open_when_it_says_so_or_nothing() {
+fn an_object_is_open_unless_the_schema_forbids_other_members() {
     for (schema, expected) in [
         (json!({}), Some("any")),
         (json!({"type": "object"}), Some("any")),

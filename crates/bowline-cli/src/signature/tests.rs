@@ -65,7 +65,7 @@ fn types_are_readable() {
 }
 
 #[test]
-fn what_may_be_left_out_is_marked_and_defaults_are_shown() {
+fn optional_arguments_are_marked_and_defaults_are_shown() {
     check(
         &json!({"properties": {
             "n": {"type": "integer", "default": 10},
@@ -79,7 +79,7 @@ fn what_may_be_left_out_is_marked_and_defaults_are_shown() {
 }
 
 #[test]
-fn what_goes_deep_is_shortened() {
+fn deep_types_are_shortened() {
     check(
         &json!({"properties": {"a": {"properties": {"b": {"properties": {"c": {"properties": {"d": {}}}}}}}}}),
         "f(a?: {b?: {c?: {…}}})",
@@ -94,7 +94,7 @@ fn what_goes_deep_is_shortened() {
 }
 
 #[test]
-fn what_is_long_is_cut_at_the_limit() {
+fn long_signatures_are_cut_at_the_limit() {
     let numbers = |count: usize| json!({"enum": (0..count).collect::<Vec<_>>()});
     let kind = |count| type_of(Schema::of(&numbers(count)));
     assert!(kind(MAX_VALUES).ends_with("7"));

@@ -28,7 +28,7 @@ fn killed() -> Timeline {
     ];
     let changes = changes.map(|(at, state)| (ms(at), state));
     Timeline {
-        states: Timeline::stretches(changes, ms(2000)),
+        states: Timeline::spans(changes, ms(2000)),
         calls: vec![
             call("add", 20, 21, "answered"),
             call("fail", 30, 31, "tool error"),
@@ -142,7 +142,7 @@ fn every_state_is_seen_in_its_order_however_short_it_was() {
         (Duration::from_micros(at), state)
     });
     let mut timeline = Timeline {
-        states: Timeline::stretches(flapping, ms(1000)),
+        states: Timeline::spans(flapping, ms(1000)),
         ..Timeline::default()
     };
     let rows = text(&timeline.draw(100, Charset::Ascii));
@@ -177,18 +177,18 @@ fn nothing_at_all_can_be_drawn() {
 
 #[test]
 fn a_history_without_an_end_ends_now() {
-    let stretches = Timeline::stretches([(ms(5), ConnectionState::Initializing)], ms(9));
+    let spans = Timeline::spans([(ms(5), ConnectionState::Initializing)], ms(9));
     let expected = [
         (ConnectionState::Starting, 0, 5),
         (ConnectionState::Initializing, 5, 9),
     ]
-    .map(|(state, from, to)| Stretch {
+    .map(|(state, from, to)| StateSpan {
         state,
         from: ms(from),
         to: ms(to),
     });
-    assert_eq!(stretches, expected);
-    assert_eq!(Timeline::stretches([], ms(9))[0].to, ms(9));
+    assert_eq!(spans, expected);
+    assert_eq!(Timeline::spans([], ms(9))[0].to, ms(9));
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! The spans of a subscriber: their fields in words, which of them is current, and how long
-//! they are kept.
+//! The spans of a subscriber: their formatted fields, the current one, and their lifetime.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,7 +29,7 @@ struct Span {
     metadata: &'static Metadata<'static>,
     fields: Words,
     parent: Option<u64>,
-    /// Handles and children.
+    /// The number of handles and children.
     references: usize,
 }
 
@@ -98,7 +97,7 @@ impl Spans {
     #[expect(clippy::unused_self, reason = "as above")]
     pub(super) fn exit(&self, id: &Id) {
         ENTERED.with_borrow_mut(|entered| {
-            let last = entered.iter().rposition(|it| *it == id.into_u64());
+            let last = entered.iter().rposition(|open| *open == id.into_u64());
             last.map(|last| entered.remove(last))
         });
     }

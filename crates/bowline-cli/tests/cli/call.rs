@@ -11,7 +11,7 @@ use crate::place::{Place, check_hostile, peer};
 use crate::run::{check, text};
 
 #[test]
-fn arguments_become_what_the_tool_wants() {
+fn arguments_are_converted_by_the_schema_of_the_tool() {
     let place = Place::new("call_arguments");
     place.check("call_add", &["call", "demo", "add", "a=2", "b=3"]);
     place.check(
@@ -91,7 +91,7 @@ fn wrong_words_are_answered_with_right_ones() {
 
 // proves: F-CL-03
 #[test]
-fn a_tool_that_fails_is_told_apart() {
+fn a_tool_error_has_its_own_exit_code() {
     let place = Place::new("call_fail");
     place.check("call_fail", &["call", "demo", "fail", "message=no luck"]);
     let old = ["--revision", "2025-06-18", "--json"];
@@ -124,7 +124,7 @@ fn structured_content_is_shown_where_there_is_no_text() {
 }
 
 #[test]
-fn what_a_tool_answered_is_told_whatever_is_wrong_with_it() {
+fn an_invalid_result_is_printed_with_its_problem() {
     let place = Place::new("call_misfit");
     let peer = peer("misfit.sh");
     let peer = peer.each_ref().map(String::as_str);
@@ -158,7 +158,7 @@ fn a_call_that_takes_too_long_is_given_up() {
 }
 
 #[test]
-fn nobody_is_told_to_start_a_value_as_a_server() {
+fn no_hint_suggests_starting_a_value_as_a_server() {
     let place = Place::new("call_dash");
     place.check("call_dash", &["call", "add", "-1", "--", "server"]);
     let json = ["call", "add", "-1", "--json", "--", "server"];
@@ -185,7 +185,7 @@ fn no_progress_lets_a_call_take_longer_than_it_may_in_all() {
 }
 
 #[test]
-fn a_server_that_is_lost_in_a_call_is_told_with_what_it_may_have_done() {
+fn a_server_lost_during_a_call_may_have_executed_it() {
     let place = Place::new("call_lost");
     let peer = peer("dying.sh");
     let args = [&["call", "die"], &peer.each_ref().map(String::as_str)[..]].concat();
@@ -193,7 +193,7 @@ fn a_server_that_is_lost_in_a_call_is_told_with_what_it_may_have_done() {
 }
 
 #[test]
-fn what_is_no_text_is_saved_and_nothing_is_overwritten() {
+fn binary_content_is_saved_and_nothing_is_overwritten() {
     let place = Place::new("call_save");
     place.check("call_mixed", &["call", "demo", "mixed"]);
     place.check("call_mixed_again", &["call", "demo", "mixed"]);
@@ -254,14 +254,14 @@ fn a_part_that_cannot_be_had_takes_nothing_with_it() {
 }
 
 #[test]
-fn contents_stay_as_they_are_but_for_what_a_terminal_obeys() {
+fn contents_are_printed_with_control_sequences_escaped() {
     let place = Place::new("call_odd");
     let peer = peer("broken.sh");
     let peer = peer.each_ref().map(String::as_str);
     let output = place.run(&[&["call", "odd"], &peer[..]].concat());
     let shown = "a\r\nco\u{ad}op 👩\u{200d}👧\\u{1b}[2J\n\\u{202e}b\n";
     assert_eq!(text(&output.stdout), shown);
-    let note = "control characters are shown escaped; `--output -` writes them as they are\n";
+    let note = "control characters are shown escaped; `--output -` writes them unescaped\n";
     assert_eq!(text(&output.stderr), note);
     let output = place.run(&[&["call", "odd", "-o", "-"], &peer[..]].concat());
     let poured = "a\r\nco\u{ad}op 👩\u{200d}👧\u{1b}[2J\n\u{202e}b";
@@ -321,10 +321,10 @@ fn hostile_answers_are_escaped_and_name_no_file() {
 }
 
 #[test]
-fn what_a_server_says_on_stderr_is_not_mixed_with_ours() {
+fn stderr_of_a_server_is_not_mixed_with_ours() {
     let place = Place::new("call_print");
     let output = place.run(&["call", "demo", "print", "text=\u{1b}[2J"]);
-    assert_eq!(text(&output.stderr), "there is nothing in the answer\n");
+    assert_eq!(text(&output.stderr), "the result is empty\n");
     let output = place.run(&["-v", "call", "demo", "print", "text=\u{1b}[2J"]);
     let told = text(&output.stderr);
     assert!(told.contains("\\u{1b}[2J"), "{told}");
@@ -349,15 +349,15 @@ fn usage() {
 
 // proves: F-CL-02
 #[test]
-fn a_tool_that_failed_has_failed_though_nobody_reads_on() {
+fn a_tool_error_is_reported_although_the_output_is_closed() {
     let place = Place::new("call_unread");
     // More than a pipe holds.
     let message = format!("message={}", "x".repeat(100_000));
     for (format, said) in [
-        (&[][..], "error: the tool says that it failed\n"),
+        (&[][..], "error: the tool reported an error\n"),
         (
             &["--json"],
-            "{\"error\":\"the tool says that it failed\",\"exit_code\":5}\n",
+            "{\"error\":\"the tool reported an error\",\"exit_code\":5}\n",
         ),
     ] {
         let args = [&["call", "demo", "fail", &message], format].concat();

@@ -1,4 +1,4 @@
-//! What `bowline complete` says.
+//! The output of `bowline complete`.
 
 use crate::place::{Place, check_hostile, peer};
 use crate::run::check;
@@ -42,7 +42,7 @@ fn wrong_words_are_answered_with_right_ones() {
 }
 
 #[test]
-fn a_server_that_cannot_complete_says_so() {
+fn a_server_without_completion_is_an_error() {
     let place = Place::new("complete_plain");
     let peer = peer("plain.sh");
     let peer = peer.each_ref().map(String::as_str);

@@ -45,7 +45,7 @@ fn a_shell_can_read_its_script() {
         std::fs::write(&path, script).unwrap();
         let mut command = Command::new(shell);
         command.args(args).arg(&path).stdin(Stdio::null());
-        // A shell that isn't there can't tell.
+        // Skipped if the shell is not installed.
         if let Ok(output) = command.output() {
             assert!(output.status.success(), "{}", text(&output.stderr));
         }

@@ -1,4 +1,4 @@
-//! How commands leave their servers.
+//! How commands end their servers.
 
 use std::env;
 use std::fs;
@@ -21,14 +21,14 @@ fn a_command_has_ended_when_its_server_has() {
 }
 
 #[test]
-fn a_server_that_does_not_end_is_told_of_and_ended() {
+fn a_server_that_does_not_exit_is_reported_and_killed() {
     let script = r#"trap "" TERM; echo $$ >&2; "$0" serve demo; while :; do sleep 1000; done"#;
     let server = ["sh", "-c", script, env!("CARGO_BIN_EXE_bowline")];
     let output = run(&[&["ping", "--verbose", "--"], &server[..]].concat(), b"");
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(
-        said.contains("waiting for sh to end; Ctrl-C leaves"),
+        said.contains("waiting for sh to exit; Ctrl-C stops waiting"),
         "{said}"
     );
 }

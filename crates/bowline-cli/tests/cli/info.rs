@@ -1,4 +1,4 @@
-//! What `bowline info` and `bowline ping` say.
+//! The output of `bowline info` and `bowline ping`.
 
 use std::time::{Duration, Instant};
 
@@ -95,7 +95,7 @@ fn a_server_that_ignores_the_first_question_has_time_for_the_other() {
 
 // proves: CN-14
 #[test]
-fn a_server_that_writes_no_messages_is_told_with_what_it_wrote() {
+fn a_server_that_writes_no_messages_is_an_error_with_a_sample() {
     let place = Place::new("ping_garbage");
     let check = |name: &str, args: &[&str], script: &str| {
         let args = [args, &["--", "sh", "-c", script]].concat();
@@ -124,7 +124,7 @@ fn a_server_that_writes_no_messages_is_told_with_what_it_wrote() {
 
 // proves: F-CL-04
 #[test]
-fn what_a_server_wrote_that_is_no_message_tells_no_secret() {
+fn a_sample_of_server_output_is_redacted() {
     let place = Place::new("ping_garbage_secret");
     // It is cut in the middle of the secret, and the secret is longer than what is kept.
     let script = r#"echo "got token $API_TOKEN"; exec sleep 60"#;
@@ -137,7 +137,7 @@ fn what_a_server_wrote_that_is_no_message_tells_no_secret() {
             .unwrap();
         let said = text(&output.stderr);
         assert!(
-            said.contains("is not MCP: `got token [redacted]`"),
+            said.contains("is not an MCP message: `got token [redacted]`"),
             "{said}"
         );
         assert!(!said.contains("hunter"), "{said}");
@@ -145,7 +145,7 @@ fn what_a_server_wrote_that_is_no_message_tells_no_secret() {
 }
 
 #[test]
-fn an_end_is_no_crash_and_no_hint_is_what_was_done_already() {
+fn a_normal_exit_is_no_crash_and_used_options_are_not_suggested() {
     let place = Place::new("ping_verbose");
     let output = place.run(&["ping", "-v", "--timeout", "1", "--", "sleep", "60"]);
     let said = text(&output.stderr);
@@ -158,7 +158,7 @@ fn an_end_is_no_crash_and_no_hint_is_what_was_done_already() {
 }
 
 #[test]
-fn a_server_that_hangs_is_told_with_its_last_words() {
+fn an_unresponsive_server_is_an_error_with_its_stderr() {
     let place = Place::new("ping_hung");
     let script = "echo 'please visit https://example.com/login' >&2; exec sleep 60";
     let hung = ["ping", "--timeout", "2", "--", "sh", "-c", script];
@@ -168,7 +168,7 @@ fn a_server_that_hangs_is_told_with_its_last_words() {
 // It looks into /proc.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_server_that_waits_for_the_terminal_is_told_so() {
+fn a_server_stopped_by_the_terminal_is_explained() {
     let place = Place::new("ping_stopped");
     let stopped = ["--timeout", "2", "--", "sh", "-c", "kill -STOP $$"];
     place.check("ping_stopped", &[&["ping"], &stopped[..]].concat());

@@ -10,9 +10,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::place::Place;
 use crate::run::text;
-use crate::terminal::Typist;
+use crate::terminal::TerminalSession;
 
-/// The demo, which notes its process id and all that it hears, and says it on stderr.
+/// The demo server, which writes its process id and every received message to stderr.
 const NOTED: &str = r#"echo $$ > pid; tee heard /dev/stderr | "$0" serve demo"#;
 
 /// A server that hears nothing and doesn't end when it should.
@@ -40,7 +40,7 @@ fn interrupt(child: &Child) {
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-/// How it ended, without what `--verbose` tells.
+/// Returns the end of the run, without the lines of `--verbose`.
 fn end(child: Child) -> (Output, String) {
     let output = child.wait_with_output().unwrap();
     let lines = text(&output.stderr).lines();
@@ -66,7 +66,7 @@ fn wait_for_server(place: &Place) {
 
 // proves: FT-10, F-SD-13
 #[test]
-fn the_first_cancels_the_call_and_the_server_is_told() {
+fn the_first_ctrl_c_cancels_the_call_and_notifies_the_server() {
     for (era, name) in [(&[][..], "new"), (&["--revision", "2025-06-18"], "old")] {
         let place = Place::new(&format!("interrupt_call_{name}"));
         let child = hanging(&place, NOTED, era);
@@ -93,7 +93,7 @@ fn a_program_is_told_as_an_object() {
 }
 
 #[test]
-fn what_pings_have_measured_is_summed_up() {
+fn the_statistics_of_pings_are_printed_after_ctrl_c() {
     let place = Place::new("interrupt_ping");
     let mut command = place.command(&["ping", "demo", "--count", "1000", "--interval", "600"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -115,7 +115,7 @@ fn what_pings_have_measured_is_summed_up() {
 }
 
 #[test]
-fn who_does_not_wait_for_the_end_of_a_server_has_what_was_asked_for() {
+fn ctrl_c_while_the_server_exits_is_a_success() {
     let place = Place::new("interrupt_end");
     let program = env!("CARGO_BIN_EXE_bowline");
     let mut command = place.command(&["ping", "--", "sh", "-c", STUBBORN, program]);
@@ -123,7 +123,7 @@ fn who_does_not_wait_for_the_end_of_a_server_has_what_was_asked_for() {
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("waiting for sh to end") {
+    while !line.contains("waiting for sh to exit") {
         line.clear();
         assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it has ended");
     }
@@ -154,21 +154,21 @@ fn owning_its_terminal(command: &Command) -> Option<Command> {
 
 // proves: F-SD-13
 #[test]
-fn the_key_itself_cancels_the_call_and_the_terminal_is_what_it_was() {
+fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
     let place = Place::new("interrupt_key");
     let program = env!("CARGO_BIN_EXE_bowline");
     let line = ["call", "hang", "-v", "--", "sh", "-c", NOTED, program];
     let Some(command) = owning_its_terminal(&place.command(&line)) else {
         return;
     };
-    let mut typist = Typist::sit_down(command);
-    let modes = typist.modes();
+    let mut session = TerminalSession::start(command);
+    let modes = session.modes();
     // That it was begun doesn't mean that the server has heard of it.
-    typist.wait_for(r#"\"method\":\"tools/call"#);
-    typist.hit("\u{3}");
-    typist.wait_for("error: interrupted: the call was cancelled");
-    assert_eq!(typist.modes(), modes);
-    let (seen, stdout, code) = typist.leave();
+    session.wait_for(r#"\"method\":\"tools/call"#);
+    session.hit("\u{3}");
+    session.wait_for("error: interrupted: the call was cancelled");
+    assert_eq!(session.modes(), modes);
+    let (seen, stdout, code) = session.finish();
     assert_eq!((stdout.as_str(), code), ("", Some(1)), "{seen}");
     wait_for_server(&place);
 }
@@ -184,12 +184,12 @@ fn the_second_leaves_at_once_and_no_server_stays() {
     let mut command = place.command(&[&large[..], &["sh", "-c", STUBBORN, program]].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The first byte says that it is busy writing, and stays so: nobody reads the others. It
+    // After the first byte it is busy writing, and stays so, since the rest is not read. It
     // can't end in good order.
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0]).unwrap();
     let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
-    // Two signals that come at once are one, and nothing tells when the first has come.
+    // Two simultaneous signals count as one, and the first has no visible effect.
     let moment = Timespec {
         tv_sec: 0,
         tv_nsec: 10_000_000,

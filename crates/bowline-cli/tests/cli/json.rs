@@ -1,4 +1,4 @@
-//! `--json` stands anywhere, and all that a program reads then is JSON.
+//! `--json` may be anywhere, and all output is JSON then.
 
 use std::fs;
 
@@ -27,14 +27,14 @@ fn json_may_be_asked_for_before_the_command_and_after_it() {
 }
 
 #[test]
-fn a_script_is_one_whoever_reads_the_errors() {
+fn a_script_is_printed_with_json_errors_too() {
     let plain = run(&["completions", "bash"], b"");
     let json = run(&["completions", "bash", "--json"], b"");
     assert_eq!(text(&plain.stdout), text(&json.stdout));
     assert_eq!(json.status.code(), Some(0));
 }
 
-/// The objects that a command says on stderr.
+/// Returns the objects that a command writes to stderr.
 fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
     let output = place.run(args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -53,16 +53,16 @@ fn notes_are_objects() {
         "slow": {"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_bowline")]},
     }});
     fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
-    let note = "`off` is disabled in .mcp.json; used, since it was named";
+    let note = "`off` is disabled in .mcp.json; using it because it was named explicitly";
     let said = objects(&place, &["ping", "off", "--json"]);
     assert_eq!(said, [json!({"note": note})]);
     let said = objects(&place, &["--json", "ping", "slow"]);
-    let note = "waiting for slow to end; Ctrl-C leaves";
+    let note = "waiting for slow to exit; Ctrl-C stops waiting";
     assert_eq!(said, [json!({"note": note})]);
 }
 
 #[test]
-fn what_the_library_tells_is_in_objects_too() {
+fn log_lines_are_json_objects_too() {
     let place = Place::new("json_verbose");
     let said = objects(&place, &["-vv", "--json", "ping", "demo"]);
     let is_note = |object: &Value| object["note"].as_str().is_some();

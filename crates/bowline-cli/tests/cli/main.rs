@@ -1,11 +1,10 @@
-//! The command line, tried as a whole: every test runs the real binary.
+//! Tests of the command line as a whole: every test runs the real binary.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that can't go on shall stop, in its helpers too"
 )]
 
-mod asking;
 mod call;
 mod complete;
 mod completions;
@@ -13,6 +12,7 @@ mod demo;
 mod ending;
 mod explain;
 mod info;
+mod server_requests;
 // It waits for processes by their descriptors.
 #[cfg(target_os = "linux")]
 mod interrupt;

@@ -1,5 +1,5 @@
-//! A folder of its own for each test that talks to a server: its home and project, and where
-//! files are saved.
+//! A folder for each test that connects to a server: its home, its project, and where files are
+//! saved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ impl Place {
         self.command(args).output().unwrap()
     }
 
-    /// Runs `bowline`, and compares all that it says with a snapshot. Times and folders
-    /// differ from run to run, and are left out.
+    /// Runs `bowline`, and compares its output with a snapshot. Times and folders, which differ
+    /// from run to run, are left out.
     pub(crate) fn check(&self, name: &str, args: &[&str]) {
         self.compare(name, args, &self.run(args));
     }

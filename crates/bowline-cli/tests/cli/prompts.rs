@@ -1,4 +1,4 @@
-//! What `bowline prompts` and `bowline prompt` say.
+//! The output of `bowline prompts` and `bowline prompt`.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::place::{Place, check_hostile};
 use crate::run::{check, text};
 
 #[test]
-fn prompts_are_listed_with_what_they_take() {
+fn prompts_are_listed_with_their_arguments() {
     let place = Place::new("prompts");
     place.check("prompts", &["prompts", "demo"]);
     place.check("prompts_one", &["prompts", "demo", "greet"]);

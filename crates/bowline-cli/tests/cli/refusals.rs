@@ -1,12 +1,12 @@
-//! Command lines that make no sense are refused on one line, with a hint.
+//! Usage errors are written on one line, with a hint.
 
 use serde_json::Value;
 
 use crate::run::{check, run, text};
 
-/// Lines, and what is said of them.
+/// Command lines, and their errors.
 const LINES: [(&str, &str, &str); 20] = [
-    ("-v", "no command was named", "see `bowline --help`"),
+    ("-v", "no command given", "see `bowline --help`"),
     (
         "tools demo --xyzzy",
         "unexpected argument '--xyzzy' found",
@@ -41,22 +41,22 @@ const LINES: [(&str, &str, &str); 20] = [
     (
         "call demo add a=1 --b=3",
         "unexpected argument '--b' found",
-        "an argument is written without dashes: b=3 (see `bowline call --help`)",
+        "arguments are written without dashes: b=3 (see `bowline call --help`)",
     ),
     (
         "call demo add a=1 --b 3",
         "unexpected argument '--b' found",
-        "an argument is written without dashes: b=… (see `bowline call --help`)",
+        "arguments are written without dashes: b=… (see `bowline call --help`)",
     ),
     (
         "call demo add --a=2",
         "unexpected argument '--a' found",
-        "an argument is written without dashes: a=2 (see `bowline call --help`)",
+        "arguments are written without dashes: a=2 (see `bowline call --help`)",
     ),
     (
         "prompt demo greet --name=Ann",
         "unexpected argument '--name' found",
-        "an argument is written without dashes: name=Ann (see `bowline prompt --help`)",
+        "arguments are written without dashes: name=Ann (see `bowline prompt --help`)",
     ),
     (
         "prompt demo greet --timout=5",
@@ -66,7 +66,7 @@ const LINES: [(&str, &str, &str); 20] = [
     (
         "call demo add a=1 -b",
         "unexpected argument '-b' found",
-        "a value that begins with - goes after its name: NAME=-b (see `bowline call --help`)",
+        "write a value that begins with - after its name: NAME=-b (see `bowline call --help`)",
     ),
     (
         "call demo add --jsno",
@@ -118,7 +118,7 @@ fn an_error_is_one_line_and_its_hint_another() {
 }
 
 #[test]
-fn a_program_is_told_the_same_as_an_object() {
+fn usage_errors_are_json_objects_too() {
     for (line, error, hint) in LINES {
         // At the beginning, since an option at the end may lack its value.
         let line = format!("--json {line}");
@@ -131,7 +131,7 @@ fn a_program_is_told_the_same_as_an_object() {
 }
 
 #[test]
-fn help_has_the_colours_that_were_asked_for() {
+fn help_uses_the_chosen_colours() {
     for (line, is_coloured) in [
         ("--color always --help", true),
         ("tools --help --color=always", true),

@@ -1,4 +1,4 @@
-//! What `bowline resources` and `bowline read` say.
+//! The output of `bowline resources` and `bowline read`.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn a_server_may_not_know_templates() {
 
 // proves: F-CL-01, F-CL-03
 #[test]
-fn what_a_server_does_wrong_is_said_once_and_with_its_data() {
+fn an_error_of_a_server_is_printed_once_with_its_data() {
     let place = Place::new("wrong");
     let peer = peer("wrong.sh");
     let peer = peer.each_ref().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Running the real binary, and comparing what it says with what it said before.
+//! Runs the real binary, and compares its output with snapshots.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -43,7 +43,7 @@ pub(crate) fn check(name: &str, args: &[&str], stdin: &[u8]) {
     compare(name, &transcript(args, &run(args, stdin)));
 }
 
-/// What was typed, and what came of it.
+/// Formats the command line and its output.
 pub(crate) fn transcript(args: &[&str], output: &Output) -> String {
     format!(
         "$ {}\nexit code {}\n---- stdout\n{}---- stderr\n{}",

@@ -1,4 +1,4 @@
-//! Where `--output` writes: what was there before is replaced as a whole or not at all.
+//! Files of `--output`: an existing one is replaced as a whole or not at all.
 
 use std::fs::{self, File, Permissions};
 use std::io::Read as _;
@@ -70,7 +70,7 @@ fn a_file_keeps_its_permissions_and_a_link_its_target() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_written_directly() {
+fn files_that_are_not_regular_are_written_directly() {
     let place = Place::new("saving_direct");
     let pipe = place.folder.join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();

@@ -1,4 +1,4 @@
-//! What a server was given is not told, neither by what it says nor by us.
+//! The secrets that a server is given are redacted from its output and from ours.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn place(name: &str) -> Place {
     place
 }
 
-/// What a command says on stderr.
+/// Returns stderr of a command.
 fn said(place: &Place, args: &[&str], code: i32) -> String {
     let output = place.run(args);
     let said = text(&output.stderr).to_owned();
@@ -43,7 +43,7 @@ fn said(place: &Place, args: &[&str], code: i32) -> String {
 
 // proves: F-CL-04
 #[test]
-fn verbose_tells_no_secret_of_a_configuration() {
+fn verbose_redacts_secrets_of_a_configuration() {
     let place = place("secrets_verbose");
     for format in [&[][..], &["--json"]] {
         let said = said(&place, &[&["ping", "-vv", "talks"], format].concat(), 0);
@@ -54,7 +54,7 @@ fn verbose_tells_no_secret_of_a_configuration() {
 
 // proves: F-CL-04
 #[test]
-fn errors_tell_no_secret_of_a_configuration() {
+fn errors_redact_secrets_of_a_configuration() {
     let place = place("secrets_errors");
     for verbose in [&[][..], &["--verbose"]] {
         let line = |name| [&["tools", name], verbose].concat();
@@ -79,12 +79,12 @@ fn errors_tell_no_secret_of_a_configuration() {
     }
 }
 
-/// A command that says what it was given and ends.
+/// A command that prints its arguments and exits.
 const BAD: &str = r#"echo "bad token $GITHUB_TOKEN, $DSN, $SHORT_KEY" >&2; exit 1"#;
 
 // proves: F-CL-04
 #[test]
-fn a_typed_command_tells_no_secret_of_the_environment() {
+fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
     let place = Place::new("secrets_typed");
     let run = |args: &[&str]| {
         let mut command = place.command(args);
@@ -106,7 +106,7 @@ fn a_typed_command_tells_no_secret_of_the_environment() {
     assert!(!said.contains("ghp_"), "{said}");
 }
 
-/// Servers that refer to variables where no name says that they are secret.
+/// Servers with references to variables whose names don't show that they are secret.
 const REFERRING: &str = r#"{"mcpServers": {
   "says": {"command": "sh", "args": ["-c", "echo \"given $0 $1\" >&2; exit 1", "${API_TOKEN}", "${MY_KEY:-hunter6}"]},
   "folder": {"command": "x", "cwd": "/nowhere/${API_TOKEN}"},
@@ -116,7 +116,7 @@ const REFERRING: &str = r#"{"mcpServers": {
 
 // proves: F-CL-04
 #[test]
-fn what_a_secret_variable_becomes_is_told_nowhere() {
+fn substituted_secrets_are_redacted_everywhere() {
     let place = Place::new("secrets_variables");
     fs::write(place.folder.join(".mcp.json"), REFERRING).unwrap();
     let check = |name: &str, args: &[&str]| {

@@ -1,4 +1,4 @@
-//! What `bowline servers` says, with homes and projects of its own.
+//! The output of `bowline servers`, with homes and projects of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn one_server_is_shown_in_full() {
 }
 
 #[test]
-fn a_server_that_cannot_be_used_says_why() {
+fn an_unusable_server_has_a_reason() {
     let world = many("servers_problems");
     world.check("servers_unset", &["servers", "unset"]);
     world.check("servers_unset_json", &["servers", "unset", "--json"]);
@@ -200,7 +200,7 @@ fn files_that_are_named_are_the_only_ones() {
         "servers_named_directory",
         &["servers", "--config", ".vscode"],
     );
-    // Commands that talk to a server say the same, whether or not they look into the file.
+    // Commands that connect to a server report the same, whether or not they look into the file.
     let missing = ["--config", "nowhere.json"];
     world.check(
         "tools_config_missing",
@@ -224,7 +224,7 @@ fn a_pipe_is_waited_for_only_when_it_was_named() {
     let world = World::new("servers_pipe");
     let pipe = world.folder.join("project/.mcp.json");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
-    // Nobody writes to it.
+    // The pipe has no writer.
     world.check("servers_pipe", &["servers"]);
     let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
     let writer = thread::spawn(move || fs::write(pipe, text));
@@ -326,7 +326,7 @@ fn the_help_documents_every_member_of_the_json() {
 }
 
 #[test]
-fn what_no_variable_can_mend_is_said_first() {
+fn unsupported_servers_are_reported_before_missing_variables() {
     let world = World::new("servers_order");
     world.write(
         "project/.mcp.json",
@@ -342,7 +342,7 @@ fn what_no_variable_can_mend_is_said_first() {
 
 // proves: F-CL-01
 #[test]
-fn what_variables_grow_to_has_a_bound() {
+fn the_size_of_substituted_variables_is_bounded() {
     let world = World::new("servers_bound");
     let server = |name: &str, count: usize| {
         let references = "${GITHUB_TOKEN}".repeat(count);

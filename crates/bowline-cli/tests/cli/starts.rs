@@ -1,5 +1,4 @@
-//! How a server is started: how often, by which declaration of the client, and what is said of
-//! one that ends.
+//! Starts of a server: their number, the declared capabilities, and the errors of one that exits.
 
 use std::fs;
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 use crate::place::{Place, peer};
 use crate::run::text;
 
-/// How often the server has been started that notes each start in a line of `starts`.
+/// Returns how often the server was started; it writes each start as a line of `starts`.
 fn starts(place: &Place) -> usize {
     let starts = fs::read_to_string(place.folder.join("starts")).unwrap();
     fs::remove_file(place.folder.join("starts")).unwrap();
@@ -67,7 +66,7 @@ fn a_server_that_ends_in_the_middle_is_not_started_again() {
     assert_eq!(starts(&place), 1);
 }
 
-/// What the client declared to a server that notes all that it hears.
+/// Returns the capabilities that the client declared; the server writes every received message.
 fn declared(place: &Place, args: &[&str]) -> Value {
     let script = r#"tee heard | "$0" serve demo"#;
     let server = ["--revision", "2025-06-18", "--", "sh", "-c", script];

@@ -1,5 +1,5 @@
-//! How `bowline explain` treats its pipes: frames of any size, answers at once, readers
-//! that leave.
+//! The pipes of `bowline explain`: frames of any size, immediate output, and readers that close the
+//! pipe.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::ChildStdout;

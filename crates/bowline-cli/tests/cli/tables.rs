@@ -1,5 +1,5 @@
-//! Texts of servers in columns and lines: wrapped once, between words, as wide as a terminal
-//! prints them; and of any length.
+//! Text of servers in tables and paragraphs: wrapped once, between words, to the width of the
+//! terminal; and of any length.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Somebody at a terminal: the real binary on a real pseudoterminal.
+//! A user at a terminal: the real binary on a real pseudoterminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -13,18 +13,18 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 #[cfg(target_os = "linux")]
 use rustix::termios::{LocalModes, tcgetattr};
 
-/// `bowline` with a terminal as stdin and stderr, and whoever sits there.
-pub(crate) struct Typist {
+/// `bowline` with a terminal as stdin and stderr, and the scripted user.
+pub(crate) struct TerminalSession {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
     seen: Vec<u8>,
-    /// What was waited for so far.
+    /// The length of the output that was matched so far.
     passed: usize,
 }
 
-impl Typist {
-    pub(crate) fn sit_down(mut command: Command) -> Self {
+impl TerminalSession {
+    pub(crate) fn start(mut command: Command) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -43,7 +43,7 @@ impl Typist {
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let mut chunk = [0; 1024];
-            // The error says that nobody has the terminal any more.
+            // An error means that the other end is closed.
             while let Ok(count @ 1..) = screen.read(&mut chunk) {
                 if sender.send(chunk[..count].to_vec()).is_err() {
                     return;
@@ -87,7 +87,7 @@ impl Typist {
         self.hit(&format!("{line}\n"));
     }
 
-    /// What the terminal does with what is typed: echo it, wait for whole lines, send signals.
+    /// Returns the modes of the terminal: echo, canonical mode, signals.
     #[cfg(target_os = "linux")]
     pub(crate) fn modes(&self) -> LocalModes {
         tcgetattr(&self.keyboard).unwrap().local_modes
@@ -99,7 +99,7 @@ impl Typist {
     }
 
     /// All that was to be seen, what came on stdout, and the exit code.
-    pub(crate) fn leave(mut self) -> (String, String, Option<i32>) {
+    pub(crate) fn finish(mut self) -> (String, String, Option<i32>) {
         let mut stdout = String::new();
         let mut pipe = self.child.stdout.take().unwrap();
         pipe.read_to_string(&mut stdout).unwrap();

@@ -1,4 +1,4 @@
-//! What `bowline tools` says.
+//! The output of `bowline tools`.
 
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn every_revision_is_spoken() {
 }
 
 #[test]
-fn a_server_without_tools_says_so() {
+fn a_server_without_tools_is_an_error() {
     let script = concat!(
         r#"read -r line; id=${line#*\"id\":}; id=${id%%,*}; "#,
         r#"printf '%s\n' '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-06-18","#,
@@ -132,7 +132,7 @@ fn hostile_names_are_escaped() {
 
 // proves: FT-5
 #[test]
-fn folders_can_be_told_to_a_server_that_is_only_listed() {
+fn roots_are_declared_to_a_server_that_is_only_listed() {
     let place = Place::new("tools_roots");
     std::fs::create_dir(place.folder.join("here")).unwrap();
     let peer = peer("rooted.sh");

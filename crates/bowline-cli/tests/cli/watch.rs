@@ -1,4 +1,4 @@
-//! What `bowline watch` does.
+//! The output of `bowline watch`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -28,7 +28,7 @@ fn spawn(place: &Place, args: &[String]) -> Child {
 
 // proves: FT-1, FT-2, FT-6, F-CL-03
 #[test]
-fn changes_are_told_across_a_restart_of_the_server() {
+fn changes_are_reported_across_a_restart_of_the_server() {
     let place = Place::new("watch_restart");
     let args = watching(
         &["--json", "--resource", "x:a", "--count", "13"],
@@ -76,7 +76,7 @@ fn changes_are_told_across_a_restart_of_the_server() {
 }
 
 #[test]
-fn only_what_is_serious_enough_is_told_of_the_log() {
+fn log_messages_below_the_level_are_left_out() {
     let place = Place::new("watch_level");
     let wanted = [
         "--json",
@@ -146,7 +146,7 @@ fn ctrl_c_is_how_it_ends() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stderr), "watching demo; Ctrl-C ends it\n");
+    assert_eq!(text(&output.stderr), "watching demo; Ctrl-C stops\n");
 }
 
 // proves: F-CL-01, F-CL-02
@@ -189,7 +189,7 @@ fn a_reader_that_leaves_is_missed_though_nothing_happens() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_said() {
+fn unsupported_subscriptions_are_errors() {
     let place = Place::new("watch_wrong");
     let args = watching(&["--resource", "x:a"], "plain.sh");
     let args: Vec<_> = args.iter().map(String::as_str).collect();

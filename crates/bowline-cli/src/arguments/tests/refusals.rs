@@ -17,7 +17,7 @@ fn refused(words: &[&str], schema: &Value, message: &str, hint: &str) {
 #[test]
 fn an_array_without_its_quotes_is_no_text() {
     let hint = |key: &str| {
-        let quoted = format!(r#"quote it for the shell: '{key}=["a","b"]'; "#);
+        let quoted = format!(r#"quote the value for the shell: '{key}=["a","b"]'; "#);
         quoted + &format!(r#"{key}:='["[x"]' sends a text that begins with ["#)
     };
     for word in ["tags=[a,b]", "tags= [a", "one_or_many=[a,b]"] {
@@ -28,54 +28,46 @@ fn an_array_without_its_quotes_is_no_text() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_refused() {
+fn invalid_words_are_refused() {
     let schema = schema();
-    let as_json = |key: &str| format!("{key}:=… sends any JSON as it is");
+    let as_json = |key: &str| format!("{key}:=… sends any JSON value unchanged");
     for (words, message, hint) in [
-        (
-            &["=x"][..],
-            "`=x` has no name before the =",
-            "write key=value",
-        ),
-        (
-            &[":=x"],
-            "`:=x` has no name before the =",
-            "write key=value",
-        ),
+        (&["=x"][..], "`=x` has no name before =", "write key=value"),
+        (&[":=x"], "`:=x` has no name before =", "write key=value"),
         (
             &["count"],
-            "`count` is no argument",
+            "`count` is not an argument",
             "give it a value: count=…",
         ),
         (
             &["coutn"],
-            "`coutn` is no argument",
+            "`coutn` is not an argument",
             "write key=value; did you mean `count`?",
         ),
         (
             &["zzzzzz"],
-            "`zzzzzz` is no argument",
+            "`zzzzzz` is not an argument",
             "write key=value, key:=json, key=@file, or one JSON object",
         ),
         (
             &["coutn=1"],
-            "there is no argument `coutn`",
+            "no argument named `coutn`",
             "did you mean `count`?",
         ),
         (
             &["place.z=1"],
-            "there is no argument `place.z`",
+            "no argument named `place.z`",
             "did you mean `place.x`?",
         ),
         (
             &["place.zzzzzz=1"],
-            "there is no argument `place.zzzzzz`",
-            "it has place.x, place.y, place.name",
+            "no argument named `place.zzzzzz`",
+            "its arguments are place.x, place.y, place.name",
         ),
         (
             &["zzzzzz=1"],
-            "there is no argument `zzzzzz`",
-            "it has text, count, ratio, flag, nothing, maybe, either, tags, numbers, grid, one_or_many, mode, …",
+            "no argument named `zzzzzz`",
+            "its arguments are text, count, ratio, flag, nothing, maybe, either, tags, numbers, grid, one_or_many, mode, …",
         ),
         (
             &["count=abc"],
@@ -109,28 +101,28 @@ fn words_that_make_no_sense_are_refused() {
         ),
         (
             &["ratio=1e999"],
-            "ratio: expected a number that a double can hold, up to 1.8e308, found `1e999`",
+            "ratio: expected a number in the range of a double, up to 1.8e308, found `1e999`",
             &as_json("ratio"),
         ),
         (
             &["count=1e999"],
-            "count: expected an integer of 64 bits, found `1e999`",
+            "count: expected a 64-bit integer, found `1e999`",
             &as_json("count"),
         ),
         // More than any machine has, in the exponent itself.
         (
             &["count=1.5e-2147483648"],
-            "count: expected an integer of 64 bits, found `1.5e-2147483648`",
+            "count: expected a 64-bit integer, found `1.5e-2147483648`",
             &as_json("count"),
         ),
         (
             &["count=1.5e-2147483649"],
-            "count: expected an integer of 64 bits, found `1.5e-2147483649`",
+            "count: expected a 64-bit integer, found `1.5e-2147483649`",
             &as_json("count"),
         ),
         (
             &["count=1.8446744073709551616e19"],
-            "count: expected an integer of 64 bits, found `1.8446744073709551616e19`",
+            "count: expected a 64-bit integer, found `1.8446744073709551616e19`",
             &as_json("count"),
         ),
         (
@@ -161,12 +153,12 @@ fn words_that_make_no_sense_are_refused() {
         (
             &["numbers=1,2"],
             "numbers: expected an array, integer[], found `1,2`",
-            "name it for each element: numbers=1 numbers=2",
+            "repeat the name for each element: numbers=1 numbers=2",
         ),
         (
             &["numbers=1, 2, 3"],
             "numbers: expected an array, integer[], found `1, 2, 3`",
-            "name it for each element: numbers=1 numbers=2 …",
+            "repeat the name for each element: numbers=1 numbers=2 …",
         ),
         (
             &["numbers=1,x"],
@@ -195,7 +187,7 @@ fn words_that_make_no_sense_are_refused() {
         ),
         (
             &["never=x"],
-            "never: expected no value at all, found `x`",
+            "never: expected no value (the schema allows none), found `x`",
             &as_json("never"),
         ),
         (
@@ -210,18 +202,18 @@ fn words_that_make_no_sense_are_refused() {
         ),
         (
             &["count=1", "count=2"],
-            "count is given twice, and is no array",
+            "count is given twice, and is not an array",
             "give it once",
         ),
         (
             &["place={}", "place.x=1"],
-            "place is given as a whole, and by its members (place.x)",
-            "give it in one way",
+            "place is given both as a whole and by its members (place.x)",
+            "give it in one of the two ways",
         ),
         (
             &["place.x=1", "place={}"],
-            "place is given as a whole, and by its members (place)",
-            "give it in one way",
+            "place is given both as a whole and by its members (place)",
+            "give it in one of the two ways",
         ),
         (
             &["place.x=1"],
@@ -245,12 +237,12 @@ fn words_that_make_no_sense_are_refused() {
         ),
         (
             &[r#"{"txet":"a"}"#],
-            "there is no argument `txet`",
+            "no argument named `txet`",
             "did you mean `text`?",
         ),
         (
             &["any:=x"],
-            "any: after := this is no JSON: expected value at line 1 column 1",
+            "any: invalid JSON after :=: expected value at line 1 column 1",
             "write any=… for a text",
         ),
         (
@@ -334,7 +326,12 @@ fn a_tool_may_take_anything_or_nothing() {
     let numbers = json!({"properties": {}, "additionalProperties": {"type": "integer"}});
     assert_eq!(read_with(&["x=1"], &numbers, "").unwrap(), r#"{"x":1}"#);
     let none = json!({"type": "object", "properties": {}});
-    refused(&["x=1"], &none, "there is no argument `x`", "it takes none");
+    refused(
+        &["x=1"],
+        &none,
+        "no argument named `x`",
+        "it has no arguments",
+    );
     assert_eq!(read_with(&[], &none, "").unwrap(), "{}");
 }
 
@@ -348,13 +345,13 @@ fn names_in_an_object_are_those_that_the_schema_allows() {
     refused(
         &[r#"{"other":1}"#],
         &closed,
-        "there is no argument `other`",
-        "it has text",
+        "no argument named `other`",
+        "its arguments are text",
     );
     refused(
         &[r#"{"text":"a","txt":"b"}"#],
         &closed,
-        "there is no argument `txt`",
+        "no argument named `txt`",
         "did you mean `text`?",
     );
     for open in [json!(true), json!({"type": "integer"})] {

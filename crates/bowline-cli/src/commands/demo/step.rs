@@ -1,6 +1,5 @@
-//! Steps: what there is to say of each part of the demo. Serialized they are the output of
-//! `--json`, which `bowline demo --help` documents; [`text`](super::text) words the same for
-//! a reader.
+//! The steps of the demo as data. Serialized they are the output of `--json`, which `bowline demo
+//! --help` documents; [`text`](super::text) formats them for a reader.
 
 use std::time::Duration;
 
@@ -9,15 +8,15 @@ use bowline_types::Revision;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::connect::was_executed;
+use crate::connect::execution_hint;
+use crate::durations;
 use crate::timeline::{self, Timeline};
-use crate::times;
 
 /// A part of the demo that has happened.
 #[derive(Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(super) enum Step {
-    /// The server was started, and a revision agreed.
+    /// The server was started, and a revision negotiated.
     Connect {
         process: u32,
         server: Server,
@@ -27,7 +26,7 @@ pub(super) enum Step {
         #[serde(rename = "took_ms", serialize_with = "millis")]
         took: Duration,
     },
-    /// Its tools.
+    /// The tools were listed.
     Tools {
         names: Vec<String>,
         #[serde(rename = "took_ms", serialize_with = "millis")]
@@ -47,19 +46,19 @@ pub(super) enum Step {
         process: u32,
         signal: &'static str,
         tool: &'static str,
-        /// What the call had reported last.
+        /// The last reported progress of the call.
         progress: String,
         #[serde(rename = "at_ms", serialize_with = "millis")]
         at: Duration,
     },
-    /// The connection is there again.
+    /// The connection recovered.
     Recover { process: u32, changes: Vec<Change> },
-    /// All of it.
-    #[serde(serialize_with = "chart")]
+    /// The timeline of the demo.
+    #[serde(serialize_with = "timeline_json")]
     Timeline(Timeline),
 }
 
-/// Who the server says it is.
+/// The implementation info of the server.
 #[derive(Debug, Serialize)]
 pub(super) struct Server {
     pub(super) name: String,
@@ -77,40 +76,40 @@ pub(super) struct Call {
     pub(super) from: Duration,
     #[serde(rename = "to_ms", serialize_with = "millis")]
     pub(super) to: Duration,
-    /// How often it reported progress.
+    /// The number of progress notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reports: Option<u32>,
     #[serde(flatten)]
     pub(super) outcome: Outcome,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// The tool answered.
+    /// The tool succeeded.
     Answered { text: String },
-    /// The tool answered, with an error.
+    /// The tool reported an error.
     ToolError { text: String },
-    /// The connection was lost before there was an answer.
-    Lost(Trouble),
-    /// There was no answer for another reason.
-    Failed(Trouble),
+    /// The connection was lost before the response.
+    Lost(CallFailure),
+    /// The call failed for another reason.
+    Failed(CallFailure),
 }
 
-/// Why there was no answer.
+/// The error of a call without a result.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct CallFailure {
     pub(super) error: String,
     pub(super) kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) may_have_run: Option<bool>,
-    /// The same in words.
+    /// The hint about its execution.
     #[serde(skip)]
     pub(super) executed: Option<&'static str>,
 }
 
-/// A change of the connection's state.
+/// A change of the connection state.
 #[derive(Debug, Serialize)]
 pub(super) struct Change {
     #[serde(rename = "at_ms", serialize_with = "millis")]
@@ -127,21 +126,21 @@ impl From<Call> for Step {
 }
 
 impl Outcome {
-    /// There was no answer, because of this.
+    /// Returns the outcome of a call that failed with `error`.
     pub(super) fn without_answer(error: &Error) -> Self {
-        let trouble = Trouble {
+        let failure = CallFailure {
             error: error.to_string(),
             kind: format!("{:?}", error.kind()),
             may_have_run: error.may_have_run(),
-            executed: was_executed(error),
+            executed: execution_hint(error),
         };
         match error.kind() {
-            ErrorKind::TransportDown => Self::Lost(trouble),
-            _ => Self::Failed(trouble),
+            ErrorKind::TransportDown => Self::Lost(failure),
+            _ => Self::Failed(failure),
         }
     }
 
-    /// The outcome in a word.
+    /// Returns the outcome as a word.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Answered { .. } => "answered",
@@ -151,7 +150,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the call was answered, in whatever way.
+    /// Returns `true` if the server responded, even with a tool error.
     pub(super) fn is_answered(&self) -> bool {
         match self {
             Self::Answered { .. } | Self::ToolError { .. } => true,
@@ -165,47 +164,47 @@ fn name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::E
 }
 
 fn millis<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(times::millis(*time))
+    serializer.serialize_f64(durations::millis(*time))
 }
 
-fn chart<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
-    Chart::from(timeline).serialize(serializer)
+fn timeline_json<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
+    TimelineJson::from(timeline).serialize(serializer)
 }
 
-/// A timeline for programs.
+/// A timeline as JSON.
 #[derive(Serialize)]
-struct Chart<'a> {
-    states: Vec<Stretch>,
-    calls: Vec<Called<'a>>,
+struct TimelineJson<'a> {
+    states: Vec<StateSpanJson>,
+    calls: Vec<CallJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Stretch {
+struct StateSpanJson {
     state: &'static str,
     from_ms: f64,
     to_ms: f64,
 }
 
 #[derive(Serialize)]
-struct Called<'a> {
+struct CallJson<'a> {
     name: &'a str,
     from_ms: f64,
     to_ms: f64,
     outcome: String,
 }
 
-impl<'a> From<&'a Timeline> for Chart<'a> {
+impl<'a> From<&'a Timeline> for TimelineJson<'a> {
     fn from(timeline: &'a Timeline) -> Self {
-        let stretch = |it: &timeline::Stretch| Stretch {
-            state: it.state.as_str(),
-            from_ms: times::millis(it.from),
-            to_ms: times::millis(it.to),
+        let stretch = |span: &timeline::StateSpan| StateSpanJson {
+            state: span.state.as_str(),
+            from_ms: durations::millis(span.from),
+            to_ms: durations::millis(span.to),
         };
-        let called = |it: &'a timeline::Call| Called {
-            name: &it.name,
-            from_ms: times::millis(it.from),
-            to_ms: times::millis(it.to),
-            outcome: it.outcome.replace(' ', "_"),
+        let called = |call: &'a timeline::Call| CallJson {
+            name: &call.name,
+            from_ms: durations::millis(call.from),
+            to_ms: durations::millis(call.to),
+            outcome: call.outcome.replace(' ', "_"),
         };
         Self {
             states: timeline.states.iter().map(stretch).collect(),

@@ -1,17 +1,17 @@
-//! The words of `bowline demo`: steps for a reader.
+//! The steps of `bowline demo` as text.
 
 use bowline_types::Era;
 use serde_json::Value;
 
 use super::step::{Call, Change, Outcome, Step};
 use crate::charset::Charset;
+use crate::durations;
 use crate::paragraph::{padded, wrapped};
 use crate::printer::{self, Piece, Printer, Tone};
-use crate::times;
 
 /// Prints a step.
 pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> anyhow::Result<()> {
-    let mut page = Page { charset, printer };
+    let mut writer = StepWriter { charset, printer };
     match step {
         Step::Connect {
             process,
@@ -21,20 +21,22 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             took,
         } => {
             let (name, version) = (&server.name, &server.version);
-            page.row("server", &format!("{name} {version}, process {process}"))?;
+            writer.row("server", &format!("{name} {version}, process {process}"))?;
             let era = match revision.era() {
                 Era::Stateless => "stateless",
-                Era::Handshake => "with a handshake",
+                Era::Handshake => "handshake",
             };
-            let took = times::shown(*took);
-            page.row("revision", &format!("{revision} ({era}) after {took}"))?;
-            page.row("offers", &offered(capabilities))
+            let took = durations::shown(*took);
+            writer.row("revision", &format!("{revision} ({era}) after {took}"))?;
+            writer.row("offers", &capabilities_text(capabilities))
         }
-        Step::Tools { names, .. } => page.row(&format!("{} tools", names.len()), &names.join(", ")),
-        Step::Call(call) => page.call(call),
+        Step::Tools { names, .. } => {
+            writer.row(&format!("{} tools", names.len()), &names.join(", "))
+        }
+        Step::Call(call) => writer.call(call),
         Step::Read { uri, text, took } => {
             let answer = Piece::new(Tone::Good, text);
-            page.answer(uri, "", answer, times::shown(*took))
+            writer.answer(uri, "", answer, durations::shown(*took))
         }
         Step::Kill {
             process,
@@ -43,33 +45,33 @@ pub(super) fn print(step: &Step, charset: Charset, printer: &mut Printer) -> any
             progress,
             at,
         } => {
-            page.row(tool, &format!("is at {progress}"))?;
-            let at = times::shown(*at);
-            page.row(signal, &format!("to process {process} after {at}"))
+            writer.row(tool, &format!("is at {progress}"))?;
+            let at = durations::shown(*at);
+            writer.row(signal, &format!("to process {process} after {at}"))
         }
         Step::Recover { process, changes } => {
             for change in changes {
-                page.change(change)?;
+                writer.change(change)?;
             }
-            page.row("server", &format!("process {process}"))
+            writer.row("server", &format!("process {process}"))
         }
         Step::Timeline(timeline) => {
             for line in timeline.draw(printer::width() - INDENT, charset) {
-                page.printer.pieces(1, &line)?;
+                writer.printer.pieces(1, &line)?;
             }
             Ok(())
         }
     }
 }
 
-/// Where the rows go.
-struct Page<'a> {
+/// Writes rows of a label and a text.
+struct StepWriter<'a> {
     charset: Charset,
     printer: &'a mut Printer,
 }
 
-impl Page<'_> {
-    /// A label and a text, which goes on below itself when it is long.
+impl StepWriter<'_> {
+    /// Writes a label and a text, which is wrapped below itself.
     fn row(&mut self, label: &str, text: &str) -> anyhow::Result<()> {
         self.toned_row(label, Tone::Plain, text)
     }
@@ -84,7 +86,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What was asked for, what came of it, and how long it took.
+    /// Writes a request, its result, and how long it took.
     fn answer(
         &mut self,
         label: &str,
@@ -108,8 +110,8 @@ impl Page<'_> {
     }
 
     fn call(&mut self, call: &Call) -> anyhow::Result<()> {
-        let asked = asked(&call.arguments);
-        let mut took = times::shown(call.to.saturating_sub(call.from));
+        let asked = arguments_text(&call.arguments);
+        let mut took = durations::shown(call.to.saturating_sub(call.from));
         if let Some(reports) = call.reports {
             took = format!("{reports} reports in {took}");
         }
@@ -121,9 +123,9 @@ impl Page<'_> {
                 let answer = Piece::new(Tone::Bad, format!("tool error: {text}"));
                 self.answer(call.tool, &asked, answer, took)
             }
-            Outcome::Lost(trouble) | Outcome::Failed(trouble) => {
-                self.toned_row(call.tool, Tone::Bad, &trouble.error)?;
-                match trouble.executed {
+            Outcome::Lost(failure) | Outcome::Failed(failure) => {
+                self.toned_row(call.tool, Tone::Bad, &failure.error)?;
+                match failure.executed {
                     Some(executed) => self.row("executed?", executed),
                     None => Ok(()),
                 }
@@ -140,24 +142,24 @@ impl Page<'_> {
             cause,
         } = change;
         let text = format!("{from} {arrow} {to}: {cause}");
-        self.row(&times::shown(*at), &text)
+        self.row(&durations::shown(*at), &text)
     }
 }
 
-/// A label, as wide as all of them.
+/// Returns a label padded to the width of the column.
 pub(super) fn column(label: &str) -> String {
     format!("{} ", padded(label, LABEL - 1))
 }
 
-/// Arguments as somebody would type them.
-fn asked(arguments: &Value) -> String {
+/// Formats arguments as they are typed.
+fn arguments_text(arguments: &Value) -> String {
     let members = arguments.as_object().into_iter().flatten();
     let members = members.map(|(name, value)| format!("{name}={value}"));
     members.collect::<Vec<_>>().join(" ")
 }
 
-/// What a server can do, with what it does beyond.
-fn offered(capabilities: &Value) -> String {
+/// Formats the capabilities with their options.
+fn capabilities_text(capabilities: &Value) -> String {
     let members = capabilities.as_object().into_iter().flatten();
     let offers = members.map(|(name, details)| {
         let details = details.as_object().into_iter().flatten();
@@ -171,10 +173,10 @@ fn offered(capabilities: &Value) -> String {
     offers.collect::<Vec<_>>().join(", ")
 }
 
-/// Columns of labels.
+/// The width of the column of labels.
 const LABEL: usize = 13;
 
-/// Columns before them.
+/// The indentation of rows.
 const INDENT: usize = 2;
 
 #[cfg(test)]
@@ -191,6 +193,6 @@ mod tests {
             "tools": {"listChanged": true},
         });
         let words = "logging, resources (listChanged), tools (listChanged)";
-        assert_eq!(offered(&capabilities), words);
+        assert_eq!(capabilities_text(&capabilities), words);
     }
 }

@@ -1,15 +1,15 @@
-//! The words of `bowline info`.
+//! The output of `bowline info` as text.
 
 use bowline_types::JsonObject;
 use bowline_types::capabilities::ServerCapabilities;
 
-use super::{Account, Count, Counts};
+use super::{Count, Counts, InfoReport};
 use crate::paragraph::row;
 use crate::printer::Printer;
 
-/// Tells of a server, a row for each thing that is known.
-pub(super) fn print(account: &Account, printer: &mut Printer) -> anyhow::Result<()> {
-    if let Some(server) = &account.server {
+/// Prints a server, a row for each detail.
+pub(super) fn print(report: &InfoReport, printer: &mut Printer) -> anyhow::Result<()> {
+    if let Some(server) = &report.server {
         row(
             printer,
             "server",
@@ -26,26 +26,29 @@ pub(super) fn print(account: &Account, printer: &mut Printer) -> anyhow::Result<
             }
         }
     }
-    let Account { revision, era, .. } = account;
+    let InfoReport { revision, era, .. } = report;
     row(printer, "revision", &format!("{revision} ({era})"))?;
-    for (label, words) in offers(&account.capabilities, &account.counts) {
+    for (label, words) in capability_rows(&report.capabilities, &report.counts) {
         row(printer, label, &words)?;
     }
-    if let Some(instructions) = &account.instructions {
+    if let Some(instructions) = &report.instructions {
         row(printer, "instructions", instructions)?;
     }
     Ok(())
 }
 
-/// What a server can do, in words.
-fn offers(capabilities: &ServerCapabilities, counts: &Counts) -> Vec<(&'static str, String)> {
-    let mut offers = Vec::new();
+/// Returns the capabilities as rows.
+fn capability_rows(
+    capabilities: &ServerCapabilities,
+    counts: &Counts,
+) -> Vec<(&'static str, String)> {
+    let mut capability_rows = Vec::new();
     if let Some(tools) = &capabilities.tools {
         let words = [
             count(counts.tools),
-            told(tools.list_changed, "tells when the list changes"),
+            words_if(tools.list_changed, "notifies of list changes"),
         ];
-        offers.push(("tools", join(words)));
+        capability_rows.push(("tools", join(words)));
     }
     if let Some(resources) = &capabilities.resources {
         let templates = match counts.resource_templates {
@@ -56,33 +59,33 @@ fn offers(capabilities: &ServerCapabilities, counts: &Counts) -> Vec<(&'static s
         let words = [
             count(counts.resources),
             templates,
-            told(resources.list_changed, "tells when the list changes"),
-            told(resources.subscribe, "each can be watched"),
+            words_if(resources.list_changed, "notifies of list changes"),
+            words_if(resources.subscribe, "subscriptions"),
         ];
-        offers.push(("resources", join(words)));
+        capability_rows.push(("resources", join(words)));
     }
     if let Some(prompts) = &capabilities.prompts {
         let words = [
             count(counts.prompts),
-            told(prompts.list_changed, "tells when the list changes"),
+            words_if(prompts.list_changed, "notifies of list changes"),
         ];
-        offers.push(("prompts", join(words)));
+        capability_rows.push(("prompts", join(words)));
     }
     if capabilities.completions.is_some() {
-        offers.push(("completion", "of arguments".to_owned()));
+        capability_rows.push(("completion", "of arguments".to_owned()));
     }
     if capabilities.logging.is_some() {
-        offers.push(("log", "told to clients that want it".to_owned()));
+        capability_rows.push(("logging", "sent to clients that ask for it".to_owned()));
     }
     if capabilities.tasks.is_some() {
-        offers.push(("tasks", "calls that go on by themselves".to_owned()));
+        capability_rows.push(("tasks", "calls can run as tasks".to_owned()));
     }
-    offers.extend(names("extensions", capabilities.extensions.as_ref()));
-    offers.extend(names("experimental", capabilities.experimental.as_ref()));
-    offers
+    capability_rows.extend(names("extensions", capabilities.extensions.as_ref()));
+    capability_rows.extend(names("experimental", capabilities.experimental.as_ref()));
+    capability_rows
 }
 
-/// The names of what is declared by name.
+/// Returns the names of the declared extensions or experimental capabilities.
 fn names(label: &'static str, declared: Option<&JsonObject>) -> Option<(&'static str, String)> {
     let declared = serde_json::to_value(declared?).ok()?;
     let names: Vec<_> = declared.as_object()?.keys().map(String::as_str).collect();
@@ -91,14 +94,14 @@ fn names(label: &'static str, declared: Option<&JsonObject>) -> Option<(&'static
 
 fn count(count: Count) -> String {
     match count {
-        Count::Unasked => "declared".to_owned(),
+        Count::NotRequested => "declared".to_owned(),
         Count::Of(count) => count.to_string(),
-        Count::Missing => "declared, but not there".to_owned(),
+        Count::Missing => "declared, but not implemented".to_owned(),
         Count::Unlisted => "declared, but can't be listed".to_owned(),
     }
 }
 
-fn told(is_so: Option<bool>, words: &str) -> String {
+fn words_if(is_so: Option<bool>, words: &str) -> String {
     match is_so {
         Some(true) => words.to_owned(),
         Some(false) | None => String::new(),

@@ -1,11 +1,11 @@
-//! Prompts for a reader.
+//! Prompts as text.
 
 use bowline_types::prompts::{Prompt, PromptArgument};
 
 use crate::paragraph::{self, row};
 use crate::printer::{Piece, Printer, Tone};
 
-/// A prompt in a few lines.
+/// Prints a prompt in a few lines.
 pub(super) fn brief(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature(prompt))?;
     let about = prompt.description.as_ref().or(prompt.title.as_ref());
@@ -15,7 +15,7 @@ pub(super) fn brief(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()
     }
 }
 
-/// All that is known of a prompt.
+/// Prints all details of a prompt.
 pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(0, Tone::Heading, &signature(prompt))?;
     if let Some(description) = &prompt.description {
@@ -33,7 +33,7 @@ pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()>
     for argument in arguments {
         let mut pieces = vec![Piece::plain(&*argument.name)];
         if !is_required(argument) {
-            pieces.push(Piece::new(Tone::Aside, " (may be left out)"));
+            pieces.push(Piece::new(Tone::Aside, " (optional)"));
         }
         printer.pieces(1, &pieces)?;
         let about = argument.description.as_ref().or(argument.title.as_ref());
@@ -44,15 +44,18 @@ pub(super) fn full(prompt: &Prompt, printer: &mut Printer) -> anyhow::Result<()>
     Ok(())
 }
 
-/// `greet(name, style?)`: `?` after what may be left out. Values are texts.
+/// Returns `greet(name, style?)`, with `?` after optional arguments. All values are strings.
 fn signature(prompt: &Prompt) -> String {
     let arguments = prompt.arguments.as_deref().unwrap_or_default();
     let mut shown: Vec<_> = arguments
         .iter()
         .take(MAX_ARGUMENTS)
-        .map(|argument| match is_required(argument) {
-            true => argument.name.clone(),
-            false => format!("{}?", argument.name),
+        .map(|argument| {
+            if is_required(argument) {
+                argument.name.clone()
+            } else {
+                format!("{}?", argument.name)
+            }
         })
         .collect();
     if arguments.len() > MAX_ARGUMENTS {
@@ -65,7 +68,7 @@ fn is_required(argument: &PromptArgument) -> bool {
     argument.required.unwrap_or(false)
 }
 
-/// Arguments that are shown in a line.
+/// The number of arguments in a signature.
 const MAX_ARGUMENTS: usize = 24;
 
 #[cfg(test)]
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_has_no_more_arguments_than_anybody_reads() {
+    fn a_signature_has_a_limited_number_of_arguments() {
         let many = (0..25).map(|number| PromptArgument::new(number.to_string()).required(true));
         let many: Vec<_> = many.collect();
         let shown = signature(&Prompt::new("many").arguments(many));

@@ -1,4 +1,4 @@
-//! What happens at a server, for programs and in words.
+//! Events of a server, as JSON and as text.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,27 +8,27 @@ use bowline_types::RawJson;
 use bowline_types::logging::LoggingMessageParams;
 use serde::Serialize;
 
+use crate::durations;
 use crate::printer::{Piece, Tone};
-use crate::times;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Serialize)]
 pub(super) struct Event {
-    /// When, in UTC (RFC 3339).
+    /// The time, in UTC (RFC 3339).
     time: String,
     /// Milliseconds since the command was started.
     at_ms: f64,
     #[serde(flatten)]
-    what: What,
+    kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum What {
-    /// The state of the connection.
+pub(super) enum EventKind {
+    /// The connection state changed.
     State {
-        /// When, since the client was started.
+        /// The time since the client was started.
         #[serde(skip)]
         at: Duration,
         from: &'static str,
@@ -40,39 +40,40 @@ pub(super) enum What {
     Changed { list: &'static str },
     /// A resource has changed.
     Updated { uri: String },
-    /// Anything may have changed.
+    /// The connection was lost: anything may have changed.
     Unknown,
-    /// The server logs something.
+    /// A log message of the server.
     Log {
         level: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         logger: Option<String>,
         data: RawJson,
     },
-    /// So much happened that this was left out.
+    /// Events were dropped, since they arrived too fast.
     Missed { count: u64 },
-    /// Changes are no longer told.
+    /// The subscription ended.
     Unsubscribed { reason: String },
 }
 
 impl Event {
-    /// What has just happened, so long after the beginning. Changes of state know it better.
-    pub(super) fn now(now: Duration, what: What) -> Self {
-        let at = match &what {
-            What::State { at, .. } => *at,
+    /// Creates an event that happens at `now`, counted from the start of the command. State changes
+    /// have a time of their own.
+    pub(super) fn now(now: Duration, kind: EventKind) -> Self {
+        let at = match &kind {
+            EventKind::State { at, .. } => *at,
             _ => now,
         };
         Self {
             time: utc(SystemTime::now() - now.saturating_sub(at)),
-            at_ms: times::millis(at),
-            what,
+            at_ms: durations::millis(at),
+            kind,
         }
     }
 
-    /// It as a line.
+    /// Formats the event as a line.
     pub(super) fn pieces(&self) -> Vec<Piece> {
-        let at = times::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
-        let (word, tone, text) = self.what.words();
+        let at = durations::shown(Duration::from_secs_f64(self.at_ms / 1000.0));
+        let (word, tone, text) = self.kind.words();
         vec![
             Piece::new(Tone::Aside, format!("{at:<9} ")),
             Piece::new(tone, format!("{word:<8} ")),
@@ -81,8 +82,8 @@ impl Event {
     }
 }
 
-impl What {
-    /// A change of the connection's state.
+impl EventKind {
+    /// Returns the event for a state change.
     pub(super) fn state(transition: &Transition) -> Self {
         Self::State {
             at: Duration::from_nanos(transition.at.as_nanos()),
@@ -93,7 +94,7 @@ impl What {
         }
     }
 
-    /// A change that was subscribed to, if it is one that we know.
+    /// Returns the event for a change that was subscribed to, if it is a known one.
     pub(super) fn change(change: SubscriptionEvent) -> Option<Self> {
         Some(match change {
             SubscriptionEvent::Unknown => Self::Unknown,
@@ -105,7 +106,7 @@ impl What {
         })
     }
 
-    /// A message of the log.
+    /// Returns the event for a log message.
     pub(super) fn log(message: LoggingMessageParams) -> Self {
         Self::Log {
             level: message.level.as_str().to_owned(),
@@ -114,7 +115,7 @@ impl What {
         }
     }
 
-    /// A word for what it is, how good it is, and the rest.
+    /// Returns the word for the kind, its tone, and the rest of the line.
     fn words(&self) -> (&'static str, Tone, String) {
         match self {
             Self::State {
@@ -146,13 +147,17 @@ impl What {
                 };
                 ("log", Tone::Plain, text)
             }
-            Self::Missed { count } => ("missed", Tone::Bad, format!("{count} that came too fast")),
-            Self::Unsubscribed { reason } => ("over", Tone::Bad, reason.clone()),
+            Self::Missed { count } => (
+                "missed",
+                Tone::Bad,
+                format!("{count} events dropped: queue full"),
+            ),
+            Self::Unsubscribed { reason } => ("ended", Tone::Bad, reason.clone()),
         }
     }
 }
 
-/// A time in UTC, to the millisecond: `2026-07-28T12:00:00.000Z`.
+/// Formats a time in UTC, to the millisecond: `2026-07-28T12:00:00.000Z`.
 fn utc(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
@@ -161,8 +166,8 @@ fn utc(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date of a day since 1970-01-01. Years begin in March here, so that the day that
-/// some have and others don't is their last.
+/// Returns the date of a day since 1970-01-01. Years begin in March here, so that the leap day is
+/// the last day of a year.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let era = days / 146_097;
@@ -187,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_in_utc() {
+    fn times_are_formatted_in_utc() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.007Z"),
             (951_782_399, "2000-02-28T23:59:59.007Z"),
@@ -202,54 +207,54 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_said_in_words_and_as_an_object() {
+    fn events_are_formatted_as_text_and_as_json() {
         let data = |text: &str| RawJson::parse(text).unwrap();
         let message = LoggingMessageParams::new(LoggingLevel::Error, data("\"no luck\""));
         let value = LoggingMessageParams::new(LoggingLevel::Info, data("{\"a\":1.0}"));
-        for (what, words, json) in [
+        for (kind, words, json) in [
             (
-                What::change(SubscriptionEvent::Tools).unwrap(),
+                EventKind::change(SubscriptionEvent::Tools).unwrap(),
                 "changed  the list of tools",
                 r#""event":"changed","list":"tools""#,
             ),
             (
-                What::change(SubscriptionEvent::Prompts).unwrap(),
+                EventKind::change(SubscriptionEvent::Prompts).unwrap(),
                 "changed  the list of prompts",
                 r#""event":"changed","list":"prompts""#,
             ),
             (
-                What::change(SubscriptionEvent::Resource("x:a".into())).unwrap(),
+                EventKind::change(SubscriptionEvent::Resource("x:a".into())).unwrap(),
                 "updated  x:a",
                 r#""event":"updated","uri":"x:a""#,
             ),
             (
-                What::change(SubscriptionEvent::Unknown).unwrap(),
+                EventKind::change(SubscriptionEvent::Unknown).unwrap(),
                 "unknown  anything may have changed meanwhile",
                 r#""event":"unknown""#,
             ),
             (
-                What::log(message),
+                EventKind::log(message),
                 "log      error: no luck",
                 r#""event":"log","level":"error","data":"no luck""#,
             ),
             (
-                What::log(value.logger("disk")),
+                EventKind::log(value.logger("disk")),
                 "log      info: disk: {\"a\":1.0}",
                 r#""event":"log","level":"info","logger":"disk","data":{"a":1.0}"#,
             ),
             (
-                What::Missed { count: 3 },
-                "missed   3 that came too fast",
+                EventKind::Missed { count: 3 },
+                "missed   3 events dropped: queue full",
                 r#""event":"missed","count":3"#,
             ),
             (
-                What::Unsubscribed { reason: "x".into() },
-                "over     x",
+                EventKind::Unsubscribed { reason: "x".into() },
+                "ended    x",
                 r#""event":"unsubscribed","reason":"x""#,
             ),
         ] {
-            let event = Event::now(Duration::from_millis(1250), what);
-            let line: String = event.pieces().into_iter().map(|it| it.text).collect();
+            let event = Event::now(Duration::from_millis(1250), kind);
+            let line: String = event.pieces().into_iter().map(|piece| piece.text).collect();
             assert_eq!(line, format!("1.25 s    {words}"));
             let object = serde_json::to_string(&event).unwrap();
             assert!(
