@@ -12,7 +12,7 @@ use bowline_proto::{Instant, Payload};
 use bowline_types::resources::ResourceUpdatedParams;
 use bowline_types::{Method, RawJsonRef, Revision};
 
-use super::watchers::is_part;
+use super::subscription_dispatch::is_part;
 
 /// The longest time that anything is kept, whatever the server says.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);

@@ -13,11 +13,11 @@ use bowline_types::meta::RequestMeta;
 use bowline_types::progress::ProgressParams;
 use bytes::Bytes;
 
-use super::answer::Answer;
-use super::fitting::{Fitting, Words};
 use super::params::Params;
+use super::pending_call::Answer;
+use super::session_adapter::{Fitting, Words};
 use super::shared::{Shared, Slot};
-use super::visiting::Again;
+use super::url_elicitation_retry::Again;
 use crate::error::Error;
 
 pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;

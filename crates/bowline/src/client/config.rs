@@ -10,13 +10,13 @@ use bowline_types::ErrorObject;
 use bowline_types::common::Implementation;
 use bowline_types::method::RequestMethod;
 
-use super::asked::Elicitations;
 use super::cache::CachePolicy;
+use super::client_handlers::Elicitations;
+use super::notification_router::Router;
 #[cfg(feature = "validate")]
-use super::outputs::OutputPolicy;
-use super::requests::{Handlers, ServerRequest};
-use super::router::Router;
-use super::watchers::ChangeLimits;
+use super::output_validation::OutputPolicy;
+use super::server_requests::{Handlers, ServerRequest};
+use super::subscription_dispatch::ChangeLimits;
 
 /// The configuration of a client: who it is, how it connects, and who answers the server.
 ///

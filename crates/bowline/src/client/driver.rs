@@ -15,10 +15,10 @@ use bowline_proto::{Instant, MonotonicTable};
 use tokio::sync::Mutex;
 
 use super::features::cancel_orphan;
-use super::hands::Hands;
-use super::input;
-use super::requests::Running;
+use super::input_rounds;
+use super::open_transport::Hands;
 use super::runtime::{NO_IO, has_io};
+use super::server_requests::Running;
 use super::shared::{Core, Dispatch, Shared, Told};
 use super::telemetry::Course;
 use crate::clock::Alarm;
@@ -287,7 +287,7 @@ impl<T: Transport> Driver<T> {
                 Told::Ready => self.shared.with(Core::tell_log_level),
                 Told::Request(key, request) => Running::start(&self.shared, key, request),
                 Told::Cancelled(key) => self.shared.running.stop(key),
-                Told::Input(call, result) => input::give(&self.shared, call, result),
+                Told::Input(call, result) => input_rounds::give(&self.shared, call, result),
                 Told::Orphan(result) => cancel_orphan(&self.shared, &result),
                 Told::Gone => {
                     self.shared.cache.clear();

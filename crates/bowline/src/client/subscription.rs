@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::Client;
 use super::features::{TASKS_EXTENSION, own_tasks_undeclared, undeclared};
 use super::shared::Shared;
-use super::watchers::{End, Watched};
+use super::subscription_dispatch::{End, Watched};
 use crate::error::{Error, ErrorKind};
 
 /// Something that has changed.

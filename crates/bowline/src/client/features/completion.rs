@@ -9,7 +9,7 @@ use bowline_types::completion::{
     Reference, ResourceTemplateReference,
 };
 
-use super::typed::{TypedAnswer, TypedCall};
+use super::typed_call::{TypedAnswer, TypedCall};
 use crate::client::{Client, Params};
 use crate::error::Error;
 

@@ -8,7 +8,7 @@ use bowline_types::method::notifications;
 use bowline_types::result::EmptyResult;
 use bowline_types::{Era, Method};
 
-use super::typed::TypedCall;
+use super::typed_call::TypedCall;
 use crate::client::{Client, HandlerId};
 use crate::error::Error;
 

@@ -6,8 +6,8 @@ use bowline_types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult
 use bowline_types::wire::Map;
 
 use super::completion::Completing;
-use super::pages::{self, Pages, WholeList};
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::typed_call::TypedCall;
 use crate::client::Client;
 
 /// The prompts of a server: see [`Client::prompts`].
@@ -39,12 +39,12 @@ impl<'c> Prompts<'c> {
 
     /// The first page of the list.
     pub fn list(self) -> TypedCall<'c, ListPromptsResult> {
-        pages::page::<requests::ListPrompts>(self.client, None)
+        paginated_list::page::<requests::ListPrompts>(self.client, None)
     }
 
     /// The page that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListPromptsResult> {
-        pages::page::<requests::ListPrompts>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListPrompts>(self.client, Some(cursor.into()))
     }
 
     /// The list, fetched while it is gone through.

@@ -8,8 +8,8 @@ use bowline_types::resources::{
 use bowline_types::subscriptions::SubscriptionFilter;
 
 use super::completion::Completing;
-use super::pages::{self, Pages, WholeList};
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::typed_call::TypedCall;
 use crate::client::cache::Key;
 use crate::client::{Client, Subscribing};
 
@@ -44,12 +44,12 @@ impl<'c> Resources<'c> {
 
     /// The first page of the list.
     pub fn list(self) -> TypedCall<'c, ListResourcesResult> {
-        pages::page::<requests::ListResources>(self.client, None)
+        paginated_list::page::<requests::ListResources>(self.client, None)
     }
 
     /// The page that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListResourcesResult> {
-        pages::page::<requests::ListResources>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListResources>(self.client, Some(cursor.into()))
     }
 
     /// The list, fetched while it is gone through.
@@ -68,7 +68,7 @@ impl<'c> Resources<'c> {
 
     /// The first page of the templates.
     pub fn templates(self) -> TypedCall<'c, ListResourceTemplatesResult> {
-        pages::page::<requests::ListResourceTemplates>(self.client, None)
+        paginated_list::page::<requests::ListResourceTemplates>(self.client, None)
     }
 
     /// The page of templates that begins at a cursor.
@@ -76,7 +76,7 @@ impl<'c> Resources<'c> {
         self,
         cursor: impl Into<String>,
     ) -> TypedCall<'c, ListResourceTemplatesResult> {
-        pages::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
     }
 
     /// The templates, fetched while they are gone through.

@@ -3,7 +3,7 @@
 use bowline_types::Method;
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 
-use super::typed::TypedCall;
+use super::typed_call::TypedCall;
 use crate::client::Client;
 
 /// The model of a server: see [`Client::sampling`].

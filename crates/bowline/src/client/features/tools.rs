@@ -9,13 +9,13 @@ use bowline_types::{Method, RawJsonRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::calling::ToolCall;
-use super::offer::AsTask;
-use super::pages::{self, Pages, WholeList};
-use super::said::Said;
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::task_negotiation::AsTask;
+use super::tool_call::ToolCall;
+use super::tool_params::Said;
+use super::typed_call::TypedCall;
 use crate::client::Client;
-use crate::client::outputs::Expected;
+use crate::client::output_validation::Expected;
 use crate::error::{Error, ErrorKind};
 
 /// The most of what a tool says that an error repeats, in characters.
@@ -62,12 +62,12 @@ impl<'c> Tools<'c> {
 
     /// The first page of the list.
     pub fn list(self) -> TypedCall<'c, ListToolsResult> {
-        pages::page::<requests::ListTools>(self.client, None)
+        paginated_list::page::<requests::ListTools>(self.client, None)
     }
 
     /// The page that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListToolsResult> {
-        pages::page::<requests::ListTools>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListTools>(self.client, Some(cursor.into()))
     }
 
     /// The list, fetched while it is gone through.

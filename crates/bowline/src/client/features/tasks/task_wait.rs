@@ -12,9 +12,9 @@ use bowline_types::tasks::Task;
 use bowline_types::tools::CallToolResult;
 use tokio::time::{Instant, timeout_at};
 
-use super::follow::{Follower, pause};
-use super::handle::TaskRef;
-use super::stopper::Stopper;
+use super::task_canceller::Stopper;
+use super::task_handle::TaskRef;
+use super::task_polling::{Follower, pause};
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind};
 

@@ -11,9 +11,9 @@ use bowline_proto::{Instant, Payload};
 use bowline_types::progress::ProgressParams;
 use bowline_types::{Method, RawJsonRef, Wire};
 
-use crate::client::answer::{Answer, CancelHandle};
 use crate::client::cache::{Key, Ticket};
 use crate::client::call::Call;
+use crate::client::pending_call::{Answer, CancelHandle};
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind};
 

@@ -21,7 +21,7 @@ use bowline_types::tools::{ListToolsResult, Tool};
 use bowline_types::{Method, Revision, Wire};
 use tokio::time::{Instant, timeout_at};
 
-use super::typed::TypedCall;
+use super::typed_call::TypedCall;
 use crate::client::cache::Key;
 use crate::client::{Client, Params};
 use crate::error::{Error, ErrorKind};

@@ -22,12 +22,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::answer::Answer;
 use super::call::{OnProgress, place};
 use super::config::ClientConfig;
 use super::features::Stopper;
-use super::requests::ServerRequest;
-use super::router::HandlerId;
+use super::notification_router::HandlerId;
+use super::pending_call::Answer;
+use super::server_requests::ServerRequest;
 use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
 use crate::panics::{CatchPanic, caught};

@@ -11,18 +11,18 @@
 //! the fault may be ours. It is handed out, with the reason beside it, unless the program wants
 //! none that was not checked.
 
-#[cfg(feature = "validate")]
-pub use checking::OutputPolicy;
-#[cfg(feature = "validate")]
-pub(super) use checking::{Expected, Outputs};
 #[cfg(not(feature = "validate"))]
-pub(super) use nothing::{Expected, Outputs};
+pub(super) use disabled::{Expected, Outputs};
+#[cfg(feature = "validate")]
+pub use enabled::OutputPolicy;
+#[cfg(feature = "validate")]
+pub(super) use enabled::{Expected, Outputs};
 
 /// A result, and why it was not checked, if it should have been.
 pub(super) type Checked = (bowline_types::tools::CallToolResult, Option<String>);
 
 #[cfg(feature = "validate")]
-mod checking {
+mod enabled {
     use std::collections::{BTreeMap, HashMap, HashSet};
     use std::hash::{BuildHasher as _, RandomState};
     use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -370,7 +370,7 @@ mod checking {
 }
 
 #[cfg(not(feature = "validate"))]
-mod nothing {
+mod disabled {
     use bowline_types::Revision;
     use bowline_types::tools::CallToolResult;
 

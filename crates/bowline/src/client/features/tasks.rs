@@ -4,10 +4,10 @@
 //! extension lets the server decide. The handles are the same for both, and a task is always
 //! looked at: notifications of it are hints, and nothing here waits for them (TK-15).
 
-mod follow;
-mod handle;
-mod stopper;
-mod waiting;
+mod task_canceller;
+mod task_handle;
+mod task_polling;
+mod task_wait;
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use bowline_types::tasks::{
 use bowline_types::tools::{CallToolResponse, CallToolResult};
 use bowline_types::{Map, Method};
 
-use super::pages::{self, Pages, WholeList};
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::typed_call::TypedCall;
 use crate::client::shared::Shared;
 use crate::client::{Client, ClientConfig};
 
-pub use handle::{Started, TaskHandle, TaskRef};
+pub use task_handle::{Started, TaskHandle, TaskRef};
 
-pub(in crate::client) use stopper::Stopper;
-pub(super) use waiting::{Patience, Waiting};
+pub(in crate::client) use task_canceller::Stopper;
+pub(super) use task_wait::{Patience, Waiting};
 
-use follow::Follower;
+use task_polling::Follower;
 
 /// Cancels the task that the result of a call is, if it is one: nobody waits for it.
 pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
@@ -123,12 +123,12 @@ impl<'c> Tasks<'c> {
 
     /// The first page of the list. Only in 2025-11-25, where servers may have it.
     pub fn list(self) -> TypedCall<'c, ListTasksResult> {
-        pages::page::<requests::ListTasks>(self.client, None)
+        paginated_list::page::<requests::ListTasks>(self.client, None)
     }
 
     /// The page that begins at a cursor. Only in 2025-11-25.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListTasksResult> {
-        pages::page::<requests::ListTasks>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListTasks>(self.client, Some(cursor.into()))
     }
 
     /// The list, fetched while it is gone through. Only in 2025-11-25.

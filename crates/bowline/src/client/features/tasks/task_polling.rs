@@ -17,12 +17,12 @@ use bowline_types::tools::CallToolResult;
 use bowline_types::{JsonObject, Map, Method, Revision, Wire};
 use tokio::time::sleep;
 
-use super::handle::TaskRef;
+use super::task_handle::TaskRef;
 use crate::client::Params;
 use crate::client::call::Call;
-use crate::client::features::typed::decoded;
-use crate::client::input::questions;
-use crate::client::requests::ServerRequest;
+use crate::client::features::typed_call::decoded;
+use crate::client::input_rounds::questions;
+use crate::client::server_requests::ServerRequest;
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind, Recovery};
 

@@ -18,9 +18,9 @@ use bowline_types::{ErrorObject, Revision, Wire};
 use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
-use super::asked::RootList;
+use super::client_handlers::RootList;
 use super::shared::Shared;
-use super::visiting::Visits;
+use super::url_elicitation_retry::Visits;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 use crate::logged::shortened;

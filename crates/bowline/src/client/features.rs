@@ -7,38 +7,38 @@
 //! [`Client::call`] checks only that the revision has the method, where the protocol knows it.
 
 #[macro_use]
-mod settings;
+mod call_options;
 
-mod calling;
+mod capability_check;
 mod completion;
-mod guard;
-mod live;
+mod live_list;
 mod logging;
-mod offer;
-mod pages;
+mod paginated_list;
 mod prompts;
 mod resources;
 mod roots;
-mod said;
 mod sampling;
+mod task_negotiation;
 mod tasks;
+mod tool_call;
+mod tool_params;
 mod tools;
-mod typed;
+mod typed_call;
 
-pub use calling::{ToolAnswer, ToolCall};
 pub use completion::Completing;
-pub use live::Live;
+pub use live_list::Live;
 pub use logging::Logging;
-pub use pages::{Listed, Pages, WholeList};
+pub use paginated_list::{Listed, Pages, WholeList};
 pub use prompts::{PromptArguments, Prompts};
 pub use resources::Resources;
 pub use roots::Roots;
 pub use sampling::Sampling;
 pub use tasks::{Started, TaskHandle, TaskRef, Tasks};
+pub use tool_call::{ToolAnswer, ToolCall};
 pub use tools::{ToolResult, Tools};
-pub use typed::{TypedAnswer, TypedCall};
+pub use typed_call::{TypedAnswer, TypedCall};
 
-pub(super) use guard::{
+pub(super) use capability_check::{
     TASKS_EXTENSION, check_capability, check_revision, own_tasks_undeclared, undeclared,
 };
 pub(super) use tasks::{Stopper, cancel_orphan};

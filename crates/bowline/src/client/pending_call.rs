@@ -16,7 +16,7 @@ use super::call::OnProgress;
 use super::features::Stopper;
 use super::shared::{PROGRESS, Shared, Slot};
 use super::telemetry::Telemetry;
-use super::visiting::Again;
+use super::url_elicitation_retry::Again;
 use crate::error::{Error, ErrorKind};
 
 /// The answer to a call, when it is there. Dropping it cancels the call: the server is told

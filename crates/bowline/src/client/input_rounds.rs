@@ -10,7 +10,7 @@ use bowline_proto::link::CallKey;
 use bowline_types::{JsonObject, RawJson, RawJsonRef, Revision};
 use tracing::Instrument as _;
 
-use super::requests::ServerRequest;
+use super::server_requests::ServerRequest;
 use super::shared::Shared;
 
 /// Answers what the server asks about a call. Must be called within a runtime.

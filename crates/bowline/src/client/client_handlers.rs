@@ -19,7 +19,7 @@ use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use bowline_types::{ErrorObject, JsonObject};
 
 use super::config::ClientConfig;
-use super::requests::Refusal;
+use super::server_requests::Refusal;
 use crate::error::{Error, ErrorKind};
 
 /// The refusal of something that the server must not ask, since it was not declared.

@@ -10,7 +10,7 @@ use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::tools::ListToolsResult;
 use tokio::time::Instant;
 
-use super::pages::{Listed, Pages};
+use super::paginated_list::{Listed, Pages};
 use super::{Prompts, Resources, Tools};
 use crate::client::{Client, Subscription};
 use crate::error::{Error, ErrorKind};

@@ -7,11 +7,11 @@ use std::time::Duration;
 use bowline_types::tasks::{CancelTaskResult, GetTaskResult, Task};
 use serde::{Deserialize, Serialize};
 
-use super::follow::{Follower, SharedAnswers, pause};
+use super::task_polling::{Follower, SharedAnswers, pause};
 use crate::client::Client;
 use crate::client::features::tools::ToolResult;
-use crate::client::features::typed::TypedCall;
-use crate::client::outputs::Expected;
+use crate::client::features::typed_call::TypedCall;
+use crate::client::output_validation::Expected;
 use crate::error::{Error, ErrorKind};
 
 /// What has to be kept to find a task again, in another program as well.

@@ -4,27 +4,27 @@
 //! [`Call`] and [`Answer`] are a call before and after it is made, [`Router`] hands out
 //! notifications.
 
-mod answer;
-mod asked;
 mod cache;
 mod call;
+mod client_handlers;
 mod config;
 mod driver;
 pub mod features;
-mod fitting;
-mod hands;
-mod input;
-mod outputs;
+mod input_rounds;
+mod notification_router;
+mod open_transport;
+mod output_validation;
 mod params;
-mod requests;
-mod router;
+mod pending_call;
 mod runtime;
+mod server_requests;
+mod session_adapter;
 mod shared;
-mod states;
+mod state_changes;
 mod subscription;
+mod subscription_dispatch;
 mod telemetry;
-mod visiting;
-mod watchers;
+mod url_elicitation_retry;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
@@ -42,16 +42,16 @@ use crate::transport::Transport;
 use driver::Driver;
 use shared::{Shared, Slot};
 
-pub use answer::{Answer, CancelHandle};
 pub use cache::CachePolicy;
 pub use call::{Call, Retry};
 pub use config::ClientConfig;
+pub use notification_router::{HandlerId, Router, ServerNotification};
 #[cfg(feature = "validate")]
-pub use outputs::OutputPolicy;
+pub use output_validation::OutputPolicy;
 pub use params::Params;
-pub use requests::ServerRequest;
-pub use router::{HandlerId, Router, ServerNotification};
-pub use states::StateChanges;
+pub use pending_call::{Answer, CancelHandle};
+pub use server_requests::ServerRequest;
+pub use state_changes::StateChanges;
 pub use subscription::{Subscribing, Subscription, SubscriptionEvent};
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
