@@ -5,11 +5,11 @@
 //! whoever notices its end learns why (`ending`), and whoever wants to can wait for it
 //! (`children`).
 
-mod children;
-mod ending;
-mod family;
+mod exit_witness;
+mod process_count;
+mod process_group;
 mod reaper;
-mod refusal;
+mod spawn_error;
 mod stderr;
 
 use std::ffi::{OsStr, OsString};
@@ -32,14 +32,14 @@ use tracing::{Span, info};
 use super::{OpenError, Peer, Stream, Transport, TransportEnd};
 use crate::logged::shortened;
 use crate::panics::caught;
-use children::{Census, Counted};
-use ending::Witness;
-use family::{Family, SHELL};
+use exit_witness::Witness;
+use process_count::{Census, Counted};
+use process_group::{Family, SHELL};
 use reaper::{Reaped, Reaper};
-use refusal::refusal;
+use spawn_error::refusal;
 use stderr::{Tail, Wanted};
 
-pub use children::Children;
+pub use process_count::Children;
 pub use stderr::StderrTo;
 
 /// Variables that a child inherits: what a program needs to start, and no secrets.

@@ -17,8 +17,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use tokio::sync::watch;
 
-use super::children::Counted;
-use super::family::Family;
+use super::process_count::Counted;
+use super::process_group::Family;
 
 /// How often a child is looked at that the kernel gives us no handle of.
 const LOOK: Duration = Duration::from_millis(20);

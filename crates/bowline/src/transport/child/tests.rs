@@ -1,11 +1,11 @@
 //! Real children, most of them shells. They say their process ids on stdout, and what is left
 //! of them is looked for in `/proc`.
 
-mod dying;
-mod escalation;
+mod exit;
 mod limits;
-mod spawning;
-mod words;
+mod signal_escalation;
+mod spawn;
+mod stderr;
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -93,13 +93,13 @@ async fn many_cycles() {
         drop(stream);
         if cycle == 50 {
             until("nobody is left", LONG, || children() == 0);
-            before = Some((threads(), words::resident()));
+            before = Some((threads(), stderr::resident()));
         }
     }
     until("nobody is left", LONG, || children() == 0);
     let (threads_before, memory) = before.expect("enough cycles");
     until("no thread is left", LONG, || threads() <= threads_before);
-    assert!(words::resident() < memory + 4096, "its memory grew");
+    assert!(stderr::resident() < memory + 4096, "its memory grew");
     // Those that drain a stderr have a moment to notice.
     let deadline = Instant::now() + LONG;
     while descriptors() > 32 {

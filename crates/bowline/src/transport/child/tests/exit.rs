@@ -46,7 +46,7 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
         drop(stream);
         until_gone(group, LONG);
     }
-    assert!(fastest < super::super::ending::UNKNOWN, "{fastest:?}");
+    assert!(fastest < super::super::exit_witness::UNKNOWN, "{fastest:?}");
 }
 
 async fn why(stream: &mut Stream) -> TransportEnd {
@@ -137,7 +137,7 @@ fn client_with_a_child(name: &str, variable: Option<(&str, &str)>) -> (Child, Pa
     let path = std::env::temp_dir().join(path);
     let client = Command::new(std::env::current_exe().expect("it is running"))
         .args(["--exact", "--ignored", "--nocapture"])
-        .arg("transport::child::tests::dying::a_client_that_is_to_be_killed")
+        .arg("transport::child::tests::exit::a_client_that_is_to_be_killed")
         .env("BOWLINE_GROUP", &path)
         .envs(variable)
         .stdin(Stdio::null())

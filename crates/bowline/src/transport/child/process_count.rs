@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::ending::Witness;
+use super::exit_witness::Witness;
 use super::stderr::lines;
 
 /// The processes that a [`ChildProcess`](super::ChildProcess) and its clones have started: see

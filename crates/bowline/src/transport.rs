@@ -16,7 +16,7 @@
 #[cfg(unix)]
 mod child;
 pub mod memory;
-mod once;
+mod single_stream;
 mod sockets;
 #[cfg(unix)]
 mod stdio;
@@ -33,7 +33,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub use bowline_proto::link::OpenError;
 #[cfg(unix)]
 pub use child::{ChildProcess, Children, StderrTo};
-pub use once::{Once, once};
+pub use single_stream::{Once, once};
 pub use sockets::Tcp;
 #[cfg(unix)]
 pub use sockets::UnixSocket;
