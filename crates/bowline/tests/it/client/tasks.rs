@@ -4,10 +4,10 @@
 mod extension;
 #[path = "tasks/handles.rs"]
 mod handles;
-#[path = "tasks/odd.rs"]
-mod odd;
-#[path = "tasks/older.rs"]
-mod older;
+#[path = "tasks/handshake_era.rs"]
+mod handshake_era;
+#[path = "tasks/misbehavior.rs"]
+mod misbehavior;
 
 use std::time::Duration;
 

@@ -10,8 +10,8 @@ use bowline::transport::{Peer, Stream, TransportEnd};
 use bowline::{Client, ErrorKind};
 use tokio::time::{Instant, sleep};
 
-use crate::client::faults::BreakingWriter;
 use crate::client::support::{OLD, Streams, Test, Trap, config, connected, wrapped};
+use crate::client::transport_faults::BreakingWriter;
 
 // proves: CN-5
 #[tokio::test(start_paused = true)]
