@@ -114,15 +114,15 @@ impl Client {
         config: impl Into<ClientConfig>,
     ) -> Result<Self, Error> {
         let config = config.into();
-        let patience = config.connect_timeout;
+        let limit = config.connect_timeout;
         let client = Self::start(transport, config);
-        let ready = match patience {
+        let ready = match limit {
             // A runtime without time can't wait for it either.
             _ if client.state() == State::Closed => client.ready().await,
             None => client.ready().await,
-            Some(patience) => match timeout(patience, client.ready()).await {
+            Some(limit) => match timeout(limit, client.ready()).await {
                 Ok(ready) => ready,
-                Err(_) => Err(client.late(patience)),
+                Err(_) => Err(client.connect_timed_out(limit)),
             },
         };
         match ready {
@@ -167,11 +167,11 @@ impl Client {
             changes.mark_unchanged();
             match self.state() {
                 State::Ready => return Ok(()),
-                State::Closing | State::Closed => return Err(self.why_closed()),
+                State::Closing | State::Closed => return Err(self.closed_error()),
                 State::Starting | State::Initializing | State::Backoff => {}
             }
             if changes.changed().await.is_err() {
-                return Err(self.why_closed());
+                return Err(self.closed_error());
             }
         }
     }
@@ -334,7 +334,7 @@ impl Client {
 
     /// Names the server in events, unless it has a name.
     pub(crate) fn name_in_events(&self, name: &str) {
-        self.shared.telemetry.name(name);
+        self.shared.telemetry.set_server_name(name);
     }
 
     /// Emits that it takes long to stop.
@@ -343,7 +343,7 @@ impl Client {
         tracing::warn!("client takes long to stop");
     }
 
-    fn why_closed(&self) -> Error {
+    fn closed_error(&self) -> Error {
         let now = self.shared.now();
         let core = self.shared.lock();
         let error = match core.connection_failure(now) {
@@ -354,20 +354,20 @@ impl Client {
     }
 
     /// Connecting took too long: what happened last may say why.
-    fn late(&self, patience: std::time::Duration) -> Error {
+    fn connect_timed_out(&self, limit: std::time::Duration) -> Error {
         let now = self.shared.now();
         let core = self.shared.lock();
         let failure = core.connection_failure(now);
         let state = core.link.state();
         let words = match &failure {
             Some(failed) if state == State::Backoff => {
-                format!("after {patience:?}; the last attempt: {}", failed.cause)
+                format!("after {limit:?}; the last attempt: {}", failed.cause)
             }
             Some(failed) => {
                 let before = &failed.cause;
-                format!("after {patience:?}, while {state}; the attempt before: {before}")
+                format!("after {limit:?}, while {state}; the attempt before: {before}")
             }
-            None => format!("after {patience:?}, while {state}"),
+            None => format!("after {limit:?}, while {state}"),
         };
         let error = Error::new(ErrorKind::Timeout, words).in_operation("connect");
         match failure {

@@ -12,10 +12,10 @@ use bowline_proto::{Instant, Payload};
 use bowline_types::resources::ResourceUpdatedParams;
 use bowline_types::{Method, RawJsonRef, Revision};
 
-use super::subscription_dispatch::is_part;
+use super::subscription_dispatch::is_same_or_part;
 
 /// The longest time that anything is kept, whatever the server says.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is kept of lists and contents.
 ///
@@ -154,11 +154,11 @@ pub(super) struct Ticket {
 #[derive(Debug)]
 pub(super) struct Cache {
     policy: CachePolicy,
-    kept: Mutex<Kept>,
+    kept: Mutex<CacheState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CacheState {
     results: HashMap<Key, Entry>,
     /// The keys in the order in which they came, with the number of their entry.
     order: VecDeque<(Key, u64)>,
@@ -210,7 +210,7 @@ impl Cache {
         &self,
         ticket: Ticket,
         result: &Payload,
-        came: Instant,
+        received_at: Instant,
         revision: Option<Revision>,
     ) {
         let result = result.as_str();
@@ -225,7 +225,7 @@ impl Cache {
         if kept.generations[ticket.key.kind() as usize] != ticket.generation {
             return;
         }
-        kept.insert(ticket.key, result.into(), came + time.min(LONGEST));
+        kept.insert(ticket.key, result.into(), received_at + time.min(MAX_AGE));
         while kept.results.len() > self.policy.max_results || kept.bytes > self.policy.max_bytes {
             let Some((oldest, number)) = kept.order.pop_front() else {
                 break;
@@ -241,7 +241,7 @@ impl Cache {
     }
 
     /// Forgets what a notification says has changed.
-    pub(super) fn notify(&self, method: &str, params: Option<&Payload>) {
+    pub(super) fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         match method.parse() {
             Ok(Method::ToolListChanged) => self.forget(Kind::Tools),
             Ok(Method::PromptListChanged) => self.forget(Kind::Prompts),
@@ -282,13 +282,13 @@ impl Cache {
         if kept.results.is_empty() {
             return;
         }
-        let gone: Vec<_> = kept
+        let removed: Vec<_> = kept
             .results
             .keys()
             .filter(|key| key.kind() == kind)
             .cloned()
             .collect();
-        gone.iter().for_each(|key| kept.remove(key));
+        removed.iter().for_each(|key| kept.remove(key));
     }
 
     /// Forgets a resource, and those that it is a part of.
@@ -299,17 +299,18 @@ impl Cache {
             return;
         }
         // What is kept has bounds, which the server's URI has not.
-        let is_gone = |key: &&Key| matches!(key, Key::Contents(whole) if is_part(uri, whole));
-        let gone: Vec<_> = kept.results.keys().filter(is_gone).cloned().collect();
-        gone.iter().for_each(|key| kept.remove(key));
+        let is_affected =
+            |key: &&Key| matches!(key, Key::Contents(whole) if is_same_or_part(uri, whole));
+        let removed: Vec<_> = kept.results.keys().filter(is_affected).cloned().collect();
+        removed.iter().for_each(|key| kept.remove(key));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CacheState {
     fn insert(&mut self, key: Key, result: Arc<str>, until: Instant) {
         self.remove(&key);
         self.bytes += result.len() + key.len();
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn what_a_server_does_not_say_the_user_may() {
         let plain = Payload::from(JsonObject::parse("{}").expect("an object"));
-        for (policy, is_kept) in [
+        for (policy, is_cached) in [
             (CachePolicy::new(), false),
             (
                 CachePolicy::new().without_hints(Duration::from_secs(1)),
@@ -435,7 +436,7 @@ mod tests {
             let cache = Cache::new(policy);
             let ticket = cache.ticket(page(None)).expect("it may be kept");
             cache.keep(ticket, &plain, NOW, Some(Revision::LATEST));
-            assert_eq!(has(&cache, &page(None)), is_kept);
+            assert_eq!(has(&cache, &page(None)), is_cached);
         }
         assert!(Cache::new(CachePolicy::off()).ticket(page(None)).is_none());
     }
@@ -446,7 +447,7 @@ mod tests {
         let early = cache.ticket(page(None)).expect("it may be kept");
         keep(&cache, page(Some("2")), "1000");
         keep(&cache, contents("a:/x"), "1000");
-        cache.notify("notifications/tools/list_changed", None);
+        cache.handle_notification("notifications/tools/list_changed", None);
         assert!(!has(&cache, &page(Some("2"))));
         assert!(has(&cache, &contents("a:/x")));
         cache.keep(early, &result("1000"), NOW, Some(Revision::LATEST));
@@ -454,9 +455,9 @@ mod tests {
             !has(&cache, &page(None)),
             "it was asked for before the change"
         );
-        cache.notify("notifications/resources/updated", Some(&updated("a:/xy")));
+        cache.handle_notification("notifications/resources/updated", Some(&updated("a:/xy")));
         assert!(has(&cache, &contents("a:/x")));
-        cache.notify(
+        cache.handle_notification(
             "notifications/resources/updated",
             Some(&updated("a:/x/y#z")),
         );
@@ -472,7 +473,7 @@ mod tests {
         kept.iter()
             .for_each(|key| keep(&cache, key.clone(), "1000"));
         let updated = updated(&format!("a:{deep}"));
-        cache.notify("notifications/resources/updated", Some(&updated));
+        cache.handle_notification("notifications/resources/updated", Some(&updated));
         assert_eq!(
             kept.each_ref().map(|key| has(&cache, key)),
             [false, false, false, true, true]

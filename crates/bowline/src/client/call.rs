@@ -15,9 +15,9 @@ use bytes::Bytes;
 
 use super::params::Params;
 use super::pending_call::Answer;
-use super::session_adapter::{Fitting, Words};
+use super::session_adapter::{ParamsEncoder, SessionAdapter};
 use super::shared::{Shared, Slot};
-use super::url_elicitation_retry::Again;
+use super::url_elicitation_retry::RetryPlan;
 use crate::error::Error;
 
 pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
@@ -48,11 +48,11 @@ pub struct Call<'c> {
     retry: Retry,
     wants_progress: bool,
     on_progress: Option<OnProgress>,
-    is_guarded: bool,
+    checks_capability: bool,
     tool: Option<Box<str>>,
     is_raw: bool,
     /// How to say it, where that depends on who is spoken to.
-    words: Option<Words>,
+    params_encoder: Option<ParamsEncoder>,
 }
 
 /// Which calls are made again when their connection is lost. Those that are wait for the
@@ -83,10 +83,10 @@ impl<'c> Call<'c> {
             retry: Retry::Never,
             wants_progress: false,
             on_progress: None,
-            is_guarded: false,
+            checks_capability: false,
             tool: None,
             is_raw: false,
-            words: None,
+            params_encoder: None,
         }
     }
 
@@ -147,23 +147,23 @@ impl<'c> Call<'c> {
     }
 
     /// Refuses to call what the server has not declared.
-    pub(super) fn guarded(mut self) -> Self {
-        self.is_guarded = true;
+    pub(super) fn with_capability_check(mut self) -> Self {
+        self.checks_capability = true;
         self
     }
 
     /// The tool that it calls: what a server declares stateful keeps its order.
-    pub(super) fn of_tool(mut self, name: impl Into<Box<str>>) -> Self {
+    pub(super) fn for_tool(mut self, name: impl Into<Box<str>>) -> Self {
         self.tool = Some(name.into());
         self
     }
 
     /// Says its parameters when it is made, in place of those that it has.
-    pub(super) fn set_words(
+    pub(super) fn set_params_encoder(
         &mut self,
-        words: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
+        encoder: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
     ) {
-        self.words = Some(Box::new(words));
+        self.params_encoder = Some(Box::new(encoder));
     }
 
     /// Whether it waits for a connection, or is made again in another one.
@@ -186,11 +186,11 @@ impl<'c> Call<'c> {
     }
 
     /// How long it may take without an answer, and altogether.
-    pub(super) fn patience(&self) -> (Duration, Duration) {
-        let usual = &self.shared.call_timeouts;
+    pub(super) fn time_limits(&self) -> (Duration, Duration) {
+        let defaults = &self.shared.call_timeouts;
         (
-            self.timeout.unwrap_or(usual.idle),
-            self.max_total.unwrap_or(usual.total),
+            self.timeout.unwrap_or(defaults.idle),
+            self.max_total.unwrap_or(defaults.total),
         )
     }
 
@@ -206,22 +206,22 @@ impl<'c> Call<'c> {
     fn make(self) -> Result<Answer, Error> {
         let shared = Arc::clone(self.shared);
         let method = self.method.clone();
-        let is_guarded = self.is_guarded;
-        let (_, total) = self.patience();
+        let checks_capability = self.checks_capability;
+        let (_, total) = self.time_limits();
         let (call, on_progress) = self.prepare()?;
-        let again = Again::of(&shared, &call, is_guarded, total);
+        let retry_plan = RetryPlan::for_call(&shared, &call, checks_capability, total);
         let is_idempotent = call.is_idempotent();
-        let key = place(&shared, &method, call, is_guarded)?;
+        let key = place_call(&shared, &method, call, checks_capability)?;
         let answer = Answer::pending(shared, key, method, on_progress);
-        Ok(answer.idempotent(is_idempotent).again(again))
+        Ok(answer.idempotent(is_idempotent).with_retry_plan(retry_plan))
     }
 
     fn prepare(mut self) -> Result<(LinkCall, Option<OnProgress>), Error> {
         let params = std::mem::replace(&mut self.params, Params::from(())).check()?;
         let meta = self.meta.take().or(params.meta);
         let has_level = self.shared.has_log_level.load(Ordering::Relaxed);
-        let fitting = match self.may_wait() || self.words.is_some() {
-            true => Some(self.fitting(meta.clone(), has_level)),
+        let adapter = match self.may_wait() || self.params_encoder.is_some() {
+            true => Some(self.session_adapter(meta.clone(), has_level)),
             false => None,
         };
         let mut request = CallRequest::new(std::mem::take(&mut self.method), params.members);
@@ -254,36 +254,36 @@ impl<'c> Call<'c> {
         if self.is_raw {
             call = call.raw();
         }
-        if let Some(fitting) = fitting {
-            call = call.with_adapter(Arc::new(fitting));
+        if let Some(adapter) = adapter {
+            call = call.with_adapter(Arc::new(adapter));
         }
         Ok((call, self.on_progress))
     }
 
     /// What it has to be in the session in which it is made.
-    fn fitting(&mut self, meta: Option<RequestMeta>, has_level: bool) -> Fitting {
+    fn session_adapter(&mut self, meta: Option<RequestMeta>, has_level: bool) -> SessionAdapter {
         let core = self.shared.lock();
-        Fitting {
+        SessionAdapter {
             method: self.method.clone(),
-            is_guarded: self.is_guarded,
+            checks_capability: self.checks_capability,
             declares_tasks: core.declares_tasks,
             meta,
             level: core.log_level.clone().filter(|_| has_level),
-            words: self.words.take(),
+            encode_params: self.params_encoder.take(),
         }
     }
 }
 
 /// Hands a call to the link.
-pub(super) fn place(
+pub(super) fn place_call(
     shared: &Shared,
     method: &str,
     call: LinkCall,
-    is_guarded: bool,
+    checks_capability: bool,
 ) -> Result<CallKey, Error> {
     shared.with(|core, now| {
         core.check_revision(method)?;
-        if is_guarded {
+        if checks_capability {
             core.check_capability(method)?;
         }
         let key = core.link.call(now, call);

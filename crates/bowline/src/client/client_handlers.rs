@@ -28,14 +28,14 @@ fn not_declared(what: &str) -> Refusal {
     Refusal::NotDeclared(ErrorObject::invalid_params(words))
 }
 
-type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
-type Ask<P, T> = Arc<dyn Fn(P) -> Asking<T> + Send + Sync>;
+type HandlerFuture<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+type Handler<P, T> = Arc<dyn Fn(P) -> HandlerFuture<T> + Send + Sync>;
 
 /// Who answers elicitations: forms, and pages to open.
 #[derive(Clone, Default)]
-pub(super) struct Elicitations {
-    form: Option<Ask<ElicitFormParams, ElicitResult>>,
-    page: Option<Ask<ElicitUrlParams, ElicitResult>>,
+pub(super) struct ElicitationHandlers {
+    form: Option<Handler<ElicitFormParams, ElicitResult>>,
+    url: Option<Handler<ElicitUrlParams, ElicitResult>>,
 }
 
 /// What the server may ask. Each handler also declares what it is for.
@@ -65,12 +65,12 @@ impl ClientConfig {
         declared
             .sampling
             .get_or_insert_with(SamplingCapability::new);
-        self.answer_sampling(move |asked| {
+        self.register_sampling_handler(move |request| {
             // SM-2: a server must not, and a client that has not declared them must refuse.
-            let has_tools = asked.tools.is_some() || asked.tool_choice.is_some();
+            let has_tools = request.tools.is_some() || request.tool_choice.is_some();
             match has_tools {
                 true => Err(not_declared("sampling with tools")),
-                false => Ok(handler(asked)),
+                false => Ok(handler(request)),
             }
         })
     }
@@ -87,20 +87,20 @@ impl ClientConfig {
             .sampling
             .get_or_insert_with(SamplingCapability::new);
         sampling.tools.get_or_insert_default();
-        self.answer_sampling(move |asked| Ok(handler(asked)))
+        self.register_sampling_handler(move |request| Ok(handler(request)))
     }
 
-    fn answer_sampling<F, Fut>(&mut self, handler: F) -> &mut Self
+    fn register_sampling_handler<F, Fut>(&mut self, handler: F) -> &mut Self
     where
         F: Fn(CreateMessageParams) -> Result<Fut, Refusal> + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
         self.handlers
-            .add_typed::<requests::CreateMessage, _, _, _>(move |asked| {
+            .add_typed::<requests::CreateMessage, _, _, _>(move |request| {
                 // SM-8: what the messages say of tools has an order, whoever declared tools.
-                let turns = asked.check_turns();
-                let turns = turns.map_err(|words| ErrorObject::invalid_params(words).into());
-                let answering = turns.and_then(|()| handler(asked));
+                let checked = request.check_turns();
+                let checked = checked.map_err(|words| ErrorObject::invalid_params(words).into());
+                let answering = checked.and_then(|()| handler(request));
                 async move { answering?.await.map_err(Refusal::from) }
             });
         self
@@ -131,14 +131,14 @@ impl ClientConfig {
         F: Fn(ElicitFormParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
     {
-        let elicitation = self.declared_elicitation();
+        let elicitation = self.elicitation_capability_mut();
         elicitation.form.get_or_insert_with(JsonObject::new);
         self.elicitations.form = Some(Arc::new(move |form| {
             let schema = form.requested_schema.clone();
             let answering = handler(form);
-            Box::pin(async move { filled(answering.await?, &schema) })
+            Box::pin(async move { fill_form(answering.await?, &schema) })
         }));
-        self.answer_elicitations()
+        self.register_elicitation_handlers()
     }
 
     /// Lets the server ask our user to open a page. New in 2025-11-25. Accepting it means to
@@ -154,23 +154,23 @@ impl ClientConfig {
         F: Fn(ElicitUrlParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
     {
-        let elicitation = self.declared_elicitation();
+        let elicitation = self.elicitation_capability_mut();
         elicitation.url.get_or_insert_with(JsonObject::new);
-        self.handlers.visits.are_opened = true;
-        self.elicitations.page = Some(Arc::new(move |page| {
+        self.handlers.url_retry.is_enabled = true;
+        self.elicitations.url = Some(Arc::new(move |page| {
             let answering = handler(page);
             // EL-9: a page has no content.
             Box::pin(async move { Ok(without_content(answering.await?)) })
         }));
-        self.answer_elicitations()
+        self.register_elicitation_handlers()
     }
 
     /// Tells the server where it may work. The roots can be
     /// [changed](super::features::Roots::set) later; a client that has none yet declares them
     /// with an empty list. What is no `file://` URI is left out, with a warning.
     pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
-        let (roots, wrong): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
-        for root in wrong {
+        let (roots, invalid): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
+        for root in invalid {
             tracing::warn!(uri = root.uri, "root left out: it is no `file://` URI");
         }
         let declared = self.connection().capabilities_mut();
@@ -180,20 +180,20 @@ impl ClientConfig {
         self
     }
 
-    fn declared_elicitation(&mut self) -> &mut ElicitationCapability {
+    fn elicitation_capability_mut(&mut self) -> &mut ElicitationCapability {
         let declared = self.connection().capabilities_mut();
         declared
             .elicitation
             .get_or_insert_with(ElicitationCapability::new)
     }
 
-    fn answer_elicitations(&mut self) -> &mut Self {
-        let Elicitations { form, page } = self.elicitations.clone();
+    fn register_elicitation_handlers(&mut self) -> &mut Self {
+        let ElicitationHandlers { form, url } = self.elicitations.clone();
         self.handlers
-            .add_typed::<requests::Elicit, _, _, _>(move |asked| {
-                let answering = match (asked, &form, &page) {
-                    (ElicitParams::Form(asked), Some(form), _) => Some(form(asked)),
-                    (ElicitParams::Url(asked), _, Some(page)) => Some(page(asked)),
+            .add_typed::<requests::Elicit, _, _, _>(move |request| {
+                let answering = match (request, &form, &url) {
+                    (ElicitParams::Form(request), Some(form), _) => Some(form(request)),
+                    (ElicitParams::Url(request), _, Some(url)) => Some(url(request)),
                     _ => None,
                 };
                 async move {
@@ -209,7 +209,7 @@ impl ClientConfig {
 }
 
 /// The answer to a form, as the form wants it (EL-8, EL-9, EL-10).
-fn filled(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
+fn fill_form(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
     if !answer.is_accepted() {
         return Ok(without_content(answer));
     }
@@ -229,11 +229,11 @@ fn without_content(mut answer: ElicitResult) -> ElicitResult {
     answer
 }
 
-impl fmt::Debug for Elicitations {
+impl fmt::Debug for ElicitationHandlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elicitations")
+        f.debug_struct("ElicitationHandlers")
             .field("form", &self.form.is_some())
-            .field("page", &self.page.is_some())
+            .field("url", &self.url.is_some())
             .finish()
     }
 }
@@ -253,8 +253,8 @@ impl RootList {
 
     /// Replaces them all, or none.
     pub(super) fn set(&self, roots: Vec<Root>) -> Result<(), Error> {
-        if let Some(wrong) = roots.iter().find(|root| !is_file(root)) {
-            let uri: String = wrong.uri.chars().take(100).collect();
+        if let Some(invalid) = roots.iter().find(|root| !is_file(root)) {
+            let uri: String = invalid.uri.chars().take(100).collect();
             let words = format!("a root is a `file://` URI, which {uri:?} is not");
             return Err(Error::new(ErrorKind::Config, words));
         }

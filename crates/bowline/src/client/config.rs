@@ -11,7 +11,7 @@ use bowline_types::common::Implementation;
 use bowline_types::method::RequestMethod;
 
 use super::cache::CachePolicy;
-use super::client_handlers::Elicitations;
+use super::client_handlers::ElicitationHandlers;
 use super::notification_router::Router;
 #[cfg(feature = "validate")]
 use super::output_validation::OutputPolicy;
@@ -62,7 +62,7 @@ pub struct ClientConfig {
     pub(super) connect_timeout: Option<Duration>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
-    pub(super) elicitations: Elicitations,
+    pub(super) elicitations: ElicitationHandlers,
     pub(super) cache: CachePolicy,
     pub(super) changes: ChangeLimits,
     #[cfg(feature = "validate")]
@@ -207,7 +207,7 @@ impl From<LinkConfig> for ClientConfig {
             connect_timeout: Some(Duration::from_secs(30)),
             router: Router::default(),
             handlers: Handlers::default(),
-            elicitations: Elicitations::default(),
+            elicitations: ElicitationHandlers::default(),
             cache: CachePolicy::new(),
             changes: ChangeLimits::default(),
             #[cfg(feature = "validate")]

@@ -39,9 +39,10 @@ pub use tools::{ToolResult, Tools};
 pub use typed_call::{TypedAnswer, TypedCall};
 
 pub(super) use capability_check::{
-    TASKS_EXTENSION, check_capability, check_revision, own_tasks_undeclared, undeclared,
+    TASKS_EXTENSION, check_capability, check_revision, not_declared_message,
+    tasks_not_enabled_message,
 };
-pub(super) use tasks::{Stopper, cancel_orphan};
+pub(super) use tasks::{Canceller, cancel_orphan};
 
 use super::Client;
 

@@ -14,17 +14,17 @@ use super::server_requests::ServerRequest;
 use super::shared::Shared;
 
 /// Answers what the server asks about a call. Must be called within a runtime.
-pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
+pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result: Payload) {
     let weak = Arc::downgrade(shared);
     let handlers = shared.handlers.clone();
     let revision = shared.lock().link.revision().unwrap_or(Revision::LATEST);
     let answering = async move {
         let mut responses = Vec::new();
         let mut failure = None;
-        for (key, method, params) in questions(&result) {
-            let asked = ServerRequest::new(method, params, revision);
-            match handlers.answer_or_end(asked).await {
-                Ok(reply) => responses.push((key, json_of(&reply))),
+        for (key, method, params) in input_requests(&result) {
+            let request = ServerRequest::new(method, params, revision);
+            match handlers.answer_input_request(request).await {
+                Ok(reply) => responses.push((key, to_raw_json(&reply))),
                 Err(error) => {
                     failure = Some(error);
                     break;
@@ -60,21 +60,21 @@ pub(super) fn give(shared: &Arc<Shared>, call: CallKey, result: Payload) {
 }
 
 /// The questions, with their keys.
-pub(super) fn questions(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
-    let asked = RawJsonRef::parse(result.as_str()).ok();
-    let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
-    let members = asked.and_then(RawJsonRef::members).into_iter().flatten();
-    let questions = members.filter_map(|(key, question)| {
-        let reader = question.reader();
+pub(super) fn input_requests(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
+    let request = RawJsonRef::parse(result.as_str()).ok();
+    let request = request.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
+    let members = request.and_then(RawJsonRef::members).into_iter().flatten();
+    let input_requests = members.filter_map(|(key, input_request)| {
+        let reader = input_request.reader();
         let method = reader.peek_tag("method").ok()??;
         let params = reader.peek_member("params").ok()?;
         let params = params.and_then(|params| JsonObject::parse(params.as_str()).ok());
         let key = key.unescape()?.into_owned();
         Some((key, method.into(), params.map(Payload::from)))
     });
-    questions.collect()
+    input_requests.collect()
 }
 
-fn json_of(reply: &Payload) -> RawJson {
+fn to_raw_json(reply: &Payload) -> RawJson {
     RawJson::parse(reply.as_str()).unwrap_or_else(|_| RawJson::null())
 }

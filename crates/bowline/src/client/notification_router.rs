@@ -22,9 +22,9 @@ use crate::logged::shortened;
 use crate::panics::{CatchPanic, caught};
 use queue::Queue;
 
-type Handling = Pin<Box<dyn Future<Output = ()> + Send>>;
-type Later = dyn Fn(Arc<ServerNotification>) -> Handling + Send + Sync;
-type Inline = dyn Fn(&ServerNotification) + Send + Sync;
+type HandlerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+type QueuedHandler = dyn Fn(Arc<ServerNotification>) -> HandlerFuture + Send + Sync;
+type InlineHandler = dyn Fn(&ServerNotification) + Send + Sync;
 
 /// A notification of the server.
 #[derive(Clone, Debug)]
@@ -108,13 +108,13 @@ struct Entry {
     id: HandlerId,
     /// `None` wants all.
     method: Option<Box<str>>,
-    run: Run,
+    kind: HandlerKind,
 }
 
 #[derive(Clone)]
-enum Run {
-    Later(Arc<Later>),
-    Inline(Arc<Inline>),
+enum HandlerKind {
+    Queued(Arc<QueuedHandler>),
+    Inline(Arc<InlineHandler>),
 }
 
 impl Entry {
@@ -134,7 +134,7 @@ impl Router {
         F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.add(Some(method.into()), later(handler))
+        self.add(Some(method.into()), queued(handler))
     }
 
     /// Adds a handler for all methods.
@@ -143,7 +143,7 @@ impl Router {
         F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.add(None, later(handler))
+        self.add(None, queued(handler))
     }
 
     /// Adds a handler for a notification of the protocol. One whose parameters can't be read
@@ -155,19 +155,20 @@ impl Router {
         F: Fn(N::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let run: Arc<Later> = Arc::new(move |note: Arc<ServerNotification>| -> Handling {
-            match note.decode::<N::Params>() {
-                Ok(params) => Box::pin(handler(params)),
-                Err(error) => {
-                    tracing::warn!(
-                        method = &*shortened(&note.method), %error,
-                        "parameters of a notification can't be decoded"
-                    );
-                    Box::pin(std::future::ready(()))
+        let run: Arc<QueuedHandler> =
+            Arc::new(move |note: Arc<ServerNotification>| -> HandlerFuture {
+                match note.decode::<N::Params>() {
+                    Ok(params) => Box::pin(handler(params)),
+                    Err(error) => {
+                        tracing::warn!(
+                            method = &*shortened(&note.method), %error,
+                            "parameters of a notification can't be decoded"
+                        );
+                        Box::pin(std::future::ready(()))
+                    }
                 }
-            }
-        });
-        self.add(Some(N::METHOD.as_str().into()), Run::Later(run))
+            });
+        self.add(Some(N::METHOD.as_str().into()), HandlerKind::Queued(run))
     }
 
     /// Adds a handler that the connection itself runs, before anything that came later:
@@ -176,7 +177,10 @@ impl Router {
     where
         F: Fn(&ServerNotification) + Send + Sync + 'static,
     {
-        self.add(method.map(Box::from), Run::Inline(Arc::new(handler)))
+        self.add(
+            method.map(Box::from),
+            HandlerKind::Inline(Arc::new(handler)),
+        )
     }
 
     /// Removes a handler. Whether it was there. One that runs goes on to its end.
@@ -210,18 +214,18 @@ impl Router {
     /// Another router with the same handlers and limits.
     pub(super) fn copy(&self) -> Self {
         let table = self.table().clone();
-        let queue = self.queue().empty();
+        let queue = self.queue().with_same_limits();
         Self(Arc::new(Inner {
             table: Mutex::new(table),
             queue: Mutex::new(queue),
         }))
     }
 
-    fn add(&self, method: Option<Box<str>>, run: Run) -> HandlerId {
+    fn add(&self, method: Option<Box<str>>, kind: HandlerKind) -> HandlerId {
         let mut table = self.table();
         let id = HandlerId(table.next);
         table.next += 1;
-        let entry = Entry { id, method, run };
+        let entry = Entry { id, method, kind };
         table.entries = table.entries.iter().cloned().chain([entry]).collect();
         id
     }
@@ -244,25 +248,25 @@ impl Router {
             params,
             missed: 0,
         };
-        let mut is_wanted_later = false;
+        let mut needs_queue = false;
         for entry in entries.iter().filter(|entry| entry.wants(&note.method)) {
-            match &entry.run {
-                Run::Later(_) => is_wanted_later = true,
-                Run::Inline(handler) => {
+            match &entry.kind {
+                HandlerKind::Queued(_) => needs_queue = true,
+                HandlerKind::Inline(handler) => {
                     let _entered = note.span.enter();
                     if let Err(panicked) = caught(|| handler(&note)) {
-                        told(&note.method, &panicked.0);
+                        log_panic(&note.method, &panicked.0);
                     }
                 }
             }
         }
-        if is_wanted_later && self.queue().push(note) {
+        if needs_queue && self.queue().push(note) {
             // The turn begins here: a runtime that is gone drops it before it has run.
-            let turn = Turn {
+            let runner = QueueRunner {
                 router: self.clone(),
                 is_done: false,
             };
-            tokio::spawn(hand_out(turn));
+            tokio::spawn(run_queued_handlers(runner));
         }
     }
 
@@ -284,33 +288,33 @@ impl fmt::Debug for Router {
     }
 }
 
-fn later<F, Fut>(handler: F) -> Run
+fn queued<F, Fut>(handler: F) -> HandlerKind
 where
     F: Fn(Arc<ServerNotification>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    Run::Later(Arc::new(move |note| Box::pin(handler(note))))
+    HandlerKind::Queued(Arc::new(move |note| Box::pin(handler(note))))
 }
 
 /// Runs handlers until nothing waits.
-async fn hand_out(mut turn: Turn) {
-    while let Some(note) = turn.next() {
+async fn run_queued_handlers(mut runner: QueueRunner) {
+    while let Some(note) = runner.next() {
         let span = note.span.clone();
-        turn.router.hand_out_one(note).instrument(span).await;
+        runner.router.run_handlers(note).instrument(span).await;
     }
 }
 
 impl Router {
     /// Runs the handlers of a notification, one after the other.
-    async fn hand_out_one(&self, note: ServerNotification) {
+    async fn run_handlers(&self, note: ServerNotification) {
         let note = Arc::new(note);
         let entries = Arc::clone(&self.table().entries);
         for entry in entries.iter().filter(|entry| entry.wants(&note.method)) {
-            let Run::Later(handler) = &entry.run else {
+            let HandlerKind::Queued(handler) = &entry.kind else {
                 continue;
             };
             // The handler may have been removed while others ran.
-            if !self.has(entry.id) {
+            if !self.has_handler(entry.id) {
                 continue;
             }
             let handling = match caught(|| handler(Arc::clone(&note))) {
@@ -318,24 +322,24 @@ impl Router {
                 Err(panicked) => Err(panicked),
             };
             if let Err(panicked) = handling {
-                told(&note.method, &panicked.0);
+                log_panic(&note.method, &panicked.0);
             }
         }
     }
 
-    fn has(&self, id: HandlerId) -> bool {
+    fn has_handler(&self, id: HandlerId) -> bool {
         self.table().entries.iter().any(|entry| entry.id == id)
     }
 }
 
 /// The turn of the one task that runs handlers. When its runtime is gone with work left,
 /// the next one may begin.
-struct Turn {
+struct QueueRunner {
     router: Router,
     is_done: bool,
 }
 
-impl Turn {
+impl QueueRunner {
     fn next(&mut self) -> Option<ServerNotification> {
         let next = self.router.queue().pop();
         self.is_done = next.is_none();
@@ -343,7 +347,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueRunner {
     fn drop(&mut self) {
         if !self.is_done {
             self.router.queue().set_idle();
@@ -351,7 +355,7 @@ impl Drop for Turn {
     }
 }
 
-fn told(method: &str, words: &str) {
+fn log_panic(method: &str, words: &str) {
     let method = &*shortened(method);
     tracing::error!(method, panic = words, "notification handler panicked");
 }

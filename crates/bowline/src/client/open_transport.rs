@@ -13,63 +13,63 @@ use crate::io::Io;
 use crate::transport::{BoxFuture, OpenError, Stream, TransportEnd};
 
 /// How long it may take to learn why a stream ended. Calls wait for it.
-const ASKING: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
-type Asking = BoxFuture<'static, Option<TransportEnd>>;
+type ExitQuery = BoxFuture<'static, Option<TransportEnd>>;
 
 #[derive(Default)]
-pub(super) struct Hands {
+pub(super) struct TransportState {
     pub(super) opening: Option<(ConnectionId, Opening)>,
     pub(super) io: Option<(ConnectionId, Io)>,
     /// The stream has ended, for the reason given here unless somebody knows a better one.
-    pub(super) asking: Option<(ConnectionId, String, Asking)>,
+    pub(super) exit_query: Option<(ConnectionId, String, ExitQuery)>,
     /// The stream is closed when what is left is written.
-    pub(super) is_parting: bool,
+    pub(super) is_draining: bool,
 }
 
-impl Hands {
+impl TransportState {
     /// Lets go of what is of this life: it is closed when it is dropped.
     #[must_use]
-    pub(super) fn close(&mut self, life: ConnectionId) -> Self {
+    pub(super) fn close(&mut self, connection: ConnectionId) -> Self {
         Self {
-            opening: self.opening.take_if(|(other, _)| *other == life),
-            asking: self.asking.take_if(|(other, ..)| *other == life),
-            io: self.io.take_if(|(other, _)| *other == life),
-            is_parting: false,
+            opening: self.opening.take_if(|(other, _)| *other == connection),
+            exit_query: self.exit_query.take_if(|(other, ..)| *other == connection),
+            io: self.io.take_if(|(other, _)| *other == connection),
+            is_draining: false,
         }
     }
 
     /// Keeps the stream of this life until the last words are written. Whether there is one.
-    pub(super) fn part(
+    pub(super) fn drain(
         &mut self,
-        life: ConnectionId,
+        connection: ConnectionId,
         last_words: impl IntoIterator<Item = Transmit>,
     ) -> bool {
-        let Some((_, io)) = self.io.as_mut().filter(|(other, _)| *other == life) else {
+        let Some((_, io)) = self.io.as_mut().filter(|(other, _)| *other == connection) else {
             return false;
         };
         last_words
             .into_iter()
             .for_each(|transmit| io.queue(transmit));
-        self.is_parting = !io.is_empty();
-        self.is_parting
+        self.is_draining = !io.is_empty();
+        self.is_draining
     }
 
     /// The stream, when its last words are written or can't be.
-    pub(super) fn take_parted(&mut self, now: Instant) -> Option<(ConnectionId, Io)> {
-        let (_, io) = self.io.as_mut().filter(|_| self.is_parting)?;
+    pub(super) fn take_drained(&mut self, now: Instant) -> Option<(ConnectionId, Io)> {
+        let (_, io) = self.io.as_mut().filter(|_| self.is_draining)?;
         if !(io.is_empty() || io.broken(now).is_some()) {
             return None;
         }
-        self.is_parting = false;
+        self.is_draining = false;
         self.io.take()
     }
 
     /// When to look again whether the stream is broken, unless that is known.
     pub(super) fn listens_until(&self) -> Option<Instant> {
         let (_, io) = self.io.as_ref()?;
-        io.listens_until().filter(|_| self.asking.is_none())
+        io.listens_until().filter(|_| self.exit_query.is_none())
     }
 
     /// Reads one chunk, if the core wants one.
@@ -79,14 +79,14 @@ impl Hands {
         now: Instant,
         cx: &mut Context<'_>,
     ) -> bool {
-        let Some((life, io)) = &mut self.io else {
+        let Some((connection, io)) = &mut self.io else {
             return false;
         };
-        if self.asking.is_some() {
+        if self.exit_query.is_some() {
             return false;
         }
         let buffer = match core.link.wants_read() {
-            true => core.link.read_buffer(*life),
+            true => core.link.read_buffer(*connection),
             false => None,
         };
         // The read is ready or not at once, so that the lock is not held for long.
@@ -96,7 +96,7 @@ impl Hands {
         };
         let ended = match read {
             Poll::Ready(Ok(1..)) => {
-                core.link.handle_read(now, *life);
+                core.link.handle_read(now, *connection);
                 return true;
             }
             Poll::Ready(Ok(0)) => "the peer closed the stream".to_owned(),
@@ -108,10 +108,11 @@ impl Hands {
             },
         };
         match io.take_peer() {
-            None => core.link.handle_end(now, *life, &ended),
+            None => core.link.handle_end(now, *connection, &ended),
             Some(mut peer) => {
-                let asking = async move { timeout(ASKING, peer.why()).await.ok().flatten() };
-                self.asking = Some((*life, ended, Box::pin(asking)));
+                let exit_query =
+                    async move { timeout(EXIT_TIMEOUT, peer.why()).await.ok().flatten() };
+                self.exit_query = Some((*connection, ended, Box::pin(exit_query)));
             }
         }
         true

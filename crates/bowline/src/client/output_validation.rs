@@ -12,14 +12,14 @@
 //! none that was not checked.
 
 #[cfg(not(feature = "validate"))]
-pub(super) use disabled::{Expected, Outputs};
+pub(super) use disabled::{ExpectedOutput, OutputSchemas};
 #[cfg(feature = "validate")]
 pub use enabled::OutputPolicy;
 #[cfg(feature = "validate")]
-pub(super) use enabled::{Expected, Outputs};
+pub(super) use enabled::{ExpectedOutput, OutputSchemas};
 
 /// A result, and why it was not checked, if it should have been.
-pub(super) type Checked = (bowline_types::tools::CallToolResult, Option<String>);
+pub(super) type CheckedResult = (bowline_types::tools::CallToolResult, Option<String>);
 
 #[cfg(feature = "validate")]
 mod enabled {
@@ -31,7 +31,7 @@ mod enabled {
     use bowline_types::{DecodeError, Method, Reader, Revision};
     use tracing::Span;
 
-    use super::Checked;
+    use super::CheckedResult;
     use crate::error::{Error, ErrorKind};
     use crate::logged::shortened;
     use crate::schema::{MAX_BYTES, Misfit, Refused, Schema, Unrunnable};
@@ -109,14 +109,14 @@ mod enabled {
     }
 
     #[derive(Debug)]
-    pub(in crate::client) struct Outputs {
+    pub(in crate::client) struct OutputSchemas {
         policy: OutputPolicy,
-        known: Mutex<Known>,
+        known: Mutex<KnownSchemas>,
     }
 
     #[derive(Debug, Default)]
-    struct Known {
-        tools: HashMap<Arc<str>, Arc<Output>>,
+    struct KnownSchemas {
+        tools: HashMap<Arc<str>, Arc<OutputSchema>>,
         /// The names in the order in which they came, by number: one that comes again is found
         /// without a look at the others, however often a page repeats it.
         order: BTreeMap<u64, Arc<str>>,
@@ -125,28 +125,28 @@ mod enabled {
         bytes: usize,
         /// How often all were forgotten.
         generation: u64,
-        lost: Lost,
+        forgotten: ForgottenTools,
     }
 
     /// Digests of the tools that had a schema which was forgotten, and that nobody was warned of
     /// yet. Of more than may be known the others are not warned of.
     #[derive(Debug, Default)]
-    struct Lost {
+    struct ForgottenTools {
         tools: HashSet<u64>,
         digest: RandomState,
     }
 
     /// What the result of a call has to be: what was known when the call was made.
     #[derive(Clone, Debug, Default)]
-    pub(in crate::client) struct Expected {
-        output: Option<Arc<Output>>,
+    pub(in crate::client) struct ExpectedOutput {
+        output: Option<Arc<OutputSchema>>,
         is_strict: bool,
         /// Of the connection, where there is an output to check.
         span: Option<Span>,
     }
 
     #[derive(Debug)]
-    struct Output {
+    struct OutputSchema {
         /// `None` when it is too large to be kept, or used.
         text: Result<Box<str>, Refused>,
         size: usize,
@@ -155,7 +155,7 @@ mod enabled {
         compiled: OnceLock<Result<Schema, Refused>>,
     }
 
-    impl Outputs {
+    impl OutputSchemas {
         pub(in crate::client) fn new(policy: OutputPolicy) -> Self {
             Self {
                 policy,
@@ -173,7 +173,7 @@ mod enabled {
             if self.policy.max_tools == 0 {
                 return;
             }
-            let Ok(found) = read(list) else {
+            let Ok(found) = read_output_schemas(list) else {
                 return;
             };
             let mut known = self.lock();
@@ -186,7 +186,7 @@ mod enabled {
         }
 
         /// Forgets what a notification says has changed.
-        pub(in crate::client) fn notify(&self, method: &str) {
+        pub(in crate::client) fn handle_notification(&self, method: &str) {
             if method == Method::ToolListChanged.as_str() {
                 self.clear();
             }
@@ -196,9 +196,9 @@ mod enabled {
             let mut known = self.lock();
             let mut old = std::mem::take(&mut *known);
             known.generation = old.generation + 1;
-            known.lost = std::mem::take(&mut old.lost);
+            known.forgotten = std::mem::take(&mut old.forgotten);
             for name in old.tools.keys() {
-                known.lost.add(name, self.policy.max_tools);
+                known.forgotten.add(name, self.policy.max_tools);
             }
             drop(known);
             drop(old);
@@ -210,44 +210,44 @@ mod enabled {
             &self,
             tool: &str,
             revision: Option<Revision>,
-        ) -> Expected {
+        ) -> ExpectedOutput {
             // Others have no structured results.
             if revision.is_some_and(|it| it < Revision::V2025_06_18) {
-                return Expected::default();
+                return ExpectedOutput::default();
             }
             let mut known = self.lock();
             let output = known.tools.get(tool).map(Arc::clone);
-            let is_lost = output.is_none() && known.lost.remove(tool);
+            let was_forgotten = output.is_none() && known.forgotten.remove(tool);
             drop(known);
-            if is_lost {
+            if was_forgotten {
                 tracing::warn!(
                     tool = &*shortened(tool),
                     "results are not checked until tools are listed again: too many output schemas"
                 );
             }
-            Expected {
+            ExpectedOutput {
                 span: output.is_some().then(Span::current),
                 output,
                 is_strict: self.policy.is_strict,
             }
         }
 
-        fn lock(&self) -> MutexGuard<'_, Known> {
+        fn lock(&self) -> MutexGuard<'_, KnownSchemas> {
             self.known.lock().unwrap_or_else(PoisonError::into_inner)
         }
     }
 
-    impl Expected {
+    impl ExpectedOutput {
         /// A result, if it is what its tool says. One of a tool that failed needs not be.
-        pub(in crate::client) fn checked(
+        pub(in crate::client) fn check_result(
             &self,
             tool: &str,
             result: CallToolResult,
-        ) -> Result<Checked, Error> {
+        ) -> Result<CheckedResult, Error> {
             let Some(output) = self.output.as_ref().filter(|_| !result.is_failure()) else {
                 return Ok((result, None));
             };
-            let judged = match &result.structured_content {
+            let outcome = match &result.structured_content {
                 None => {
                     let words = "there is no structured content, which it declares";
                     Err(Misfit::Wrong(words.to_owned()))
@@ -255,7 +255,7 @@ mod enabled {
                 Some(content) => output.check(content.as_str()),
             };
             let tool = shortened(tool);
-            let words = match judged {
+            let words = match outcome {
                 Ok(()) => return Ok((result, None)),
                 Err(Misfit::Wrong(words)) => words,
                 Err(Misfit::Unchecked(words)) if self.is_strict => words,
@@ -271,7 +271,7 @@ mod enabled {
         }
     }
 
-    impl Lost {
+    impl ForgottenTools {
         fn add(&mut self, tool: &str, limit: usize) {
             if self.tools.len() < limit {
                 self.tools.insert(self.digest.hash_one(tool));
@@ -284,13 +284,13 @@ mod enabled {
         }
     }
 
-    impl Known {
+    impl KnownSchemas {
         fn insert(&mut self, name: &str, schema: Option<&str>, policy: OutputPolicy) {
             if let Some(known) = self.tools.remove(name) {
                 self.bytes -= known.size;
                 self.order.remove(&known.place);
             }
-            self.lost.remove(name);
+            self.forgotten.remove(name);
             let Some(schema) = schema else {
                 return;
             };
@@ -306,7 +306,7 @@ mod enabled {
             self.bytes += size;
             self.count += 1;
             self.order.insert(self.count, Arc::clone(&name));
-            let output = Output {
+            let output = OutputSchema {
                 text,
                 size,
                 place: self.count,
@@ -319,13 +319,13 @@ mod enabled {
                 };
                 if let Some(gone) = self.tools.remove(&oldest) {
                     self.bytes -= gone.size;
-                    self.lost.add(&oldest, policy.max_tools);
+                    self.forgotten.add(&oldest, policy.max_tools);
                 }
             }
         }
     }
 
-    impl Output {
+    impl OutputSchema {
         fn check(&self, content: &str) -> Result<(), Misfit> {
             let schema = self.schema().map_err(|refused| {
                 Misfit::Unchecked(format!("its outputSchema is refused: {refused}"))
@@ -348,7 +348,7 @@ mod enabled {
     }
 
     /// The tools of a list with their output schemas.
-    fn read(list: &str) -> Result<Vec<(String, Option<&str>)>, DecodeError> {
+    fn read_output_schemas(list: &str) -> Result<Vec<(String, Option<&str>)>, DecodeError> {
         let mut found = Vec::new();
         Reader::new(list).object(|reader, key| match key {
             "tools" => reader.array(|reader| {
@@ -374,46 +374,46 @@ mod disabled {
     use bowline_types::Revision;
     use bowline_types::tools::CallToolResult;
 
-    use super::Checked;
+    use super::CheckedResult;
     use crate::error::Error;
 
     #[derive(Debug)]
-    pub(in crate::client) struct Outputs;
+    pub(in crate::client) struct OutputSchemas;
 
     #[expect(
         clippy::unused_self,
         reason = "the same as where there is something to check"
     )]
-    impl Outputs {
+    impl OutputSchemas {
         pub(in crate::client) fn generation(&self) -> u64 {
             0
         }
 
         pub(in crate::client) fn learn(&self, _: &str, _: u64) {}
 
-        pub(in crate::client) fn notify(&self, _: &str) {}
+        pub(in crate::client) fn handle_notification(&self, _: &str) {}
 
         pub(in crate::client) fn clear(&self) {}
 
-        pub(in crate::client) fn expected(&self, _: &str, _: Option<Revision>) -> Expected {
-            Expected
+        pub(in crate::client) fn expected(&self, _: &str, _: Option<Revision>) -> ExpectedOutput {
+            ExpectedOutput
         }
     }
 
     #[derive(Clone, Debug)]
-    pub(in crate::client) struct Expected;
+    pub(in crate::client) struct ExpectedOutput;
 
     #[expect(
         clippy::unused_self,
         clippy::unnecessary_wraps,
         reason = "the same as where there is something to check"
     )]
-    impl Expected {
-        pub(in crate::client) fn checked(
+    impl ExpectedOutput {
+        pub(in crate::client) fn check_result(
             &self,
             _: &str,
             result: CallToolResult,
-        ) -> Result<Checked, Error> {
+        ) -> Result<CheckedResult, Error> {
             Ok((result, None))
         }
     }

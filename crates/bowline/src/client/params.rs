@@ -28,15 +28,15 @@ use crate::error::{Error, ErrorKind};
 ///
 /// They are shared, never copied: cloning them is cheap.
 #[derive(Clone, Debug)]
-pub struct Params(Result<Checked, Unfit>);
+pub struct Params(Result<Checked, ParamsError>);
 
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 
 /// Why parameters can't be sent, in words.
 #[derive(Clone, Debug)]
-enum Unfit {
+enum ParamsError {
     /// They are none.
-    Wrong(String),
+    NotAnObject(String),
     /// The revision lacks something in them.
     NotInRevision(String),
 }
@@ -64,7 +64,7 @@ impl Params {
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Self {
         match Payload::encode_params(value, revision) {
             Ok(payload) => Self::of_text(payload.into_bytes()),
-            Err(error) => Self(Err(Unfit::NotInRevision(error.to_string()))),
+            Err(error) => Self(Err(ParamsError::NotInRevision(error.to_string()))),
         }
     }
 
@@ -72,7 +72,7 @@ impl Params {
     pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
         match Self::encode(value, revision).0 {
             Ok(checked) => Ok(checked.members),
-            Err(Unfit::Wrong(words) | Unfit::NotInRevision(words)) => {
+            Err(ParamsError::NotAnObject(words) | ParamsError::NotInRevision(words)) => {
                 Err(format!("the parameters: {words}"))
             }
         }
@@ -80,10 +80,10 @@ impl Params {
 
     /// What can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
-        self.0.map_err(|unfit| match unfit {
+        self.0.map_err(|invalid| match invalid {
             // The kind says what they are.
-            Unfit::Wrong(words) => Error::new(ErrorKind::InvalidParams, words),
-            Unfit::NotInRevision(words) => {
+            ParamsError::NotAnObject(words) => Error::new(ErrorKind::InvalidParams, words),
+            ParamsError::NotInRevision(words) => {
                 let words = format!("the parameters: {words}");
                 Error::new(ErrorKind::CapabilityNotSupported, words)
             }
@@ -104,7 +104,7 @@ impl Params {
             .strip_prefix(b"{")
             .and_then(|it| it.strip_suffix(b"}"));
         let Some(inner) = inner else {
-            return Self(Err(Unfit::Wrong(not_an_object(&bytes))));
+            return Self(Err(ParamsError::NotAnObject(not_an_object(&bytes))));
         };
         // Members or nothing: who puts something before them has to know which.
         let inner = inner.trim_ascii();
@@ -129,8 +129,8 @@ impl Params {
                 meta,
                 with_meta: Some(with_meta),
             })),
-            (Ok(_), Err(error)) => Self(Err(Unfit::Wrong(format!("_meta: {error}")))),
-            (Err(unfit), _) => Self(Err(unfit)),
+            (Ok(_), Err(error)) => Self(Err(ParamsError::NotAnObject(format!("_meta: {error}")))),
+            (Err(invalid), _) => Self(Err(invalid)),
         }
     }
 }
@@ -161,7 +161,9 @@ impl From<&str> for Params {
     fn from(text: &str) -> Self {
         match RawJsonRef::parse(text) {
             Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
-            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
+            Err(error) => Self(Err(ParamsError::NotAnObject(format!(
+                "not valid JSON: {error}"
+            )))),
         }
     }
 }
@@ -171,7 +173,9 @@ impl From<String> for Params {
         match RawJsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
             Ok(true) => Self::of_text(Bytes::from(text)),
             Ok(false) => Self::from(text.as_str()),
-            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
+            Err(error) => Self(Err(ParamsError::NotAnObject(format!(
+                "not valid JSON: {error}"
+            )))),
         }
     }
 }

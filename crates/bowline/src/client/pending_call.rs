@@ -13,10 +13,10 @@ use bowline_types::Wire;
 use bowline_types::progress::ProgressParams;
 
 use super::call::OnProgress;
-use super::features::Stopper;
+use super::features::Canceller;
 use super::shared::{PROGRESS, Shared, Slot};
 use super::telemetry::Telemetry;
-use super::url_elicitation_retry::Again;
+use super::url_elicitation_retry::RetryPlan;
 use crate::error::{Error, ErrorKind};
 
 /// The answer to a call, when it is there. Dropping it cancels the call: the server is told
@@ -26,9 +26,9 @@ pub struct Answer(State);
 enum State {
     Pending(Pending),
     /// It was refused until pages are visited, and is made again.
-    Visiting {
+    Retrying {
         method: Cow<'static, str>,
-        visiting: Pin<Box<dyn Future<Output = Result<Payload, Error>> + Send>>,
+        retry: Pin<Box<dyn Future<Output = Result<Payload, Error>> + Send>>,
         cancel: CancelHandle,
         is_done: bool,
     },
@@ -47,11 +47,11 @@ impl Answer {
             key,
             method,
             on_progress,
-            end: End::NotYet,
-            was_asked: false,
-            came: None,
+            phase: CallPhase::InFlight,
+            had_input_round: false,
+            received_at: None,
             is_idempotent: false,
-            again: None,
+            retry_plan: None,
         }))
     }
 
@@ -64,9 +64,9 @@ impl Answer {
     }
 
     /// Made again when it is refused until pages are visited.
-    pub(super) fn again(mut self, again: Option<Box<Again>>) -> Self {
+    pub(super) fn with_retry_plan(mut self, retry_plan: Option<Box<RetryPlan>>) -> Self {
         if let State::Pending(pending) = &mut self.0 {
-            pending.again = again;
+            pending.retry_plan = retry_plan;
         }
         self
     }
@@ -75,7 +75,7 @@ impl Answer {
     pub(super) fn take_on_progress(&mut self) -> Option<OnProgress> {
         match &mut self.0 {
             State::Pending(pending) => pending.on_progress.take(),
-            State::Visiting { .. } | State::Refused(_) => None,
+            State::Retrying { .. } | State::Refused(_) => None,
         }
     }
 
@@ -102,31 +102,31 @@ impl Answer {
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         match &mut self.0 {
             State::Pending(pending) => poll_fn(|cx| pending.poll_progress(cx)).await,
-            State::Visiting { .. } | State::Refused(_) => None,
+            State::Retrying { .. } | State::Refused(_) => None,
         }
     }
 
     /// Whether the server wanted something of the user before it answered.
-    pub(super) fn was_asked(&self) -> bool {
+    pub(super) fn had_input_round(&self) -> bool {
         match &self.0 {
-            State::Pending(pending) => pending.was_asked,
-            State::Visiting { .. } => true,
+            State::Pending(pending) => pending.had_input_round,
+            State::Retrying { .. } => true,
             State::Refused(_) => false,
         }
     }
 
     /// When the answer came, once it was taken.
-    pub(super) fn came(&self) -> Option<Instant> {
+    pub(super) fn received_at(&self) -> Option<Instant> {
         match &self.0 {
-            State::Pending(pending) => pending.came,
-            State::Visiting { .. } | State::Refused(_) => None,
+            State::Pending(pending) => pending.received_at,
+            State::Retrying { .. } | State::Refused(_) => None,
         }
     }
 
     /// Tells the progress of the task that the call has become, to the one who asked for it.
-    pub(super) fn tell_task(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn deliver_task_progress(&mut self, cx: &mut Context<'_>) {
         if let State::Pending(pending) = &mut self.0 {
-            pending.tell_task(cx);
+            pending.deliver_task_progress(cx);
         }
     }
 
@@ -138,7 +138,7 @@ impl Answer {
                 Outcome::Result(result) => Some(result),
                 _ => None,
             },
-            State::Visiting { .. } | State::Refused(_) => None,
+            State::Retrying { .. } | State::Refused(_) => None,
         }
     }
 
@@ -146,8 +146,8 @@ impl Answer {
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.0 {
             State::Pending(pending) => pending.cancel_handle(),
-            State::Visiting { cancel, .. } => cancel.clone(),
-            State::Refused(_) => CancelHandle::of_nothing(),
+            State::Retrying { cancel, .. } => cancel.clone(),
+            State::Refused(_) => CancelHandle::inert(),
         }
     }
 }
@@ -158,31 +158,29 @@ impl Future for Answer {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::Pending(pending) = &mut self.0 {
             let ended = ready!(pending.poll(cx));
-            match pending.visiting(ended) {
-                Ok(visiting) => self.0 = visiting,
+            match pending.into_retry(ended) {
+                Ok(retrying) => self.0 = retrying,
                 Err(ended) => return Poll::Ready(ended),
             }
         }
         match &mut self.0 {
             State::Pending(_) => Poll::Pending,
-            State::Visiting {
-                visiting, is_done, ..
-            } if !*is_done => {
-                let ended = ready!(visiting.as_mut().poll(cx));
+            State::Retrying { retry, is_done, .. } if !*is_done => {
+                let ended = ready!(retry.as_mut().poll(cx));
                 *is_done = true;
                 Poll::Ready(ended)
             }
-            State::Visiting { .. } => Poll::Ready(Err(ended(Sent::Maybe))),
+            State::Retrying { .. } => Poll::Ready(Err(already_taken(Sent::Maybe))),
             State::Refused(error) => {
                 let error = error.take();
-                Poll::Ready(Err(error.unwrap_or_else(|| ended(Sent::No))))
+                Poll::Ready(Err(error.unwrap_or_else(|| already_taken(Sent::No))))
             }
         }
     }
 }
 
 /// An answer is given once.
-fn ended(sent: Sent) -> Error {
+fn already_taken(sent: Sent) -> Error {
     Error::new(ErrorKind::State, "the answer was taken already").of_call(sent)
 }
 
@@ -191,7 +189,7 @@ impl fmt::Debug for Answer {
         let mut debug = f.debug_struct("Answer");
         match &self.0 {
             State::Pending(pending) => debug.field("method", &pending.method),
-            State::Visiting { method, .. } => debug.field("method", method),
+            State::Retrying { method, .. } => debug.field("method", method),
             State::Refused(error) => debug.field("refused", error),
         };
         debug.finish_non_exhaustive()
@@ -204,24 +202,24 @@ pub struct CancelHandle {
     shared: Weak<Shared>,
     key: Option<CallKey>,
     /// The task that the call becomes, perhaps.
-    task: Option<Arc<Stopper>>,
+    task: Option<Arc<Canceller>>,
     /// The pages that are visited before the call is made again, perhaps.
-    visit: Option<Arc<Stopper>>,
+    retry: Option<Arc<Canceller>>,
 }
 
 impl CancelHandle {
     /// Of a call that was not made.
-    pub(super) fn of_nothing() -> Self {
+    pub(super) fn inert() -> Self {
         Self {
             shared: Weak::new(),
             key: None,
             task: None,
-            visit: None,
+            retry: None,
         }
     }
 
     /// Cancels the task as well that the call becomes.
-    pub(super) fn of_task(mut self, task: Arc<Stopper>) -> Self {
+    pub(super) fn with_task(mut self, task: Arc<Canceller>) -> Self {
         self.task = Some(task);
         self
     }
@@ -235,17 +233,17 @@ impl CancelHandle {
         };
         let is_cancelled = shared.with(|core, now| core.link.cancel(now, key, reason));
         // A call that has ended may have become a task, or be about to be made again.
-        let later = self.visit.iter().chain(&self.task);
-        is_cancelled || later.fold(false, |stopped, it| it.stop() | stopped)
+        let followers = self.retry.iter().chain(&self.task);
+        is_cancelled || followers.fold(false, |cancelled, canceller| canceller.cancel() | cancelled)
     }
 }
 
 /// Whether a call has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    NotYet,
+enum CallPhase {
+    InFlight,
     /// With a task, whose progress is still told.
-    InTask,
+    RunsAsTask,
     Done,
 }
 
@@ -255,14 +253,14 @@ struct Pending {
     key: CallKey,
     method: Cow<'static, str>,
     on_progress: Option<OnProgress>,
-    end: End,
+    phase: CallPhase,
     /// The server wanted input before it answered.
-    was_asked: bool,
+    had_input_round: bool,
     /// When the answer came.
-    came: Option<Instant>,
+    received_at: Option<Instant>,
     /// Its caller has declared that it may be made twice.
     is_idempotent: bool,
-    again: Option<Box<Again>>,
+    retry_plan: Option<Box<RetryPlan>>,
 }
 
 impl Pending {
@@ -270,17 +268,17 @@ impl Pending {
         // What is looked at and what is taken is one step: a report that comes in between
         // would be lost with the slot.
         let mut core = self.shared.lock();
-        let mut told_now = 0;
+        let mut delivered = 0;
         while let Some(callback) = &mut self.on_progress
             && let Some(slot) = core.slots.get_mut(self.key)
             && let Some(report) = slot.progress.pop_front()
         {
             drop(core);
-            told(&self.shared.telemetry, report)
+            decode_progress(&self.shared.telemetry, report)
                 .into_iter()
                 .for_each(callback);
-            told_now += 1;
-            if told_now == PROGRESS {
+            delivered += 1;
+            if delivered == PROGRESS {
                 // A server may report faster than the callback works, and whoever polls may
                 // have something else to look at: a timeout of its own, for one.
                 cx.waker().wake_by_ref();
@@ -289,37 +287,37 @@ impl Pending {
             core = self.shared.lock();
         }
         let Some(slot) = core.slots.get_mut(self.key) else {
-            return Poll::Ready(Err(ended(Sent::Maybe)));
+            return Poll::Ready(Err(already_taken(Sent::Maybe)));
         };
         let Some(outcome) = slot.outcome.take() else {
-            let before = slot.wait(cx);
+            let replaced = slot.register_waker(cx);
             drop(core);
-            drop(before);
+            drop(replaced);
             return Poll::Pending;
         };
         let (ending, failure) = (slot.ending.take(), slot.failure.take());
         let no_connection = slot.no_connection.take();
         let sent = slot.sent;
-        self.came = slot.came;
-        self.was_asked = slot.input.is_some();
+        self.received_at = slot.received_at;
+        self.had_input_round = slot.input.is_some();
         let slot = match self.on_progress.is_some() && core.link.is_reporting(self.key) {
             true => {
-                self.end = End::InTask;
+                self.phase = CallPhase::RunsAsTask;
                 None
             }
             false => {
-                self.end = End::Done;
+                self.phase = CallPhase::Done;
                 core.link.forget_progress(self.key);
                 core.slots.remove(self.key)
             }
         };
-        let stopped_by = core.stopped_by;
+        let stop_reason = core.stop_reason;
         drop(core);
         drop(slot);
         let was_stopped = matches!(outcome, Outcome::Shutdown);
         let ended = match (failure, Error::from_outcome(outcome, Some(sent), ending)) {
             (Some(failure), Err(_)) => Err(failure.of_call(sent)),
-            (None, Err(error)) if was_stopped => Err(error.in_words(stopped_by)),
+            (None, Err(error)) if was_stopped => Err(error.in_words(stop_reason)),
             (_, ended) => ended,
         };
         let no_connection = no_connection.map(|failure| *failure);
@@ -337,23 +335,26 @@ impl Pending {
 
     /// What is done about an answer that wants pages to be visited first. Any other is as it
     /// was.
-    fn visiting(&mut self, ended: Result<Payload, Error>) -> Result<State, Result<Payload, Error>> {
+    fn into_retry(
+        &mut self,
+        ended: Result<Payload, Error>,
+    ) -> Result<State, Result<Payload, Error>> {
         let refused = match ended {
             Err(error) if !error.url_elicitations().is_empty() => error,
             ended => return Err(ended),
         };
         let cancel = self.cancel_handle();
-        let Some(again) = self.again.take() else {
+        let Some(plan) = self.retry_plan.take() else {
             return Err(Err(refused));
         };
         let method = refused.operation().unwrap_or_default().to_owned();
         let method: Cow<'static, str> = method.into();
         let shared = Arc::clone(&self.shared);
         let on_progress = self.on_progress.take();
-        let visiting = again.visit(shared, method.clone(), refused, on_progress);
-        Ok(State::Visiting {
+        let retry = plan.run(shared, method.clone(), refused, on_progress);
+        Ok(State::Retrying {
             method,
-            visiting: Box::pin(visiting),
+            retry: Box::pin(retry),
             cancel,
             is_done: false,
         })
@@ -364,17 +365,17 @@ impl Pending {
             shared: Arc::downgrade(&self.shared),
             key: Some(self.key),
             task: None,
-            visit: self.again.as_ref().map(|again| again.stopper()),
+            retry: self.retry_plan.as_ref().map(|plan| plan.canceller()),
         }
     }
 
     /// Tells the progress of the task that the call has become, as much as waits. Wakes when
     /// there is more.
-    fn tell_task(&mut self, cx: &mut Context<'_>) {
+    fn deliver_task_progress(&mut self, cx: &mut Context<'_>) {
         let Some(callback) = self
             .on_progress
             .as_mut()
-            .filter(|_| self.end == End::InTask)
+            .filter(|_| self.phase == CallPhase::RunsAsTask)
         else {
             return;
         };
@@ -384,13 +385,13 @@ impl Pending {
                 return;
             };
             let Some(report) = slot.progress.pop_front() else {
-                let before = slot.wait(cx);
+                let replaced = slot.register_waker(cx);
                 drop(core);
-                drop(before);
+                drop(replaced);
                 return;
             };
             drop(core);
-            told(&self.shared.telemetry, report)
+            decode_progress(&self.shared.telemetry, report)
                 .into_iter()
                 .for_each(&mut *callback);
         }
@@ -399,14 +400,14 @@ impl Pending {
 
     /// Gives the call up. How it had ended, if nobody has taken that.
     fn abandon(&mut self, may_be_task: bool) -> Option<Outcome> {
-        let slot = match std::mem::replace(&mut self.end, End::Done) {
-            End::Done => return None,
-            End::InTask => {
+        let slot = match std::mem::replace(&mut self.phase, CallPhase::Done) {
+            CallPhase::Done => return None,
+            CallPhase::RunsAsTask => {
                 let mut core = self.shared.lock();
                 core.link.forget_progress(self.key);
                 core.slots.remove(self.key)
             }
-            End::NotYet => self.shared.with(|core, now| {
+            CallPhase::InFlight => self.shared.with(|core, now| {
                 let is_cancelled = core.link.cancel(now, self.key, "no longer wanted");
                 core.link.forget_progress(self.key);
                 let slot = core.slots.get_mut(self.key)?;
@@ -424,7 +425,7 @@ impl Pending {
     fn poll_progress(&mut self, cx: &mut Context<'_>) -> Poll<Option<ProgressParams>> {
         loop {
             if let Some(report) = self.shared.next_progress(self.key) {
-                match told(&self.shared.telemetry, report) {
+                match decode_progress(&self.shared.telemetry, report) {
                     Some(report) => return Poll::Ready(Some(report)),
                     None => continue,
                 }
@@ -437,9 +438,9 @@ impl Pending {
                 return Poll::Ready(None);
             }
             if slot.progress.is_empty() {
-                let before = slot.wait(cx);
+                let replaced = slot.register_waker(cx);
                 drop(core);
-                drop(before);
+                drop(replaced);
                 return Poll::Pending;
             }
         }
@@ -453,11 +454,11 @@ impl Drop for Pending {
 }
 
 /// A report, decoded here in the caller's task.
-fn told(telemetry: &Telemetry, report: Payload) -> Option<ProgressParams> {
+fn decode_progress(telemetry: &Telemetry, report: Payload) -> Option<ProgressParams> {
     let decoded = ProgressParams::from_json(report.as_str());
-    let told = decoded.inspect_err(|error| {
+    let report = decoded.inspect_err(|error| {
         let _entered = telemetry.enter();
         tracing::debug!(%error, "progress notification can't be decoded");
     });
-    told.ok()
+    report.ok()
 }

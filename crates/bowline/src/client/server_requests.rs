@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 
 use super::client_handlers::RootList;
 use super::shared::Shared;
-use super::url_elicitation_retry::Visits;
+use super::url_elicitation_retry::UrlRetryPolicy;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 use crate::logged::shortened;
@@ -50,9 +50,9 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-type Outcome = Result<Payload, Refusal>;
-type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-type Handler = dyn Fn(ServerRequest) -> Answering + Send + Sync;
+type HandlerResult = Result<Payload, Refusal>;
+type HandlerFuture = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
+type Handler = dyn Fn(ServerRequest) -> HandlerFuture + Send + Sync;
 
 /// A request of the server.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl ServerRequest {
 pub(super) struct Handlers {
     by_method: BTreeMap<Box<str>, Arc<Handler>>,
     roots: Option<RootList>,
-    pub(super) visits: Visits,
+    pub(super) url_retry: UrlRetryPolicy,
 }
 
 impl Handlers {
@@ -101,7 +101,7 @@ impl Handlers {
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = RpcResult> + Send + 'static,
     {
-        let handler = move |request| -> Answering {
+        let handler = move |request| -> HandlerFuture {
             let answering = handler(request);
             Box::pin(async move { Ok(answering.await?) })
         };
@@ -117,14 +117,14 @@ impl Handlers {
         Fut: Future<Output = Result<R::Result, E>> + Send + 'static,
         E: Into<Refusal> + Send,
     {
-        let handler = move |request: ServerRequest| -> Answering {
+        let handler = move |request: ServerRequest| -> HandlerFuture {
             let text = request.params.as_ref().map_or("{}", Payload::as_str);
             match R::Params::from_json(text) {
                 Ok(params) => {
                     let answering = handler(params);
                     Box::pin(async move {
                         let result = answering.await.map_err(Into::into)?;
-                        Ok(said(result, request.revision)?)
+                        Ok(encode_result(result, request.revision)?)
                     })
                 }
                 Err(error) => {
@@ -159,23 +159,29 @@ impl Handlers {
     }
 
     /// The answer to what a server asks during a call, or how the call ends without one.
-    pub(super) async fn answer_or_end(&self, request: ServerRequest) -> Result<Payload, Error> {
+    pub(super) async fn answer_input_request(
+        &self,
+        request: ServerRequest,
+    ) -> Result<Payload, Error> {
         let method = request.method.clone();
-        let outcome = self.outcome(request).await;
-        outcome.map_err(|refusal| unanswered(&method, refusal))
+        let outcome = self.run_handler(request).await;
+        outcome.map_err(|refusal| input_round_error(&method, refusal))
     }
 
     /// The answer to a request, whatever its handler does.
-    pub(super) fn answer(&self, request: ServerRequest) -> impl Future<Output = RpcResult> + use<> {
-        let outcome = self.outcome(request);
+    pub(super) fn respond(
+        &self,
+        request: ServerRequest,
+    ) -> impl Future<Output = RpcResult> + use<> {
+        let outcome = self.run_handler(request);
         async move { outcome.await.map_err(Refusal::into_error) }
     }
 
-    fn outcome(&self, request: ServerRequest) -> impl Future<Output = Outcome> + use<> {
+    fn run_handler(&self, request: ServerRequest) -> impl Future<Output = HandlerResult> + use<> {
         let handler = self.by_method.get(&*request.method).cloned();
         async move {
             let Some(handler) = handler else {
-                return Err(Refusal::NotDeclared(unhandled(&request.method)));
+                return Err(Refusal::NotDeclared(no_handler_error(&request.method)));
             };
             let method = request.method.clone();
             let answered = match caught(|| handler(request)) {
@@ -202,7 +208,7 @@ impl fmt::Debug for Handlers {
 }
 
 /// What is said to a request that nobody handles.
-fn unhandled(method: &str) -> ErrorObject {
+fn no_handler_error(method: &str) -> ErrorObject {
     match method {
         // FT-4: as if the user had refused (client/sampling, error handling).
         "sampling/createMessage" => {
@@ -214,7 +220,7 @@ fn unhandled(method: &str) -> ErrorObject {
 
 /// How a call ends when this side has no answer to what its server asks (2026-07-28,
 /// basic/patterns/mrtr): there is nobody to be told the error but the caller.
-fn unanswered(method: &str, refusal: Refusal) -> Error {
+fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let error = match refusal {
         Refusal::NotDeclared(error) => {
             let words = format!("the server asks for {method}: {error}");
@@ -239,7 +245,7 @@ fn unanswered(method: &str, refusal: Refusal) -> Error {
     Error::new(kind, words).of_handler(error)
 }
 
-fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
+fn encode_result<T: Wire>(result: T, revision: Revision) -> RpcResult {
     Payload::encode(&result, revision).map_err(|error| {
         tracing::error!(%error, "result of a handler can't be encoded");
         ErrorObject::internal_error("the handler failed")
@@ -248,9 +254,9 @@ fn said<T: Wire>(result: T, revision: Revision) -> RpcResult {
 
 /// Handlers that run.
 #[derive(Debug, Default)]
-pub(super) struct Running(Mutex<BTreeMap<RequestKey, Option<AbortHandle>>>);
+pub(super) struct RunningHandlers(Mutex<BTreeMap<RequestKey, Option<AbortHandle>>>);
 
-impl Running {
+impl RunningHandlers {
     /// Runs the handler of a request. Must be called within a runtime.
     pub(super) fn start(shared: &Arc<Shared>, key: RequestKey, request: ServerRequest) {
         let paused = match &*request.method {
@@ -263,8 +269,8 @@ impl Running {
         let span = shared
             .telemetry
             .handler_span(&request.method, Some(key.get()));
-        let answering = shared.handlers.answer(request);
-        let mut open = Open {
+        let answering = shared.handlers.respond(request);
+        let mut open = OpenRequest {
             shared: Arc::downgrade(shared),
             key,
             is_answered: false,
@@ -272,13 +278,13 @@ impl Running {
         };
         // Before it can end; the lock is not held while it is spawned, since a runtime that
         // is being shut down drops it at once.
-        shared.running.lock().insert(key, None);
+        shared.running_handlers.lock().insert(key, None);
         let answered = async move {
-            let reply = answering.await;
-            open.answer(reply);
+            let result = answering.await;
+            open.respond(result);
         };
         let task = tokio::spawn(answered.instrument(span));
-        if let Some(handle) = shared.running.lock().get_mut(&key) {
+        if let Some(handle) = shared.running_handlers.lock().get_mut(&key) {
             *handle = Some(task.abort_handle());
         }
     }
@@ -306,7 +312,7 @@ impl Running {
 
 /// A request with a handler. The room that it takes is free again when the handler is
 /// really gone, and not when it was told to go.
-struct Open {
+struct OpenRequest {
     shared: Weak<Shared>,
     key: RequestKey,
     is_answered: bool,
@@ -314,16 +320,16 @@ struct Open {
     paused: Vec<CallKey>,
 }
 
-impl Open {
-    fn answer(&mut self, reply: RpcResult) {
+impl OpenRequest {
+    fn respond(&mut self, result: RpcResult) {
         self.is_answered = true;
         let Some(shared) = self.shared.upgrade() else {
             return;
         };
-        shared.running.lock().remove(&self.key);
+        shared.running_handlers.lock().remove(&self.key);
         let responded = shared.with(|core, now| {
             core.resume_calls(now, &self.paused);
-            match reply {
+            match result {
                 Ok(result) => core.link.respond(now, self.key, result),
                 Err(error) => core.link.respond_error(now, self.key, &error),
             }
@@ -334,13 +340,13 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         if self.is_answered {
             return;
         }
         if let Some(shared) = self.shared.upgrade() {
-            shared.running.lock().remove(&self.key);
+            shared.running_handlers.lock().remove(&self.key);
             shared.with(|core, now| {
                 core.resume_calls(now, &self.paused);
                 core.link.release(now, self.key);

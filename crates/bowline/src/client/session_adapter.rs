@@ -17,31 +17,32 @@ use bytes::Bytes;
 use super::features::{check_capability, check_revision};
 
 /// The members of parameters, in the words of a session, or why it has none.
-pub(super) type Words = Box<dyn Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync>;
+pub(super) type ParamsEncoder =
+    Box<dyn Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync>;
 
 /// Fits a call to its session: refuses what that lacks, and says it in its words.
-pub(super) struct Fitting {
+pub(super) struct SessionAdapter {
     pub(super) method: Cow<'static, str>,
     /// It is refused where the server has not declared it.
-    pub(super) is_guarded: bool,
+    pub(super) checks_capability: bool,
     /// We have declared tasks.
     pub(super) declares_tasks: bool,
     pub(super) meta: Option<RequestMeta>,
     /// The level of log messages that calls of the stateless era say.
     pub(super) level: Option<LoggingLevel>,
     /// How to say it, where that depends on who is spoken to.
-    pub(super) words: Option<Words>,
+    pub(super) encode_params: Option<ParamsEncoder>,
 }
 
-impl AdaptToSession for Fitting {
+impl AdaptToSession for SessionAdapter {
     fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let agreement = terms.agreement();
         check_revision(&self.method, agreement.revision)?;
-        if self.is_guarded {
+        if self.checks_capability {
             check_capability(&self.method, agreement, self.declares_tasks)?;
         }
-        if let Some(words) = &self.words {
-            request.set_body(words(terms)?);
+        if let Some(encode) = &self.encode_params {
+            request.set_body(encode(terms)?);
         }
         if self.level.is_some() {
             let meta = self.meta.clone();
@@ -52,11 +53,11 @@ impl AdaptToSession for Fitting {
     }
 }
 
-impl fmt::Debug for Fitting {
+impl fmt::Debug for SessionAdapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fitting")
+        f.debug_struct("SessionAdapter")
             .field("method", &self.method)
-            .field("is_guarded", &self.is_guarded)
+            .field("checks_capability", &self.checks_capability)
             .finish_non_exhaustive()
     }
 }

@@ -27,12 +27,12 @@ use super::cache::Cache;
 use super::config::ClientConfig;
 use super::features::{check_capability, check_revision};
 use super::notification_router::Router;
-use super::output_validation::Outputs;
+use super::output_validation::OutputSchemas;
 use super::params::Params;
-use super::server_requests::{Handlers, Running, ServerRequest};
+use super::server_requests::{Handlers, RunningHandlers, ServerRequest};
 use super::session_adapter::with_log_level;
-use super::subscription_dispatch::{ChangeLimits, Watchers, Watching};
-use super::telemetry::{Course, Telemetry};
+use super::subscription_dispatch::{ChangeLimits, SubscriptionDispatch, SubscriptionUpdate};
+use super::telemetry::{StatusEvent, Telemetry};
 use crate::clock::Clock;
 use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
@@ -48,11 +48,11 @@ pub(crate) struct Shared {
     pub(super) state: watch::Sender<State>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
-    pub(super) running: Running,
-    pub(super) watchers: Watchers,
+    pub(super) running_handlers: RunningHandlers,
+    pub(super) subscriptions: SubscriptionDispatch,
     pub(super) change_limits: ChangeLimits,
     pub(super) cache: Cache,
-    pub(super) outputs: Outputs,
+    pub(super) output_schemas: OutputSchemas,
     pub(super) call_timeouts: Timeouts,
     /// Whether there is a level of log messages: calls need not look otherwise.
     pub(super) has_log_level: AtomicBool,
@@ -73,11 +73,11 @@ pub(super) struct Core {
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<TransportEnd>>,
     /// How the stream ended with which the link failed at this moment, until calls are served.
-    pub(super) failed_with: Option<(Instant, Arc<TransportEnd>)>,
+    pub(super) last_stream_end: Option<(Instant, Arc<TransportEnd>)>,
     /// Why the client is stopped, if not because its user wanted it to be.
-    pub(super) stopped_by: &'static str,
+    pub(super) stop_reason: &'static str,
     /// What is still to be sent after a stop: notifications and answers.
-    pub(super) parting: Vec<Transmit>,
+    pub(super) final_messages: Vec<Transmit>,
     /// The driver, while it has nothing to do.
     pub(super) driver: Option<Waker>,
 }
@@ -89,7 +89,7 @@ pub(super) struct Slot {
     /// Whether the server may have seen the call, when it has ended.
     pub(super) sent: Sent,
     /// When it came.
-    pub(super) came: Option<Instant>,
+    pub(super) received_at: Option<Instant>,
     /// How the stream ended with which it was lost.
     pub(super) ending: Option<Arc<TransportEnd>>,
     /// Why it was given up by us, where that says more than the outcome.
@@ -116,37 +116,37 @@ impl Drop for Slot {
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<DispatchEvent>,
     pub(super) state: Option<State>,
     /// What an operator is to read of it.
-    pub(super) course: Vec<Course>,
+    pub(super) status_events: Vec<StatusEvent>,
     /// What a caller is told only after all of `events`, which came before it.
-    held: Option<LinkEvent>,
+    held_back: Option<LinkEvent>,
 }
 
 impl Dispatch {
     /// Whether there is something that callers are not told yet. Nothing more is read then: what
     /// waits would grow.
     pub(super) fn is_behind(&self) -> bool {
-        self.held.is_some()
+        self.held_back.is_some()
     }
 }
 
 /// Something for a handler.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum DispatchEvent {
     Notification(Box<str>, Option<Payload>),
     Request(RequestKey, ServerRequest),
-    Cancelled(RequestKey),
-    Input(CallKey, Payload),
+    RequestCancelled(RequestKey),
+    InputRequired(CallKey, Payload),
     /// The result of a call of a tool that was dropped: it may be a task.
-    Orphan(Payload),
+    OrphanResult(Payload),
     /// There is a session.
     Ready,
     /// Something happened to a subscription.
-    Watch(SubscriptionKey, Watching),
+    Subscription(SubscriptionKey, SubscriptionUpdate),
     /// The connection is gone, and with it all requests of the server.
-    Gone,
+    ConnectionLost,
 }
 
 impl Shared {
@@ -155,7 +155,7 @@ impl Shared {
         let telemetry = Telemetry::new(config.name.as_deref(), transport);
         let _entered = telemetry.enter();
         let connection = config.link.connection();
-        connection.seed_if_none(chance());
+        connection.seed_if_none(random_seed());
         let declares_tasks = connection.capabilities_mut().has_extension(EXTENSION);
         let call_timeouts = connection.default_timeouts();
         let link = Link::new(Instant::START, config.link, IdCounter::new());
@@ -167,9 +167,9 @@ impl Shared {
             declares_tasks,
             log_level: None,
             ending: None,
-            failed_with: None,
-            stopped_by: "",
-            parting: Vec::new(),
+            last_stream_end: None,
+            stop_reason: "",
+            final_messages: Vec::new(),
             driver: None,
         };
         Self {
@@ -177,14 +177,14 @@ impl Shared {
             state,
             router: config.router,
             handlers: config.handlers,
-            running: Running::default(),
-            watchers: Watchers::default(),
+            running_handlers: RunningHandlers::default(),
+            subscriptions: SubscriptionDispatch::default(),
             change_limits: config.changes,
             cache: Cache::new(config.cache),
             #[cfg(feature = "validate")]
-            outputs: Outputs::new(config.outputs),
+            output_schemas: OutputSchemas::new(config.outputs),
             #[cfg(not(feature = "validate"))]
-            outputs: Outputs,
+            output_schemas: OutputSchemas,
             call_timeouts,
             has_log_level: AtomicBool::new(false),
             clock: Clock::start(),
@@ -251,7 +251,7 @@ impl Shared {
 
 /// What pauses are drawn from: another number in each client, so that many don't try at the
 /// same time. It needs not be hard to guess.
-fn chance() -> u64 {
+fn random_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
@@ -282,7 +282,7 @@ impl Core {
     }
 
     /// Tells a new session which log messages are wanted.
-    pub(super) fn tell_log_level(&mut self, now: Instant) {
+    pub(super) fn send_log_level(&mut self, now: Instant) {
         let (Some(level), Some(agreement)) = (&self.log_level, &self.agreement) else {
             return;
         };
@@ -306,7 +306,10 @@ impl Core {
     pub(super) fn connection_failure(&self, now: Instant) -> Option<ConnectionFailure> {
         let last = self.link.last_failure()?;
         // Of another moment it is how an earlier stream ended.
-        let ending = self.failed_with.as_ref().filter(|(at, _)| *at == last.at);
+        let ending = self
+            .last_stream_end
+            .as_ref()
+            .filter(|(at, _)| *at == last.at);
         Some(ConnectionFailure {
             state: self.link.state(),
             cause: last.cause.clone(),
@@ -321,7 +324,7 @@ impl Core {
         match error {
             LinkError::Shutdown => {
                 let error = Error::from_link(error, |at| at.since(now));
-                error.in_words(self.stopped_by)
+                error.in_words(self.stop_reason)
             }
             LinkError::GaveUp | LinkError::Unavailable { .. } => {
                 let error = Error::from_link(error, |at| at.since(now));
@@ -352,13 +355,13 @@ impl Core {
     }
 
     /// Returns what a change of the state means to an operator.
-    fn course_of(&self, transition: &Transition, now: Instant) -> Option<Course> {
+    fn status_event(&self, transition: &Transition, now: Instant) -> Option<StatusEvent> {
         let next = match (transition.to, self.link.state()) {
             (State::Backoff, State::Backoff) => self.link.next_attempt(),
             (_, _) => None,
         };
         let delay = next.map(|at| at.since(now));
-        Course::of(transition, self.ending.as_deref(), delay)
+        StatusEvent::from_transition(transition, self.ending.as_deref(), delay)
     }
 
     /// Stops the link. What was said before, and needs no answer, is still sent.
@@ -367,7 +370,9 @@ impl Core {
             && let Some(transmit) = self.link.poll_parting()
         {
             match transmit.kind {
-                TransmitKind::Notification | TransmitKind::Answer => self.parting.push(transmit),
+                TransmitKind::Notification | TransmitKind::Answer => {
+                    self.final_messages.push(transmit)
+                }
                 // The streams of all calls are closed with the transport.
                 _ => {}
             }
@@ -396,11 +401,11 @@ impl Core {
     /// server said before it undone, be it a list that has changed or a handler that runs inline.
     #[must_use]
     pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) -> bool {
-        while let Some(event) = dispatch.held.take().or_else(|| self.link.poll_event()) {
+        while let Some(event) = dispatch.held_back.take().or_else(|| self.link.poll_event()) {
             let is_for_caller =
                 matches!(event, LinkEvent::Ended { .. } | LinkEvent::Progress { .. });
             if is_for_caller && !dispatch.events.is_empty() {
-                dispatch.held = Some(event);
+                dispatch.held_back = Some(event);
                 return true;
             }
             match event {
@@ -412,7 +417,7 @@ impl Core {
                     if self.slots.get_mut(call).is_some_and(|slot| slot.is_orphan) {
                         self.slots.remove(call);
                         if let Outcome::Result(result) = outcome {
-                            dispatch.events.push(Told::Orphan(result));
+                            dispatch.events.push(DispatchEvent::OrphanResult(result));
                         }
                     } else if let no_connection = self.no_connection(now, &outcome, sent)
                         && let Some(slot) = self.slots.get_mut(call)
@@ -423,34 +428,38 @@ impl Core {
                         }
                         slot.outcome = Some(outcome);
                         slot.sent = sent;
-                        slot.came = Some(now);
+                        slot.received_at = Some(now);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
                 LinkEvent::Progress { call, params } => {
                     if let Some(slot) = self.slots.get_mut(call) {
-                        slot.report(params);
+                        slot.push_progress(params);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
                 LinkEvent::State(transition) => {
-                    dispatch.course.extend(self.course_of(&transition, now));
+                    dispatch
+                        .status_events
+                        .extend(self.status_event(&transition, now));
                     if transition.from == State::Ready {
-                        dispatch.events.push(Told::Gone);
+                        dispatch.events.push(DispatchEvent::ConnectionLost);
                     }
                     dispatch.state = Some(transition.to);
                 }
                 LinkEvent::Ready { session, agreement } => {
-                    dispatch.course.push(Course::Connected {
+                    dispatch.status_events.push(StatusEvent::Connected {
                         session,
                         agreement: Arc::clone(&agreement),
                     });
                     self.agreement = Some(agreement);
-                    self.failed_with = None;
-                    dispatch.events.push(Told::Ready);
+                    self.last_stream_end = None;
+                    dispatch.events.push(DispatchEvent::Ready);
                 }
                 LinkEvent::Notification { method, params } => {
-                    dispatch.events.push(Told::Notification(method, params));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::Notification(method, params));
                 }
                 LinkEvent::Request {
                     request,
@@ -458,33 +467,42 @@ impl Core {
                     params,
                 } => {
                     let revision = self.link.revision().unwrap_or(Revision::LATEST);
-                    let asked = ServerRequest::new(method, params, revision);
-                    dispatch.events.push(Told::Request(request, asked));
+                    let server_request = ServerRequest::new(method, params, revision);
+                    dispatch
+                        .events
+                        .push(DispatchEvent::Request(request, server_request));
                 }
                 LinkEvent::RequestCancelled(request) => {
-                    dispatch.events.push(Told::Cancelled(request));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::RequestCancelled(request));
                 }
                 LinkEvent::InputRequired { call, result, .. } => {
-                    dispatch.events.push(Told::Input(call, result));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::InputRequired(call, result));
                 }
                 LinkEvent::SubscriptionOpened {
                     subscription,
                     honoured,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Open(honoured))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Open(honoured),
+                )),
                 LinkEvent::SubscriptionGap {
                     subscription,
                     honoured,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Gap(honoured))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Gap(honoured),
+                )),
                 LinkEvent::SubscriptionEnded {
                     subscription,
                     outcome,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Ended(outcome))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Ended(outcome),
+                )),
                 _ => tracing::debug!("unknown event ignored"),
             }
         }
@@ -503,14 +521,14 @@ impl Slot {
     /// Wakes whoever polls when something is there. Who waited before is to be dropped
     /// without the lock: a task may end with its last waker, and its calls with it.
     #[must_use]
-    pub(super) fn wait(&mut self, cx: &Context<'_>) -> Option<Waker> {
+    pub(super) fn register_waker(&mut self, cx: &Context<'_>) -> Option<Waker> {
         match &self.waker {
             Some(waker) if waker.will_wake(cx.waker()) => None,
             Some(_) | None => self.waker.replace(cx.waker().clone()),
         }
     }
 
-    fn report(&mut self, params: Payload) {
+    fn push_progress(&mut self, params: Payload) {
         if self.progress.len() == PROGRESS {
             self.progress.pop_front();
         }

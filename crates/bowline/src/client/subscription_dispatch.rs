@@ -30,35 +30,35 @@ impl Default for ChangeLimits {
 }
 
 /// What is watched, and what has changed of it.
-pub(super) struct Watched {
+pub(super) struct SubscriptionChannel {
     filter: SubscriptionFilter,
     limits: ChangeLimits,
-    state: Mutex<Waiting>,
+    state: Mutex<ChannelState>,
     pub(super) wake: Notify,
 }
 
-pub(super) struct Waiting {
+pub(super) struct ChannelState {
     changes: BTreeSet<SubscriptionEvent>,
     /// Bytes of their URIs and ids.
     bytes: usize,
     /// What the server honours now, or did in the last connection.
     pub(super) honoured: SubscriptionFilter,
     pub(super) is_open: bool,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<SubscriptionEnd>,
 }
 
 /// How a subscription has ended.
 #[derive(Clone, Debug)]
-pub(super) enum End {
+pub(super) enum SubscriptionEnd {
     Outcome(Outcome),
     /// The server honours nothing of it: it might as well have refused.
     NothingHonoured,
 }
 
-impl Waiting {
+impl ChannelState {
     pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
         let change = self.changes.pop_first()?;
-        self.bytes -= weight(&change);
+        self.bytes -= byte_len(&change);
         Some(change)
     }
 
@@ -71,7 +71,7 @@ impl Waiting {
         if self.changes.contains(&change) {
             return;
         }
-        let bytes = self.bytes.saturating_add(weight(&change));
+        let bytes = self.bytes.saturating_add(byte_len(&change));
         if self.changes.len() >= limits.changes.max(1) || bytes > limits.bytes {
             self.clear();
             self.changes.insert(SubscriptionEvent::Unknown);
@@ -82,7 +82,7 @@ impl Waiting {
     }
 }
 
-fn weight(change: &SubscriptionEvent) -> usize {
+fn byte_len(change: &SubscriptionEvent) -> usize {
     match change {
         SubscriptionEvent::Resource(name) | SubscriptionEvent::Task(name) => name.len(),
         SubscriptionEvent::Unknown
@@ -92,9 +92,9 @@ fn weight(change: &SubscriptionEvent) -> usize {
     }
 }
 
-impl Watched {
+impl SubscriptionChannel {
     pub(super) fn new(filter: SubscriptionFilter, limits: ChangeLimits) -> Self {
-        let state = Waiting {
+        let state = ChannelState {
             changes: BTreeSet::new(),
             bytes: 0,
             honoured: filter.clone(),
@@ -109,7 +109,7 @@ impl Watched {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Waiting> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ChannelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,8 +121,8 @@ impl Watched {
             SubscriptionEvent::Prompts => wants(self.filter.prompts_list_changed),
             SubscriptionEvent::Resources => wants(self.filter.resources_list_changed),
             SubscriptionEvent::Resource(uri) => {
-                let mut watched = self.filter.resource_subscriptions.iter().flatten();
-                watched.any(|watched| is_part(uri, watched))
+                let mut channel = self.filter.resource_subscriptions.iter().flatten();
+                channel.any(|channel| is_same_or_part(uri, channel))
             }
             SubscriptionEvent::Task(id) => self.filter.task_ids.iter().flatten().any(|it| it == id),
         }
@@ -134,7 +134,7 @@ impl Watched {
     }
 
     /// What of it the handshake era has: no tasks, and nothing that nobody knows.
-    fn of_handshake_era(&self) -> SubscriptionFilter {
+    fn handshake_era_filter(&self) -> SubscriptionFilter {
         let mut filter = self.filter.clone();
         filter.task_ids = None;
         filter.extras = JsonObject::new();
@@ -146,27 +146,27 @@ impl Watched {
     fn open(&self, honoured: Option<Box<SubscriptionFilter>>) -> bool {
         let mut state = self.lock();
         let is_all = honoured.is_none();
-        let honoured = honoured.map_or_else(|| self.of_handshake_era(), |it| *it);
-        let is_something = is_something(&honoured) || (is_all && honoured == self.filter);
+        let honoured = honoured.map_or_else(|| self.handshake_era_filter(), |it| *it);
+        let has_any = has_any(&honoured) || (is_all && honoured == self.filter);
         state.honoured = honoured;
         state.is_open = true;
-        if !is_something {
-            state.end.get_or_insert(End::NothingHonoured);
+        if !has_any {
+            state.end.get_or_insert(SubscriptionEnd::NothingHonoured);
         }
-        is_something
+        has_any
     }
 }
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for SubscriptionChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watched")
+        f.debug_struct("SubscriptionChannel")
             .field("filter", &self.filter)
             .field("waiting", &self.lock().changes.len())
             .finish_non_exhaustive()
     }
 }
 
-fn is_something(honoured: &SubscriptionFilter) -> bool {
+fn has_any(honoured: &SubscriptionFilter) -> bool {
     let any = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|it| !it.is_empty());
     honoured.tools_list_changed == Some(true)
         || honoured.prompts_list_changed == Some(true)
@@ -178,7 +178,7 @@ fn is_something(honoured: &SubscriptionFilter) -> bool {
 
 /// Whether a resource is another one that is watched or kept, or a part of it: a server may tell of parts
 /// (server/resources, all revisions).
-pub(super) fn is_part(uri: &str, whole: &str) -> bool {
+pub(super) fn is_same_or_part(uri: &str, whole: &str) -> bool {
     let Some(rest) = uri.strip_prefix(whole) else {
         return false;
     };
@@ -194,7 +194,7 @@ fn task_id(params: &Payload) -> Option<String> {
 
 /// Something that happened to a subscription.
 #[derive(Debug)]
-pub(super) enum Watching {
+pub(super) enum SubscriptionUpdate {
     /// It is open, and this of it is honoured.
     Open(Option<Box<SubscriptionFilter>>),
     /// It is open again, after something may have been missed.
@@ -204,11 +204,11 @@ pub(super) enum Watching {
 
 /// Who watches what.
 #[derive(Debug, Default)]
-pub(super) struct Watchers(Mutex<BTreeMap<SubscriptionKey, Arc<Watched>>>);
+pub(super) struct SubscriptionDispatch(Mutex<BTreeMap<SubscriptionKey, Arc<SubscriptionChannel>>>);
 
-impl Watchers {
-    pub(super) fn add(&self, key: SubscriptionKey, watched: Arc<Watched>) {
-        self.lock().insert(key, watched);
+impl SubscriptionDispatch {
+    pub(super) fn add(&self, key: SubscriptionKey, channel: Arc<SubscriptionChannel>) {
+        self.lock().insert(key, channel);
     }
 
     pub(super) fn remove(&self, key: SubscriptionKey) {
@@ -216,30 +216,33 @@ impl Watchers {
     }
 
     /// Tells what happened to a subscription. Whether there is still a reason to have it.
-    pub(super) fn tell(&self, key: SubscriptionKey, event: Watching) -> bool {
-        let watched = self.lock().get(&key).cloned();
-        let Some(watched) = watched else {
+    pub(super) fn handle_update(&self, key: SubscriptionKey, event: SubscriptionUpdate) -> bool {
+        let channel = self.lock().get(&key).cloned();
+        let Some(channel) = channel else {
             return true;
         };
         let is_wanted = match event {
-            Watching::Gap(honoured) => {
-                watched.add(SubscriptionEvent::Unknown);
-                watched.open(honoured)
+            SubscriptionUpdate::Gap(honoured) => {
+                channel.add(SubscriptionEvent::Unknown);
+                channel.open(honoured)
             }
-            Watching::Open(honoured) => watched.open(honoured),
-            Watching::Ended(outcome) => {
-                watched.lock().end.get_or_insert(End::Outcome(outcome));
+            SubscriptionUpdate::Open(honoured) => channel.open(honoured),
+            SubscriptionUpdate::Ended(outcome) => {
+                channel
+                    .lock()
+                    .end
+                    .get_or_insert(SubscriptionEnd::Outcome(outcome));
                 true
             }
         };
-        watched.wake.notify_waiters();
+        channel.wake.notify_waiters();
         is_wanted
     }
 
     /// Hands a notification to those who watch what it is about.
-    pub(super) fn notify(&self, method: &str, params: Option<&Payload>) {
-        let watchers = self.lock();
-        if watchers.is_empty() {
+    pub(super) fn dispatch(&self, method: &str, params: Option<&Payload>) {
+        let subscriptions = self.lock();
+        if subscriptions.is_empty() {
             return;
         }
         let change = match method.parse() {
@@ -259,12 +262,15 @@ impl Watchers {
             },
             _ => return,
         };
-        for watched in watchers.values().filter(|watched| watched.wants(&change)) {
-            watched.add(change.clone());
+        for channel in subscriptions
+            .values()
+            .filter(|channel| channel.wants(&change))
+        {
+            channel.add(change.clone());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SubscriptionKey, Arc<Watched>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SubscriptionKey, Arc<SubscriptionChannel>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_resource_belong_to_it() {
-        for (uri, watched, belongs) in [
+        for (uri, channel, belongs) in [
             ("file:///a", "file:///a", true),
             ("file:///a/b", "file:///a", true),
             ("file:///a/b", "file:///a/", true),
@@ -284,58 +290,58 @@ mod tests {
             ("file:///ab", "file:///a", false),
             ("file:///b", "file:///a", false),
         ] {
-            assert_eq!(is_part(uri, watched), belongs, "{uri} of {watched}");
+            assert_eq!(is_same_or_part(uri, channel), belongs, "{uri} of {channel}");
         }
     }
 
-    fn watched(limits: ChangeLimits) -> Watched {
+    fn channel(limits: ChangeLimits) -> SubscriptionChannel {
         let filter = SubscriptionFilter::new().resource_subscriptions(["x:/".to_owned()]);
-        Watched::new(filter, limits)
+        SubscriptionChannel::new(filter, limits)
     }
 
-    fn waiting(watched: &Watched) -> Vec<SubscriptionEvent> {
-        watched.lock().changes.iter().cloned().collect()
+    fn waiting(channel: &SubscriptionChannel) -> Vec<SubscriptionEvent> {
+        channel.lock().changes.iter().cloned().collect()
     }
 
     // proves: F-BP-05
     #[test]
     fn beyond_the_limit_it_is_only_said_that_something_changed() {
         let limits = ChangeLimits::default();
-        let watched = watched(limits);
+        let channel = channel(limits);
         let change = |number: usize| SubscriptionEvent::Resource(format!("x:/{number}"));
         for number in 0..limits.changes {
-            watched.add(change(number));
-            watched.add(change(number));
+            channel.add(change(number));
+            channel.add(change(number));
         }
-        assert_eq!(waiting(&watched).len(), limits.changes);
-        watched.add(change(limits.changes));
-        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown]);
+        assert_eq!(waiting(&channel).len(), limits.changes);
+        channel.add(change(limits.changes));
+        assert_eq!(waiting(&channel), [SubscriptionEvent::Unknown]);
     }
 
     // proves: F-BP-05
     #[test]
     fn long_uris_are_not_kept_beyond_the_limit_either() {
         let (changes, bytes) = (10, 30);
-        let watched = watched(ChangeLimits { changes, bytes });
+        let channel = channel(ChangeLimits { changes, bytes });
         let change =
             |name: &str| SubscriptionEvent::Resource(format!("x:/{name}-{}", "-".repeat(5)));
         for name in ["a", "b", "c", "a", "b", "c"] {
-            watched.add(change(name));
+            channel.add(change(name));
         }
-        assert_eq!(waiting(&watched).len(), 3, "30 bytes");
-        assert_eq!(watched.lock().pop(), Some(change("a")));
-        watched.add(change("d"));
-        assert_eq!(waiting(&watched), ["b", "c", "d"].map(change));
-        watched.add(SubscriptionEvent::Resource(String::from("x")));
-        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown]);
-        assert_eq!(watched.lock().bytes, 0);
+        assert_eq!(waiting(&channel).len(), 3, "30 bytes");
+        assert_eq!(channel.lock().pop(), Some(change("a")));
+        channel.add(change("d"));
+        assert_eq!(waiting(&channel), ["b", "c", "d"].map(change));
+        channel.add(SubscriptionEvent::Resource(String::from("x")));
+        assert_eq!(waiting(&channel), [SubscriptionEvent::Unknown]);
+        assert_eq!(channel.lock().bytes, 0);
         // What comes then is told again.
-        watched.add(change("a"));
-        assert_eq!(waiting(&watched), [SubscriptionEvent::Unknown, change("a")]);
-        watched.lock().clear();
-        watched.add(SubscriptionEvent::Resource("x".repeat(31)));
+        channel.add(change("a"));
+        assert_eq!(waiting(&channel), [SubscriptionEvent::Unknown, change("a")]);
+        channel.lock().clear();
+        channel.add(SubscriptionEvent::Resource("x".repeat(31)));
         assert_eq!(
-            waiting(&watched),
+            waiting(&channel),
             [SubscriptionEvent::Unknown],
             "one alone is too long"
         );

@@ -52,7 +52,7 @@ impl Telemetry {
 
     /// Names the server, unless it has a name: for a client that is added to a registry after
     /// its start.
-    pub(super) fn name(&self, server: &str) {
+    pub(super) fn set_server_name(&self, server: &str) {
         let mut current = self.lock();
         if current.server.is_none() {
             let server = shortened(server);
@@ -120,7 +120,7 @@ fn connection_span(server: Option<&str>, transport: &str, session: u64) -> Span 
 
 /// What an operator reads about a server at level info.
 #[derive(Debug)]
-pub(super) enum Course {
+pub(super) enum StatusEvent {
     Connected {
         session: u64,
         agreement: Arc<Agreement>,
@@ -134,20 +134,20 @@ pub(super) enum Course {
     },
 }
 
-impl Course {
+impl StatusEvent {
     /// Returns what a change of the state means to an operator.
-    pub(super) fn of(
+    pub(super) fn from_transition(
         transition: &Transition,
         ending: Option<&TransportEnd>,
         delay: Option<Duration>,
     ) -> Option<Self> {
-        let is_of_note = match transition.to {
+        let is_notable = match transition.to {
             State::Backoff | State::Closed => true,
             // At once, without a wait.
             State::Starting => matches!(transition.from, State::Ready | State::Initializing),
             State::Initializing | State::Ready | State::Closing => false,
         };
-        is_of_note.then(|| Self::Changed {
+        is_notable.then(|| Self::Changed {
             transition: transition.clone(),
             status: ending.and_then(|ending| ending.status),
             delay,

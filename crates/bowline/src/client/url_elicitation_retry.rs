@@ -22,9 +22,9 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::call::{OnProgress, place};
+use super::call::{OnProgress, place_call};
 use super::config::ClientConfig;
-use super::features::Stopper;
+use super::features::Canceller;
 use super::notification_router::HandlerId;
 use super::pending_call::Answer;
 use super::server_requests::ServerRequest;
@@ -39,19 +39,19 @@ const REVISION: Revision = Revision::V2025_11_25;
 const MAX_ROUNDS: usize = 3;
 
 /// Pages that one refusal may name. Nobody opens more.
-const MAX_PAGES: usize = 16;
+const MAX_ELICITATIONS: usize = 16;
 
 /// The longest time that is waited for pages, where a call has more.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-type Visiting = Pin<Box<dyn Future<Output = bool> + Send>>;
-type Visited = Arc<dyn Fn(Vec<ElicitUrlParams>) -> Visiting + Send + Sync>;
+type ConfirmationFuture = Pin<Box<dyn Future<Output = bool> + Send>>;
+type ConfirmationHandler = Arc<dyn Fn(Vec<ElicitUrlParams>) -> ConfirmationFuture + Send + Sync>;
 
 /// Whether pages are opened, and who knows when they are done.
 #[derive(Clone, Default)]
-pub(super) struct Visits {
-    pub(super) are_opened: bool,
-    visited: Option<Visited>,
+pub(super) struct UrlRetryPolicy {
+    pub(super) is_enabled: bool,
+    confirmed: Option<ConfirmationHandler>,
 }
 
 impl ClientConfig {
@@ -68,19 +68,20 @@ impl ClientConfig {
         F: Fn(Vec<ElicitUrlParams>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = bool> + Send + 'static,
     {
-        let visited: Visited = Arc::new(move |pages| -> Visiting { Box::pin(handler(pages)) });
-        self.handlers.visits.visited = Some(visited);
+        let confirmed: ConfirmationHandler =
+            Arc::new(move |elicitations| -> ConfirmationFuture { Box::pin(handler(elicitations)) });
+        self.handlers.url_retry.confirmed = Some(confirmed);
         self
     }
 }
 
-impl Visits {
+impl UrlRetryPolicy {
     /// Whether the user is done with the pages, when they say so.
-    async fn visited(&self, pages: Vec<ElicitUrlParams>) -> bool {
-        let Some(visited) = &self.visited else {
+    async fn confirmed(&self, elicitations: Vec<ElicitUrlParams>) -> bool {
+        let Some(confirmed) = &self.confirmed else {
             return pending().await;
         };
-        let answered = match caught(|| visited(pages)) {
+        let answered = match caught(|| confirmed(elicitations)) {
             Ok(answering) => CatchPanic::new(answering).await,
             Err(panicked) => Err(panicked),
         };
@@ -91,61 +92,61 @@ impl Visits {
     }
 }
 
-impl fmt::Debug for Visits {
+impl fmt::Debug for UrlRetryPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Visits")
-            .field("are_opened", &self.are_opened)
+        f.debug_struct("UrlRetryPolicy")
+            .field("is_enabled", &self.is_enabled)
             .finish_non_exhaustive()
     }
 }
 
 /// What it takes to make a call again.
 #[derive(Debug)]
-pub(super) struct Again {
+pub(super) struct RetryPlan {
     call: LinkCall,
-    is_guarded: bool,
+    checks_capability: bool,
     since: Instant,
     total: Duration,
-    stopper: Arc<Stopper>,
+    canceller: Arc<Canceller>,
 }
 
-impl Again {
+impl RetryPlan {
     /// Of a call that is about to be made, where pages are opened.
-    pub(super) fn of(
+    pub(super) fn for_call(
         shared: &Shared,
         call: &LinkCall,
-        is_guarded: bool,
+        checks_capability: bool,
         total: Duration,
     ) -> Option<Box<Self>> {
-        shared.handlers.visits.are_opened.then(|| {
+        shared.handlers.url_retry.is_enabled.then(|| {
             Box::new(Self {
                 call: call.clone(),
-                is_guarded,
+                checks_capability,
                 since: Instant::now(),
                 total,
-                stopper: Arc::default(),
+                canceller: Arc::default(),
             })
         })
     }
 
-    pub(super) fn stopper(&self) -> Arc<Stopper> {
-        Arc::clone(&self.stopper)
+    pub(super) fn canceller(&self) -> Arc<Canceller> {
+        Arc::clone(&self.canceller)
     }
 
     /// Lets the user visit the pages for which the call was refused, and makes it again.
-    pub(super) async fn visit(
+    pub(super) async fn run(
         self: Box<Self>,
         shared: Arc<Shared>,
         method: Cow<'static, str>,
         refused: Error,
         on_progress: Option<OnProgress>,
     ) -> Result<Payload, Error> {
-        let _followed = Followed::new(self.stopper());
-        let mut stopped = pin!(self.stopper.stopped());
-        let mut ending = pin!(self.ended(&shared, &method, refused, on_progress));
+        let _active = ActiveGuard::new(self.canceller());
+        let mut cancelled = pin!(self.canceller.cancelled());
+        let mut ending = pin!(self.retry_until_done(&shared, &method, refused, on_progress));
         poll_fn(|cx| {
-            if stopped.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(of_outcome(Outcome::Cancelled, &method)));
+            if cancelled.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(outcome_error(Outcome::Cancelled, &method)));
             }
             ending.as_mut().poll(cx)
         })
@@ -157,7 +158,7 @@ impl Again {
         })
     }
 
-    async fn ended(
+    async fn retry_until_done(
         &self,
         shared: &Arc<Shared>,
         method: &str,
@@ -168,17 +169,17 @@ impl Again {
         if revision != Some(REVISION) {
             return Err(refused);
         }
-        let until = self.since + self.total.min(LONGEST);
+        let until = self.since + self.total.min(MAX_WAIT);
         let mut seen = HashSet::new();
         for _ in 0..MAX_ROUNDS {
-            let Some(pages) = new_pages(&refused, &mut seen) else {
+            let Some(elicitations) = new_elicitations(&refused, &mut seen) else {
                 break;
             };
-            match timeout_at(until, are_visited(shared, pages)).await {
+            match timeout_at(until, complete_elicitations(shared, elicitations)).await {
                 Ok(true) => {}
                 Ok(false) | Err(_) => break,
             }
-            let key = place(shared, method, self.call.clone(), self.is_guarded);
+            let key = place_call(shared, method, self.call.clone(), self.checks_capability);
             let key = key.map_err(|error| error.in_operation(method.to_owned()))?;
             let mut answer = Answer::pending(
                 Arc::clone(shared),
@@ -191,7 +192,7 @@ impl Again {
                 Ok(ended) => return ended,
                 Err(_) => {
                     let elapsed = self.since.elapsed();
-                    let error = of_outcome(Outcome::TimedOut { elapsed }, method);
+                    let error = outcome_error(Outcome::TimedOut { elapsed }, method);
                     return Err(shared.with_connection_failure(error));
                 }
             }
@@ -201,7 +202,7 @@ impl Again {
     }
 }
 
-fn of_outcome(outcome: Outcome, method: &str) -> Error {
+fn outcome_error(outcome: Outcome, method: &str) -> Error {
     let error = Error::from_outcome(outcome, None, None).err();
     let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
     error.in_operation(method.to_owned())
@@ -209,48 +210,51 @@ fn of_outcome(outcome: Outcome, method: &str) -> Error {
 
 /// The pages for which a call was refused. `None` when there are too many, or one was visited
 /// before: that was no help.
-fn new_pages(refused: &Error, seen: &mut HashSet<String>) -> Option<Vec<ElicitUrlParams>> {
-    let pages = refused.url_elicitations();
-    if pages.is_empty() || pages.len() > MAX_PAGES {
+fn new_elicitations(refused: &Error, seen: &mut HashSet<String>) -> Option<Vec<ElicitUrlParams>> {
+    let elicitations = refused.url_elicitations();
+    if elicitations.is_empty() || elicitations.len() > MAX_ELICITATIONS {
         return None;
     }
     let mut are_new = true;
-    for page in &pages {
-        let id = page.elicitation_id.as_ref().unwrap_or(&page.url);
+    for elicitation in &elicitations {
+        let id = elicitation
+            .elicitation_id
+            .as_ref()
+            .unwrap_or(&elicitation.url);
         are_new &= seen.insert(id.clone());
     }
-    are_new.then_some(pages)
+    are_new.then_some(elicitations)
 }
 
 /// Whether the user has opened all pages, and is done with them.
-async fn are_visited(shared: &Arc<Shared>, pages: Vec<ElicitUrlParams>) -> bool {
+async fn complete_elicitations(shared: &Arc<Shared>, elicitations: Vec<ElicitUrlParams>) -> bool {
     // Listened to first: a page may be done before the next one is opened.
-    let completions = Completions::of(shared, &pages);
-    for page in &pages {
-        if !is_opened(shared, page).await {
+    let completions = Completions::new(shared, &elicitations);
+    for elicitation in &elicitations {
+        if !is_accepted_by_user(shared, elicitation).await {
             return false;
         }
     }
-    let visited = shared.handlers.visits.visited(pages);
-    let mut visited = pin!(visited.instrument(shared.telemetry.span()));
-    let mut completed = pin!(completions.all());
+    let confirmed = shared.handlers.url_retry.confirmed(elicitations);
+    let mut confirmed = pin!(confirmed.instrument(shared.telemetry.span()));
+    let mut completed = pin!(completions.wait_for_all());
     poll_fn(|cx| {
         if completed.as_mut().poll(cx).is_ready() {
             return Poll::Ready(true);
         }
-        visited.as_mut().poll(cx)
+        confirmed.as_mut().poll(cx)
     })
     .await
 }
 
 /// Whether the user has opened a page, as if the server had asked for it.
-async fn is_opened(shared: &Shared, page: &ElicitUrlParams) -> bool {
-    let Ok(params) = Payload::encode(page, REVISION) else {
+async fn is_accepted_by_user(shared: &Shared, elicitation: &ElicitUrlParams) -> bool {
+    let Ok(params) = Payload::encode(elicitation, REVISION) else {
         return false;
     };
-    let asked = ServerRequest::new(Method::Elicit.as_str().into(), Some(params), REVISION);
-    let span = shared.telemetry.handler_span(asked.method(), None);
-    match shared.handlers.answer(asked).instrument(span).await {
+    let request = ServerRequest::new(Method::Elicit.as_str().into(), Some(params), REVISION);
+    let span = shared.telemetry.handler_span(request.method(), None);
+    match shared.handlers.respond(request).instrument(span).await {
         Ok(reply) => ElicitResult::from_json(reply.as_str()).is_ok_and(|it| it.is_accepted()),
         Err(error) => {
             let _entered = shared.telemetry.enter();
@@ -263,32 +267,34 @@ async fn is_opened(shared: &Shared, page: &ElicitUrlParams) -> bool {
 /// Pages that the server has not yet called done.
 struct Completions {
     shared: Arc<Shared>,
-    open: Arc<Open>,
+    open: Arc<OpenElicitations>,
     handler: HandlerId,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenElicitations {
     ids: Mutex<HashSet<String>>,
     changed: Notify,
 }
 
 impl Completions {
-    fn of(shared: &Arc<Shared>, pages: &[ElicitUrlParams]) -> Self {
+    fn new(shared: &Arc<Shared>, elicitations: &[ElicitUrlParams]) -> Self {
         // The revision demands an id. Nobody can wait for a page without.
-        let ids = pages.iter().filter_map(|page| page.elicitation_id.clone());
-        let open = Arc::new(Open {
+        let ids = elicitations
+            .iter()
+            .filter_map(|elicitation| elicitation.elicitation_id.clone());
+        let open = Arc::new(OpenElicitations {
             ids: Mutex::new(ids.collect()),
             changed: Notify::new(),
         });
         let method = Method::ElicitationComplete.as_str();
-        let noted = Arc::clone(&open);
+        let waiting = Arc::clone(&open);
         let handler = shared.router.on_inline(Some(method), move |note| {
             // Others are ignored (client/elicitation, 2025-11-25).
             if let Ok(done) = note.decode::<ElicitationCompleteParams>()
-                && noted.lock().remove(&done.elicitation_id)
+                && waiting.lock().remove(&done.elicitation_id)
             {
-                noted.changed.notify_one();
+                waiting.changed.notify_one();
             }
         });
         Self {
@@ -298,7 +304,7 @@ impl Completions {
         }
     }
 
-    async fn all(&self) {
+    async fn wait_for_all(&self) {
         while !self.open.lock().is_empty() {
             self.open.changed.notified().await;
         }
@@ -311,24 +317,24 @@ impl Drop for Completions {
     }
 }
 
-impl Open {
+impl OpenElicitations {
     fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A call that can be given up while its pages are visited.
-struct Followed(Arc<Stopper>);
+struct ActiveGuard(Arc<Canceller>);
 
-impl Followed {
-    fn new(stopper: Arc<Stopper>) -> Self {
-        stopper.set_followed(true);
-        Self(stopper)
+impl ActiveGuard {
+    fn new(canceller: Arc<Canceller>) -> Self {
+        canceller.set_active(true);
+        Self(canceller)
     }
 }
 
-impl Drop for Followed {
+impl Drop for ActiveGuard {
     fn drop(&mut self) {
-        self.0.set_followed(false);
+        self.0.set_active(false);
     }
 }

@@ -16,18 +16,18 @@ pub(in crate::client) fn check_revision(method: &str, revision: Revision) -> Res
     if in_revisions.is_empty() || in_revisions.contains(revision) {
         return Ok(());
     }
-    Err(elsewhere(revision, in_revisions))
+    Err(in_other_revisions(revision, in_revisions))
 }
 
 /// That something is not in the revision that is spoken, and where it is.
-fn elsewhere(revision: Revision, has: Revisions) -> String {
+fn in_other_revisions(revision: Revision, has: Revisions) -> String {
     let has: Vec<_> = has.iter().map(Revision::as_str).collect();
     format!("{revision} is spoken, and it is in {}", has.join(", "))
 }
 
 /// That the server has not declared a capability. Where the revision has no such thing, it is
 /// said which ones have.
-pub(in crate::client) fn undeclared(name: &str, revision: Revision) -> String {
+pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) -> String {
     let words = format!("the server has not declared `{name}`");
     let outermost = name.split(['.', '[']).next();
     let has = match ServerCapabilities::SHAPE {
@@ -40,7 +40,7 @@ pub(in crate::client) fn undeclared(name: &str, revision: Revision) -> String {
         false => has.map(|member| member.revisions),
     };
     match has.filter(|has| !has.contains(revision)) {
-        Some(has) => format!("{words}: {}", elsewhere(revision, has)),
+        Some(has) => format!("{words}: {}", in_other_revisions(revision, has)),
         None => words,
     }
 }
@@ -57,23 +57,23 @@ pub(in crate::client) fn check_capability(
     check_own_tasks(method, agreement.revision, declares_tasks)?;
     match missing_capability(method, &agreement.capabilities, agreement.revision) {
         None => Ok(()),
-        Some(missing) => Err(undeclared(missing, agreement.revision)),
+        Some(missing) => Err(not_declared_message(missing, agreement.revision)),
     }
 }
 
 /// TX-1: whoever asks for tasks of 2026-07-28 says that it knows them.
 fn check_own_tasks(method: &str, revision: Revision, declares_tasks: bool) -> Result<(), String> {
-    let is_of_tasks = matches!(
+    let is_task_method = matches!(
         method.parse(),
         Ok(Method::GetTask | Method::CancelTask | Method::UpdateTask)
     );
-    match is_of_tasks && revision.era() == Era::Stateless && !declares_tasks {
-        true => Err(own_tasks_undeclared()),
+    match is_task_method && revision.era() == Era::Stateless && !declares_tasks {
+        true => Err(tasks_not_enabled_message()),
         false => Ok(()),
     }
 }
 
-pub(in crate::client) fn own_tasks_undeclared() -> String {
+pub(in crate::client) fn tasks_not_enabled_message() -> String {
     format!("this client has not declared `{TASKS_EXTENSION}`, which `ClientConfig::tasks` does")
 }
 
@@ -201,7 +201,7 @@ mod tests {
             (TASKS_EXTENSION, Revision::V2026_07_28, None),
             ("tools.listChanged", Revision::V2024_11_05, None),
         ] {
-            let words = undeclared(name, revision);
+            let words = not_declared_message(name, revision);
             assert!(words.contains(name), "{words}");
             assert_eq!(words.contains("is spoken"), also.is_some(), "{words}");
             assert!(words.contains(also.unwrap_or_default()), "{words}");

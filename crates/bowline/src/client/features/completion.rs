@@ -72,7 +72,9 @@ impl<'c> Completing<'c> {
     pub fn into_call(self) -> TypedCall<'c, CompleteResult> {
         let mut call = self.client.call(Method::Complete.as_str(), ());
         // Revisions before 2025-06-18 have no context.
-        call.set_words(move |terms| Params::members_in(&self.params, terms.agreement().revision));
+        call.set_params_encoder(move |terms| {
+            Params::members_in(&self.params, terms.agreement().revision)
+        });
         TypedCall::new(call)
     }
 }

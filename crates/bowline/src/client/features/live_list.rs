@@ -84,7 +84,7 @@ impl<P: Listed> Live<P> {
         }
         tokio::time::sleep_until(self.fetched + PAUSE).await;
         // Changes up to here are seen by what is fetched now.
-        self.subscription.forget();
+        self.subscription.clear_pending();
         self.fetched = Instant::now();
         self.items = (self.fetch)(&self.client).fresh().collect().await?;
         self.is_stale = false;

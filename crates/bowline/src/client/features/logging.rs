@@ -52,8 +52,8 @@ impl<'c> Logging<'c> {
         }
         let params = self.client.encode(&SetLevelParams::new(level.clone()));
         let call = self.client.call(method, params);
-        let told: Result<EmptyResult, Error> = TypedCall::new(call).await;
-        told.map(drop).inspect_err(|error| {
+        let result: Result<EmptyResult, Error> = TypedCall::new(call).await;
+        result.map(drop).inspect_err(|error| {
             let mut core = shared.lock();
             // Unless somebody has asked for another one meanwhile.
             if error.server_error().is_some() && core.log_level.as_ref() == Some(&level) {

@@ -36,38 +36,38 @@ const MAX_ITEMS: usize = 100_000;
 const MAX_BYTES: usize = 64 << 20;
 
 /// What a list can be told before it is fetched.
-macro_rules! list_settings {
-    ($($settings:ident).+) => {
+macro_rules! list_options {
+    ($($options:ident).+) => {
         /// How long the whole list may take, from its first page on. Each page has the time of
         /// [a call](crate::Config::call_timeouts) in any case.
         pub fn timeout(mut self, timeout: Duration) -> Self {
-            self.$($settings).+.timeout = Some(timeout);
+            self.$($options).+.timeout = Some(timeout);
             self
         }
 
         /// Waits for a connection before it begins, instead of failing at once.
         pub fn wait_for_ready(mut self) -> Self {
-            self.$($settings).+.waits_for_ready = true;
+            self.$($options).+.waits_for_ready = true;
             self
         }
 
         /// Asks the server, even if [kept](crate::client::CachePolicy) pages are still fresh.
         pub fn fresh(mut self) -> Self {
-            self.$($settings).+.is_fresh = true;
+            self.$($options).+.is_fresh = true;
             self
         }
 
         /// How large the whole list may be, as the server sends it, when it is fetched as one.
         /// Default 64 MiB.
         pub fn max_bytes(mut self, bytes: usize) -> Self {
-            self.$($settings).+.max_bytes = bytes;
+            self.$($options).+.max_bytes = bytes;
             self
         }
 
         /// Limits the number of items of the list. Default 100,000. A list that has more ends
         /// with an error of kind [`OversizedFrame`](ErrorKind::OversizedFrame).
         pub fn max_items(mut self, items: usize) -> Self {
-            self.$($settings).+.max_items = items;
+            self.$($options).+.max_items = items;
             self
         }
 
@@ -75,7 +75,7 @@ macro_rules! list_settings {
         /// with an error of kind [`OversizedFrame`](ErrorKind::OversizedFrame). The first page
         /// is fetched whatever the limit is.
         pub fn max_pages(mut self, pages: usize) -> Self {
-            self.$($settings).+.max_pages = pages;
+            self.$($options).+.max_pages = pages;
             self
         }
     };
@@ -129,7 +129,7 @@ pub(super) fn page<'c, R: RequestMethod>(
         None => Params::from(()),
         Some(cursor) => client.encode(&PaginatedParams::new().cursor(cursor)),
     };
-    TypedCall::new(client.call(method, params)).kept_as(Key::page(R::METHOD, cursor))
+    TypedCall::new(client.call(method, params)).cached_as(Key::page(R::METHOD, cursor))
 }
 
 /// A list that is fetched page by page while it is gone through.
@@ -167,17 +167,17 @@ pub struct Pages<'c, P: Listed> {
     /// The session that the pages are of (PG-2: what a cursor means ends with it).
     session: u64,
     /// A page was kept, and the server may have forgotten where it leads.
-    has_kept: bool,
+    used_cache: bool,
     /// Whether the server was asked for a page.
     sent: Sent,
-    has_begun_anew: bool,
-    settings: Settings,
+    has_restarted: bool,
+    options: ListOptions,
     skipped_items: SkippedItems,
 }
 
 /// How a list is fetched.
 #[derive(Clone, Copy, Debug)]
-struct Settings {
+struct ListOptions {
     is_fresh: bool,
     waits_for_ready: bool,
     timeout: Option<Duration>,
@@ -208,10 +208,10 @@ impl<'c, P: Listed> Pages<'c, P> {
             count: 0,
             bytes: 0,
             session: 0,
-            has_kept: false,
+            used_cache: false,
             sent: Sent::No,
-            has_begun_anew: false,
-            settings: Settings {
+            has_restarted: false,
+            options: ListOptions {
                 is_fresh: false,
                 waits_for_ready: false,
                 timeout: None,
@@ -224,7 +224,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
     }
 
-    list_settings!(settings);
+    list_options!(options);
 
     /// What was left out of the pages so far, since it makes no sense: one odd item doesn't hide
     /// the others.
@@ -255,13 +255,13 @@ impl<'c, P: Listed> Pages<'c, P> {
             Next::End => return None,
         };
         let page = match self.until() {
-            Some(until) => match timeout_at(until, self.fetched(cursor)).await {
+            Some(until) => match timeout_at(until, self.fetch_page(cursor)).await {
                 Ok(page) => page,
-                Err(_) => Err(self.late()),
+                Err(_) => Err(self.timed_out()),
             },
-            None => self.fetched(cursor).await,
+            None => self.fetch_page(cursor).await,
         };
-        let page = page.and_then(|page| self.turn(page));
+        let page = page.and_then(|page| self.accept_page(page));
         if page.is_err() {
             self.next = Next::End;
         }
@@ -269,26 +269,26 @@ impl<'c, P: Listed> Pages<'c, P> {
     }
 
     /// The page at a cursor.
-    async fn fetched(&mut self, cursor: Option<String>) -> Result<P, Error> {
+    async fn fetch_page(&mut self, cursor: Option<String>) -> Result<P, Error> {
         if cursor.is_none() {
-            if self.settings.waits_for_ready {
+            if self.options.waits_for_ready {
                 let ready = self.client.ready().await;
-                ready.map_err(|error| self.of_list(error))?;
+                ready.map_err(|error| self.in_list(error))?;
             }
             self.session = self.client.session();
         } else if self.client.session() != self.session {
-            return Err(self.lost());
+            return Err(self.connection_lost());
         }
         // It doesn't wait for a connection: a cursor is of this one.
         let call = (self.fetch)(self.client, cursor);
-        let call = match self.settings.is_fresh || self.has_begun_anew {
+        let call = match self.options.is_fresh || self.has_restarted {
             true => call.fresh(),
             false => call,
         };
         let mut answer = call.send();
-        self.has_kept |= answer.is_kept();
+        self.used_cache |= answer.is_cached();
         let before = self.sent;
-        if !answer.is_kept() {
+        if !answer.is_cached() {
             // The future may be dropped here, with the request under way.
             self.sent = Sent::Maybe;
         }
@@ -304,7 +304,7 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     /// When the time of the list is over, which begins with its first page.
     fn until(&mut self) -> Option<Instant> {
-        let Settings { timeout, until, .. } = &mut self.settings;
+        let ListOptions { timeout, until, .. } = &mut self.options;
         if until.is_none() {
             *until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         }
@@ -335,11 +335,11 @@ impl<'c, P: Listed> Pages<'c, P> {
         let mut all: Vec<P::Item> = std::mem::take(&mut self.items).collect();
         while let Some(page) = self.next_page().await {
             match page {
-                Ok(_) if self.bytes > self.settings.max_bytes => return Err(self.large()),
+                Ok(_) if self.bytes > self.options.max_bytes => return Err(self.too_many_bytes()),
                 Ok(items) => all.extend(items),
-                Err(error) if is_whole && self.may_begin_anew(&error) => {
+                Err(error) if is_whole && self.can_restart(&error) => {
                     all.clear();
-                    self = self.afresh();
+                    self = self.restart();
                 }
                 Err(error) => return Err(error),
             }
@@ -349,52 +349,52 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     /// Whether it may be otherwise from the beginning: the server refuses a cursor that may be
     /// older than what it has (CH-10), or the connection was lost in between.
-    fn may_begin_anew(&self, error: &Error) -> bool {
-        if self.has_begun_anew {
+    fn can_restart(&self, error: &Error) -> bool {
+        if self.has_restarted {
             return false;
         }
         let code = error.server_error().map(|error| error.code);
         match error.kind() {
             // There may be another connection already, or it is waited for.
             ErrorKind::TransportDown | ErrorKind::Unavailable => {
-                self.settings.waits_for_ready || self.client.session() != self.session
+                self.options.waits_for_ready || self.client.session() != self.session
             }
-            _ => self.has_kept && code == Some(codes::INVALID_PARAMS),
+            _ => self.used_cache && code == Some(codes::INVALID_PARAMS),
         }
     }
 
     /// From the beginning, without what is kept: so this is done once.
-    fn afresh(self) -> Self {
+    fn restart(self) -> Self {
         Self {
             items: Vec::new().into_iter(),
             next: Next::First,
             seen: HashSet::new(),
             count: 0,
             bytes: 0,
-            has_kept: false,
-            has_begun_anew: true,
+            used_cache: false,
+            has_restarted: true,
             skipped_items: SkippedItems::default(),
             ..self
         }
     }
 
     /// Notes where a page leads.
-    fn turn(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
+    fn accept_page(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
         self.skipped_items.append(page.take_left_out());
         let (items, cursor) = page.into_parts();
         self.count += items.len();
-        let (max_items, max_pages) = (self.settings.max_items, self.settings.max_pages);
+        let (max_items, max_pages) = (self.options.max_items, self.options.max_pages);
         if self.count > max_items {
-            return Err(self.too_long(max_items, "items", "max_items"));
+            return Err(self.over_limit(max_items, "items", "max_items"));
         }
         self.next = match cursor.filter(|cursor| self.is_cursor(cursor)) {
             None => Next::End,
             Some(cursor) => {
                 if !self.seen.insert(self.digest.hash_one(&cursor)) {
-                    return Err(self.endless());
+                    return Err(self.repeated_cursor());
                 }
                 if self.seen.len() >= max_pages {
-                    return Err(self.too_long(max_pages, "pages", "max_pages"));
+                    return Err(self.over_limit(max_pages, "pages", "max_pages"));
                 }
                 Next::At(cursor)
             }
@@ -409,42 +409,42 @@ impl<'c, P: Listed> Pages<'c, P> {
         !cursor.is_empty() || revision.is_none_or(|it| it >= Revision::V2026_07_28)
     }
 
-    fn lost(&self) -> Error {
+    fn connection_lost(&self) -> Error {
         let words = "in the middle of the list, which has to be begun anew";
-        self.of_list(Error::new(ErrorKind::TransportDown, words))
+        self.in_list(Error::new(ErrorKind::TransportDown, words))
     }
 
-    fn late(&self) -> Error {
-        let words = match self.settings.timeout {
+    fn timed_out(&self) -> Error {
+        let words = match self.options.timeout {
             Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
             None => String::new(),
         };
-        self.of_list(Error::new(ErrorKind::Timeout, words))
+        self.in_list(Error::new(ErrorKind::Timeout, words))
     }
 
-    fn large(&self) -> Error {
-        let most = self.settings.max_bytes;
+    fn too_many_bytes(&self) -> Error {
+        let most = self.options.max_bytes;
         let words = format!(
             "the list has more than {most} bytes \
              (go through its pages, or raise the limit with `max_bytes`)"
         );
-        self.of_list(Error::new(ErrorKind::OversizedFrame, words))
+        self.in_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
     /// The list is longer than a limit, which one may raise: the server has done nothing wrong.
-    fn too_long(&self, limit: usize, unit: &str, setting: &str) -> Error {
+    fn over_limit(&self, limit: usize, unit: &str, setting: &str) -> Error {
         let words =
             format!("the list has more than {limit} {unit} (raise the limit with `{setting}`)");
-        self.of_list(Error::new(ErrorKind::OversizedFrame, words))
+        self.in_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
-    fn endless(&self) -> Error {
+    fn repeated_cursor(&self) -> Error {
         let words = "the list has no end: the server repeats a cursor";
-        self.of_list(Error::new(ErrorKind::Protocol, words))
+        self.in_list(Error::new(ErrorKind::Protocol, words))
     }
 
     /// The same error, of this list.
-    fn of_list(&self, error: Error) -> Error {
+    fn in_list(&self, error: Error) -> Error {
         error.of_call(self.sent).in_operation(self.method.as_str())
     }
 }
@@ -461,7 +461,7 @@ impl<'c, P: Listed> WholeList<'c, P> {
         Self { pages }
     }
 
-    list_settings!(pages.settings);
+    list_options!(pages.options);
 }
 
 impl<'c, P: Listed + 'c> IntoFuture for WholeList<'c, P> {

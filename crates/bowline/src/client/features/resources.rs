@@ -98,7 +98,7 @@ impl<'c> Resources<'c> {
         let uri = uri.into();
         let params = self.client.encode(&ReadResourceParams::new(&*uri));
         let call = self.client.call(Method::ReadResource.as_str(), params);
-        TypedCall::new(call).kept_as(Some(Key::Contents(uri)))
+        TypedCall::new(call).cached_as(Some(Key::Contents(uri)))
     }
 
     /// Watches a resource, across connections: see [`Subscription`](crate::client::Subscription).

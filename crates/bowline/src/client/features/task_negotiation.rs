@@ -13,52 +13,56 @@ use crate::client::shared::Shared;
 
 /// Whether a server of 2025-11-25 is asked for a task.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AsTask {
+pub(super) enum TaskPreference {
     /// Where the tool is known to demand it.
-    IfDemanded,
+    IfRequired,
     /// Where it can be.
-    IfPossible,
+    IfSupported,
     /// In any case, and kept for so long.
     Always(Option<Duration>),
 }
 
 /// Whether we have asked for a task.
-pub(super) enum Asked {
+pub(super) enum TaskRequested {
     Yes,
     No,
     /// As it was when the call was made last.
-    WhenMade(Arc<AtomicBool>),
+    WhenSent(Arc<AtomicBool>),
 }
 
-impl Asked {
-    pub(super) fn is_asked(&self) -> bool {
+impl TaskRequested {
+    pub(super) fn is_requested(&self) -> bool {
         match self {
             Self::Yes => true,
             Self::No => false,
-            Self::WhenMade(asked) => asked.load(Ordering::Relaxed),
+            Self::WhenSent(requested) => requested.load(Ordering::Relaxed),
         }
     }
 }
 
-impl AsTask {
+impl TaskPreference {
     /// The task that is asked for, if one is. Why none can be, where one must.
-    pub(super) fn wanted(self, tool: &str, offer: &Offer) -> Result<Option<TaskMetadata>, String> {
+    pub(super) fn task_request(
+        self,
+        tool: &str,
+        offer: &TaskOffer,
+    ) -> Result<Option<TaskMetadata>, String> {
         let ttl = match self {
             Self::Always(ttl) => {
                 offer.check(tool)?;
                 ttl
             }
-            Self::IfDemanded | Self::IfPossible => None,
+            Self::IfRequired | Self::IfSupported => None,
         };
-        let asks = match (self, &offer.support) {
+        let requests_task = match (self, &offer.support) {
             // The server decides (TX-1), or nobody knows yet who it is.
             _ if offer.revision.is_none_or(|it| it >= Revision::V2026_07_28) => false,
             (Self::Always(_), _) => true,
             (_, _) if !offer.is_declared => false,
-            (Self::IfPossible, support) => *support != Some(TaskSupport::Forbidden),
-            (Self::IfDemanded, support) => *support == Some(TaskSupport::Required),
+            (Self::IfSupported, support) => *support != Some(TaskSupport::Forbidden),
+            (Self::IfRequired, support) => *support == Some(TaskSupport::Required),
         };
-        Ok(asks.then(|| {
+        Ok(requests_task.then(|| {
             let mut task = TaskMetadata::new();
             task.ttl = ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
             task
@@ -67,15 +71,15 @@ impl AsTask {
 }
 
 /// What a server offers of tasks of a tool.
-pub(super) struct Offer {
+pub(super) struct TaskOffer {
     pub(super) revision: Option<Revision>,
     /// It runs calls of tools as tasks (TK-1).
     is_declared: bool,
     support: Option<TaskSupport>,
 }
 
-impl Offer {
-    pub(super) fn of(shared: &Shared, tool: &str) -> Self {
+impl TaskOffer {
+    pub(super) fn current(shared: &Shared, tool: &str) -> Self {
         let core = shared.lock();
         match &core.agreement {
             Some(agreement) => Self::new(agreement, || core.link.task_support(tool)),

@@ -28,15 +28,15 @@ use crate::client::{Client, ClientConfig};
 
 pub use task_handle::{Started, TaskHandle, TaskRef};
 
-pub(in crate::client) use task_canceller::Stopper;
-pub(super) use task_wait::{Patience, Waiting};
+pub(in crate::client) use task_canceller::Canceller;
+pub(super) use task_wait::{TaskWait, WaitLimits};
 
-use task_polling::Follower;
+use task_polling::TaskPoller;
 
 /// Cancels the task that the result of a call is, if it is one: nobody waits for it.
 pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
     if let Ok(CallToolResponse::Task(begun)) = result.decode() {
-        Follower::new(shared, TaskRef::from(begun.task.task_id), None).cancel();
+        TaskPoller::new(shared, TaskRef::from(begun.task.task_id), None).cancel();
     }
 }
 
@@ -89,7 +89,7 @@ impl<'c> Tasks<'c> {
     /// A task that was begun before, perhaps by another program. It is looked for when
     /// something is asked of it.
     pub fn resume(self, task: impl Into<TaskRef>) -> TaskHandle {
-        TaskHandle::resumed(self.client.clone(), task.into())
+        TaskHandle::from_ref(self.client.clone(), task.into())
     }
 
     /// Where a task stands. Since 2026-07-28 that has the questions, the result or the error.

@@ -15,13 +15,13 @@ use bowline_types::tools::{CallToolResponse, CallToolResult};
 use bowline_types::{Method, Revision};
 use tokio::time::{Instant, timeout};
 
-use super::task_negotiation::{AsTask, Asked, Offer};
-use super::tasks::{Patience, Started, Stopper, TaskHandle, TaskRef, Waiting};
-use super::tool_params::{Said, with_task};
+use super::task_negotiation::{TaskOffer, TaskPreference, TaskRequested};
+use super::tasks::{Canceller, Started, TaskHandle, TaskRef, TaskWait, WaitLimits};
+use super::tool_params::{EncodedToolParams, with_task};
 use super::tools::ToolResult;
-use super::typed_call::decoded;
+use super::typed_call::decode_result;
 use crate::client::call::Call;
-use crate::client::output_validation::Expected;
+use crate::client::output_validation::ExpectedOutput;
 use crate::client::pending_call::{Answer, CancelHandle};
 use crate::client::shared::Shared;
 use crate::client::{Client, Params};
@@ -33,8 +33,8 @@ pub struct ToolCall<'c> {
     pub(super) client: &'c Client,
     pub(super) call: Call<'c>,
     pub(super) name: String,
-    pub(super) said: Said,
-    pub(super) as_task: AsTask,
+    pub(super) encoded_params: EncodedToolParams,
+    pub(super) as_task: TaskPreference,
     /// Its result has to fit the tool's output schema.
     pub(super) is_checked: bool,
 }
@@ -50,7 +50,7 @@ impl ToolCall<'_> {
     /// is an error of kind [`CapabilityNotSupported`](ErrorKind::CapabilityNotSupported), as is
     /// a server or a tool that is known to have none.
     pub fn as_task(mut self, ttl: Option<Duration>) -> Self {
-        self.as_task = AsTask::Always(ttl);
+        self.as_task = TaskPreference::Always(ttl);
         self
     }
 
@@ -78,11 +78,11 @@ impl ToolCall<'_> {
     ///
     /// As for awaiting the call, and when the tools can't be listed.
     pub async fn start_task(mut self) -> Result<Started, Error> {
-        if let AsTask::IfDemanded = self.as_task {
-            self.as_task = AsTask::IfPossible;
-            let (patience, _) = self.call.patience();
-            let waits = self.call.may_wait().then_some(patience);
-            let learned = learn_support(self.client, &self.name, patience, waits).await;
+        if let TaskPreference::IfRequired = self.as_task {
+            self.as_task = TaskPreference::IfSupported;
+            let (limits, _) = self.call.time_limits();
+            let waits = self.call.may_wait().then_some(limits);
+            let learned = fetch_task_support(self.client, &self.name, limits, waits).await;
             // Of the call that is not made then, and not of the list.
             learned.map_err(Error::of_unsent_call)?;
         }
@@ -90,15 +90,15 @@ impl ToolCall<'_> {
         let mut answer = self.send();
         let response = (&mut answer.answer).await?;
         let task = |id| TaskRef::new(id, &*answer.name);
-        Ok(match answer.read(&response)? {
-            CalledTool::Complete(result) => {
+        Ok(match answer.decode_response(&response)? {
+            ToolResponse::Complete(result) => {
                 let name = answer.name.clone();
                 Started::Done(ToolResult::checked(result, name, answer.expected.as_ref())?)
             }
-            CalledTool::Task(begun) => {
+            ToolResponse::Task(begun) => {
                 let task = task(&*begun.task_id);
                 let expected = answer.expected.take();
-                Started::Task(TaskHandle::begun_by(client, task, begun, expected))
+                Started::Task(TaskHandle::from_call(client, task, begun, expected))
             }
         })
     }
@@ -110,59 +110,60 @@ impl ToolCall<'_> {
 
     /// Says it: now, or when it is made. Whether a task is asked for, and the revision in which
     /// it is said, where that is known.
-    fn prepare(&mut self, shared: &Shared) -> Result<(Asked, Option<Revision>), Error> {
-        let said = std::mem::take(&mut self.said);
+    fn prepare(&mut self, shared: &Shared) -> Result<(TaskRequested, Option<Revision>), Error> {
+        let encoded_params = std::mem::take(&mut self.encoded_params);
         if self.call.may_wait() {
-            let params = said.params(&self.name, None)?;
-            return Ok((self.word_later(params)?, None));
+            let params = encoded_params.params(&self.name, None)?;
+            return Ok((self.encode_when_sent(params)?, None));
         }
-        let offer = Offer::of(shared, &self.name);
-        let wanted = self.as_task.wanted(&self.name, &offer);
+        let offer = TaskOffer::current(shared, &self.name);
+        let wanted = self.as_task.task_request(&self.name, &offer);
         let task = wanted.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))?;
-        let params = said.params(&self.name, task.as_ref().zip(offer.revision))?;
+        let params = encoded_params.params(&self.name, task.as_ref().zip(offer.revision))?;
         self.call.set_params(params);
-        let asked = match task {
-            Some(_) => Asked::Yes,
-            None => Asked::No,
+        let requested = match task {
+            Some(_) => TaskRequested::Yes,
+            None => TaskRequested::No,
         };
-        Ok((asked, offer.revision))
+        Ok((requested, offer.revision))
     }
 
     /// Says it when it is made: nobody knows yet who is spoken to then.
-    fn word_later(&mut self, params: Params) -> Result<Asked, Error> {
+    fn encode_when_sent(&mut self, params: Params) -> Result<TaskRequested, Error> {
         let members = params.clone().check()?.members;
         self.call.set_params(params);
-        let asked = Arc::new(AtomicBool::new(false));
-        let (told, name, as_task) = (Arc::clone(&asked), self.name.clone(), self.as_task);
-        self.call.set_words(move |terms| {
-            let offer = Offer::new(terms.agreement(), || terms.task_support(&name));
-            let task = as_task.wanted(&name, &offer)?;
-            told.store(task.is_some(), Ordering::Relaxed);
+        let requested = Arc::new(AtomicBool::new(false));
+        let (was_requested, name, as_task) =
+            (Arc::clone(&requested), self.name.clone(), self.as_task);
+        self.call.set_params_encoder(move |terms| {
+            let offer = TaskOffer::new(terms.agreement(), || terms.task_support(&name));
+            let task = as_task.task_request(&name, &offer)?;
+            was_requested.store(task.is_some(), Ordering::Relaxed);
             match task {
                 Some(task) => with_task(&members, &task, terms.agreement().revision),
                 None => Ok(members.clone()),
             }
         });
-        Ok(Asked::WhenMade(asked))
+        Ok(TaskRequested::WhenSent(requested))
     }
 }
 
 /// Learns whether a tool runs as a task, where it matters and nobody knows (TK-2). Waits so long
 /// for a connection, for a call that does.
-async fn learn_support(
+async fn fetch_task_support(
     client: &Client,
     tool: &str,
-    patience: Duration,
+    limits: Duration,
     waits: Option<Duration>,
 ) -> Result<(), Error> {
-    if let Some(patience) = waits
+    if let Some(limits) = waits
         && client.shared.check_open().is_ok()
     {
         // The call says best why there is none.
-        let _ = timeout(patience, client.ready()).await;
+        let _ = timeout(limits, client.ready()).await;
     }
-    if Offer::of(&client.shared, tool).is_unknown() {
-        client.tools().list_all().timeout(patience).await?;
+    if TaskOffer::current(&client.shared, tool).is_unknown() {
+        client.tools().list_all().timeout(limits).await?;
     }
     Ok(())
 }
@@ -174,31 +175,31 @@ impl IntoFuture for ToolCall<'_> {
     /// Makes the call. Dropping the future cancels it: the server is told once, and an
     /// answer that comes nevertheless is dropped. A task that it has become is cancelled too.
     fn into_future(mut self) -> ToolAnswer {
-        let (idle, total) = self.call.patience();
+        let (idle, total) = self.call.time_limits();
         let shared = Arc::clone(&self.client.shared);
         let prepared = self.prepare(&shared);
         let revision = prepared.as_ref().ok().and_then(|(_, revision)| *revision);
         let expected = || {
             let _entered = shared.telemetry.enter();
-            shared.outputs.expected(&self.name, revision)
+            shared.output_schemas.expected(&self.name, revision)
         };
         let expected = self.is_checked.then(expected);
-        let (answer, asked) = match prepared {
-            Ok((asked, _)) => (self.call.into_future(), asked),
+        let (answer, requested) = match prepared {
+            Ok((requested, _)) => (self.call.into_future(), requested),
             Err(error) => {
                 let error = error.in_operation(Method::CallTool.as_str());
-                (Answer::refused(error), Asked::No)
+                (Answer::refused(error), TaskRequested::No)
             }
         };
         ToolAnswer {
             answer,
             name: self.name,
             expected,
-            stopper: OnceLock::new(),
-            following: Following::Not {
+            canceller: OnceLock::new(),
+            phase: ToolCallPhase::Call {
                 shared,
-                asked,
-                patience: Patience {
+                requested,
+                limits: WaitLimits {
                     since: Instant::now(),
                     idle,
                     total,
@@ -220,18 +221,18 @@ pub struct ToolAnswer {
     answer: Answer,
     name: String,
     /// What its result has to be, unless nobody wants to know.
-    expected: Option<Expected>,
-    stopper: OnceLock<Arc<Stopper>>,
-    following: Following,
+    expected: Option<ExpectedOutput>,
+    canceller: OnceLock<Arc<Canceller>>,
+    phase: ToolCallPhase,
 }
 
 /// Whether the call has become a task.
-enum Following {
-    Not {
+enum ToolCallPhase {
+    Call {
         shared: Arc<Shared>,
         /// We have asked for one.
-        asked: Asked,
-        patience: Patience,
+        requested: TaskRequested,
+        limits: WaitLimits,
     },
     Task(Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + Send>>),
 }
@@ -245,25 +246,25 @@ impl ToolAnswer {
 
     /// A handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
-        let stopper = self.stopper.get_or_init(Arc::default);
-        self.answer.cancel_handle().of_task(Arc::clone(stopper))
+        let canceller = self.canceller.get_or_init(Arc::default);
+        self.answer.cancel_handle().with_task(Arc::clone(canceller))
     }
 
     /// Reads the answer to the call: a result, or a task that was asked for.
-    fn read(&self, response: &Payload) -> Result<CalledTool, Error> {
-        let is_expected = match &self.following {
-            Following::Not { asked, .. } => asked.is_asked(),
-            Following::Task(_) => false,
+    fn decode_response(&self, response: &Payload) -> Result<ToolResponse, Error> {
+        let is_expected = match &self.phase {
+            ToolCallPhase::Call { requested, .. } => requested.is_requested(),
+            ToolCallPhase::Task(_) => false,
         };
         let invalid = |words: &str| {
             let words = format!("{}: {words}", self.name);
             let error = Error::new(ErrorKind::InvalidResponse, words);
             Err(error.in_operation(Method::CallTool.as_str()))
         };
-        match decoded(response.as_json(), Method::CallTool.as_str())? {
-            CallToolResponse::Complete(result) => Ok(CalledTool::Complete(result)),
-            CallToolResponse::Task(begun) if is_expected || is_extension(response) => {
-                Ok(CalledTool::Task(begun.task))
+        match decode_result(response.as_json(), Method::CallTool.as_str())? {
+            CallToolResponse::Complete(result) => Ok(ToolResponse::Complete(result)),
+            CallToolResponse::Task(begun) if is_expected || has_result_type(response) => {
+                Ok(ToolResponse::Task(begun.task))
             }
             CallToolResponse::Task(_) => invalid("a task, which nobody asked for"),
             _ => invalid("neither a result nor a task"),
@@ -271,19 +272,16 @@ impl ToolAnswer {
     }
 
     /// Goes on with the task that the call has become.
-    fn follow(&mut self, begun: Task) {
-        let stopper = Arc::clone(self.stopper.get_or_init(Arc::default));
-        if let Following::Not {
-            shared, patience, ..
-        } = &self.following
-        {
+    fn continue_as_task(&mut self, begun: Task) {
+        let canceller = Arc::clone(self.canceller.get_or_init(Arc::default));
+        if let ToolCallPhase::Call { shared, limits, .. } = &self.phase {
             let task = TaskRef::new(&*begun.task_id, &*self.name);
-            let waiting = Waiting::new(shared, task, stopper, *patience);
-            self.following = Following::Task(Box::pin(waiting.end(begun)));
+            let waiting = TaskWait::new(shared, task, canceller, *limits);
+            self.phase = ToolCallPhase::Task(Box::pin(waiting.wait(begun)));
         }
     }
 
-    fn done(&mut self, result: Result<CallToolResult, Error>) -> Poll<Result<ToolResult, Error>> {
+    fn finish(&mut self, result: Result<CallToolResult, Error>) -> Poll<Result<ToolResult, Error>> {
         let name = std::mem::take(&mut self.name);
         let expected = self.expected.as_ref();
         Poll::Ready(result.and_then(|result| ToolResult::checked(result, name, expected)))
@@ -293,25 +291,25 @@ impl ToolAnswer {
 impl Drop for ToolAnswer {
     /// The answer may be there and be a task that nobody has seen: it isn't wanted either.
     fn drop(&mut self) {
-        if let Following::Not { .. } = &self.following
+        if let ToolCallPhase::Call { .. } = &self.phase
             && let Some(response) = self.answer.abandon()
-            && let Ok(CalledTool::Task(begun)) = self.read(&response)
+            && let Ok(ToolResponse::Task(begun)) = self.decode_response(&response)
         {
             // What follows a task cancels it when it is dropped.
-            self.follow(begun);
+            self.continue_as_task(begun);
         }
     }
 }
 
 /// What a call of a tool was answered with.
-enum CalledTool {
+enum ToolResponse {
     Complete(CallToolResult),
     Task(Task),
 }
 
 /// With the extension a result says that it is a task. The link lets that through only where it
 /// was declared.
-fn is_extension(response: &Payload) -> bool {
+fn has_result_type(response: &Payload) -> bool {
     let kind = response.as_json().reader().peek_member("resultType");
     matches!(kind, Ok(Some(_)))
 }
@@ -320,27 +318,25 @@ impl Future for ToolAnswer {
     type Output = Result<ToolResult, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Following::Not { .. } = &self.following {
+        if let ToolCallPhase::Call { .. } = &self.phase {
             let response = match ready!(Pin::new(&mut self.answer).poll(cx)) {
                 Ok(response) => response,
-                Err(error) => return self.done(Err(error)),
+                Err(error) => return self.finish(Err(error)),
             };
-            match self.read(&response) {
-                Ok(CalledTool::Complete(result)) => return self.done(Ok(result)),
-                Ok(CalledTool::Task(begun)) => self.follow(begun),
-                Err(error) => return self.done(Err(error)),
+            match self.decode_response(&response) {
+                Ok(ToolResponse::Complete(result)) => return self.finish(Ok(result)),
+                Ok(ToolResponse::Task(begun)) => self.continue_as_task(begun),
+                Err(error) => return self.finish(Err(error)),
             }
         }
-        let Self {
-            answer, following, ..
-        } = &mut *self;
-        let Following::Task(following) = following else {
+        let Self { answer, phase, .. } = &mut *self;
+        let ToolCallPhase::Task(phase) = phase else {
             return Poll::Pending;
         };
-        let polled = following.as_mut().poll(cx);
+        let polled = phase.as_mut().poll(cx);
         // After it: what came before the result is told before it.
-        answer.tell_task(cx);
-        self.done(ready!(polled))
+        answer.deliver_task_progress(cx);
+        self.finish(ready!(polled))
     }
 }
 

@@ -13,16 +13,16 @@ const ROOM: usize = 256;
 
 /// A tool and its arguments, as members of the parameters.
 #[derive(Debug)]
-pub(super) struct Said(Result<Vec<u8>, String>);
+pub(super) struct EncodedToolParams(Result<Vec<u8>, String>);
 
-impl Default for Said {
+impl Default for EncodedToolParams {
     /// Nothing, in place of what was said.
     fn default() -> Self {
         Self(Ok(Vec::new()))
     }
 }
 
-impl Said {
+impl EncodedToolParams {
     /// Every revision says them in the same words.
     pub(super) fn new(tool: &str, arguments: &impl Serialize) -> Self {
         let mut members = Vec::with_capacity(ROOM);
@@ -34,12 +34,12 @@ impl Said {
         encoder.key("arguments");
         let written = match encoder.serialized(arguments) {
             Ok(written) => written,
-            Err(error) => return Self(Err(unwritable(&error))),
+            Err(error) => return Self(Err(unencodable(&error))),
         };
         match written.first() {
             Some(b'{') => {}
             _ if written == b"null" => members.truncate(without),
-            _ => return Self(Err(no_object(written))),
+            _ => return Self(Err(not_an_object(written))),
         }
         Self(Ok(members))
     }
@@ -54,11 +54,11 @@ impl Said {
         tool: &str,
         task: Option<(&TaskMetadata, Revision)>,
     ) -> Result<Params, Error> {
-        let unfit = |why| {
+        let invalid = |why| {
             let words = format!("the arguments of tool {tool:?} {why}");
             Error::new(ErrorKind::InvalidParams, words)
         };
-        let mut members = self.0.map_err(unfit)?;
+        let mut members = self.0.map_err(invalid)?;
         if let Some((task, revision)) = task {
             let added = add_task(&mut members, task, revision);
             added.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))?;
@@ -85,15 +85,15 @@ fn add_task(members: &mut Vec<u8>, task: &TaskMetadata, revision: Revision) -> R
 }
 
 /// What is wrong with arguments that are no object.
-fn no_object(written: &[u8]) -> String {
+fn not_an_object(written: &[u8]) -> String {
     let text = std::str::from_utf8(written).unwrap_or_default();
     match RawJsonRef::parse(text) {
         Ok(json) => format!("must be a JSON object, not {}", json.kind()),
-        Err(error) => unwritable(&error),
+        Err(error) => unencodable(&error),
     }
 }
 
-fn unwritable(error: &dyn std::fmt::Display) -> String {
+fn unencodable(error: &dyn std::fmt::Display) -> String {
     format!("can't be written as JSON: {error}")
 }
 
@@ -103,25 +103,25 @@ mod tests {
 
     use super::*;
 
-    fn said(arguments: impl Serialize, task: Option<Revision>) -> Result<String, Error> {
+    fn encode(arguments: impl Serialize, task: Option<Revision>) -> Result<String, Error> {
         let wanted = TaskMetadata::new().ttl(5);
         let task = task.map(|revision| (&wanted, revision));
-        let params = Said::new("a\"b", &arguments).params("a\"b", task)?;
+        let params = EncodedToolParams::new("a\"b", &arguments).params("a\"b", task)?;
         let members = params.check()?.members;
         Ok(String::from_utf8(members.to_vec()).expect("UTF-8"))
     }
 
     #[test]
     fn arguments_are_members_of_the_parameters() {
-        let some = said(json!({"_meta": 1}), None).expect("an object");
+        let some = encode(json!({"_meta": 1}), None).expect("an object");
         assert_eq!(some, r#""name":"a\"b","arguments":{"_meta":1}"#);
         for none in [json!(null), json!(Option::<u8>::None)] {
-            let none = said(none, None).expect("none are fine");
+            let none = encode(none, None).expect("none are fine");
             assert_eq!(none, r#""name":"a\"b""#);
         }
-        let none = said((), Some(Revision::V2025_11_25)).expect("none are fine");
+        let none = encode((), Some(Revision::V2025_11_25)).expect("none are fine");
         assert_eq!(none, r#""name":"a\"b","task":{"ttl":5}"#);
-        let error = said((), Some(Revision::V2025_06_18)).expect_err("no tasks");
+        let error = encode((), Some(Revision::V2025_06_18)).expect_err("no tasks");
         assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
     }
 
@@ -132,11 +132,11 @@ mod tests {
             (json!("{"), "must be a JSON object, not a string"),
             (json!(1), "must be a JSON object, not a number"),
         ] {
-            let error = said(arguments, None).expect_err("no object");
+            let error = encode(arguments, None).expect_err("no object");
             assert_eq!(error.kind(), ErrorKind::InvalidParams);
             assert!(error.to_string().contains(words), "{error}");
         }
-        let error = said([("x", f64::NAN)], None).expect_err("no number");
+        let error = encode([("x", f64::NAN)], None).expect_err("no number");
         assert!(error.to_string().contains("no number of JSON"), "{error}");
     }
 }

@@ -10,16 +10,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::paginated_list::{self, Pages, WholeList};
-use super::task_negotiation::AsTask;
+use super::task_negotiation::TaskPreference;
 use super::tool_call::ToolCall;
-use super::tool_params::Said;
+use super::tool_params::EncodedToolParams;
 use super::typed_call::TypedCall;
 use crate::client::Client;
-use crate::client::output_validation::Expected;
+use crate::client::output_validation::ExpectedOutput;
 use crate::error::{Error, ErrorKind};
 
 /// The most of what a tool says that an error repeats, in characters.
-const WORDS: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// The tools of a server: see [`Client::tools`].
 ///
@@ -106,10 +106,10 @@ impl<'c> Tools<'c> {
         let call = self.client.call(Method::CallTool.as_str(), ());
         ToolCall {
             client: self.client,
-            call: call.guarded().of_tool(&*name),
-            said: Said::new(&name, &arguments),
+            call: call.with_capability_check().for_tool(&*name),
+            encoded_params: EncodedToolParams::new(&name, &arguments),
             name,
-            as_task: AsTask::IfDemanded,
+            as_task: TaskPreference::IfRequired,
             is_checked: true,
         }
     }
@@ -131,10 +131,10 @@ impl ToolResult {
     pub(super) fn checked(
         result: CallToolResult,
         tool: String,
-        expected: Option<&Expected>,
+        expected: Option<&ExpectedOutput>,
     ) -> Result<Self, Error> {
         let (result, unchecked) = match expected {
-            Some(expected) => expected.checked(&tool, result)?,
+            Some(expected) => expected.check_result(&tool, result)?,
             None => (result, None),
         };
         Ok(Self {
@@ -225,7 +225,7 @@ impl ToolResult {
         if !self.result.is_failure() {
             return None;
         }
-        let said: String = self.text().chars().take(WORDS).collect();
+        let said: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
         let words = match said.is_empty() {
             true => self.tool.clone(),
             false => format!("{}: {said}", self.tool),

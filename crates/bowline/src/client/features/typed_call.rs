@@ -40,7 +40,7 @@ pub struct TypedCall<'c, T> {
 impl<'c, T: Wire> TypedCall<'c, T> {
     pub(super) fn new(call: Call<'c>) -> Self {
         Self {
-            call: call.guarded(),
+            call: call.with_capability_check(),
             key: None,
             is_fresh: false,
             result: PhantomData,
@@ -48,7 +48,7 @@ impl<'c, T: Wire> TypedCall<'c, T> {
     }
 
     /// Its result may be kept, if it has a key.
-    pub(super) fn kept_as(mut self, key: Option<Key>) -> Self {
+    pub(super) fn cached_as(mut self, key: Option<Key>) -> Self {
         self.key = key;
         self
     }
@@ -76,17 +76,17 @@ impl<T: Wire> IntoFuture for TypedCall<'_, T> {
         let method = self.call.method().to_owned();
         let shared = self.call.shared();
         let key = self.key.filter(|_| !self.call.has_meta());
-        let learning = Learning::of(&method, shared);
+        let recorder = SchemaRecorder::for_method(&method, shared);
         if let Some(key) = key.as_ref().filter(|_| !self.is_fresh)
             && let Some(result) = shared.cache.get(key, shared.now())
         {
-            learning.learn(&result);
-            return TypedAnswer::new(method, State::Kept(result));
+            recorder.record(&result);
+            return TypedAnswer::new(method, State::Cached(result));
         }
         let ticket = key.and_then(|key| shared.cache.ticket(key));
         let keep = ticket.map(|ticket| (Arc::clone(shared), ticket));
-        let mut answer = TypedAnswer::new(method, State::Asked(self.call.into_future(), keep));
-        answer.learning = learning;
+        let mut answer = TypedAnswer::new(method, State::Pending(self.call.into_future(), keep));
+        answer.recorder = recorder;
         answer
     }
 }
@@ -101,7 +101,7 @@ impl<T> fmt::Debug for TypedCall<'_, T> {
 pub struct TypedAnswer<T> {
     state: State,
     method: String,
-    learning: Learning,
+    recorder: SchemaRecorder,
     /// Bytes of the result, when it is there.
     size: usize,
     result: PhantomData<fn() -> T>,
@@ -109,26 +109,26 @@ pub struct TypedAnswer<T> {
 
 /// Whether output schemas of tools are learned from what is answered.
 #[derive(Default)]
-struct Learning(Option<(Arc<Shared>, u64)>);
+struct SchemaRecorder(Option<(Arc<Shared>, u64)>);
 
-impl Learning {
-    fn of(method: &str, shared: &Arc<Shared>) -> Self {
+impl SchemaRecorder {
+    fn for_method(method: &str, shared: &Arc<Shared>) -> Self {
         let is_list = cfg!(feature = "validate") && method == Method::ListTools.as_str();
-        Self(is_list.then(|| (Arc::clone(shared), shared.outputs.generation())))
+        Self(is_list.then(|| (Arc::clone(shared), shared.output_schemas.generation())))
     }
 
-    fn learn(&self, list: &str) {
+    fn record(&self, list: &str) {
         if let Some((shared, generation)) = &self.0 {
-            shared.outputs.learn(list, *generation);
+            shared.output_schemas.learn(list, *generation);
         }
     }
 }
 
 enum State {
     /// There is a result that is still fresh.
-    Kept(Arc<str>),
+    Cached(Arc<str>),
     /// The server was asked; the result may be kept.
-    Asked(Answer, Option<(Arc<Shared>, Ticket)>),
+    Pending(Answer, Option<(Arc<Shared>, Ticket)>),
 }
 
 impl<T> TypedAnswer<T> {
@@ -136,7 +136,7 @@ impl<T> TypedAnswer<T> {
         Self {
             state,
             method,
-            learning: Learning::default(),
+            recorder: SchemaRecorder::default(),
             size: 0,
             result: PhantomData,
         }
@@ -148,24 +148,24 @@ impl<T> TypedAnswer<T> {
     }
 
     /// Whether the result was kept, and nobody is asked for it.
-    pub(super) fn is_kept(&self) -> bool {
-        matches!(self.state, State::Kept(_))
+    pub(super) fn is_cached(&self) -> bool {
+        matches!(self.state, State::Cached(_))
     }
 
     /// The next report of progress, for a call that was made with it. `None` when the call
     /// has ended. Cancel safe.
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         match &mut self.state {
-            State::Kept(_) => None,
-            State::Asked(answer, _) => answer.progress().await,
+            State::Cached(_) => None,
+            State::Pending(answer, _) => answer.progress().await,
         }
     }
 
     /// A handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.state {
-            State::Kept(_) => CancelHandle::of_nothing(),
-            State::Asked(answer, _) => answer.cancel_handle(),
+            State::Cached(_) => CancelHandle::inert(),
+            State::Pending(answer, _) => answer.cancel_handle(),
         }
     }
 }
@@ -177,29 +177,29 @@ impl<T: Wire> Future for TypedAnswer<T> {
         let Self {
             state,
             method,
-            learning,
+            recorder,
             size,
             ..
         } = &mut *self;
         let result = match state {
-            State::Kept(result) => {
+            State::Cached(result) => {
                 *size = result.len();
-                return Poll::Ready(decoded(RawJsonRef::trusted(result), method));
+                return Poll::Ready(decode_result(RawJsonRef::trusted(result), method));
             }
-            State::Asked(answer, keep) => {
+            State::Pending(answer, keep) => {
                 let result = ready!(Pin::new(&mut *answer).poll(cx));
                 // CH-5: an answer to which the user contributed is theirs alone.
-                if let Some((shared, ticket)) = keep.take().filter(|_| !answer.was_asked()) {
-                    keep_result(&shared, ticket, &result, answer.came());
+                if let Some((shared, ticket)) = keep.take().filter(|_| !answer.had_input_round()) {
+                    store_in_cache(&shared, ticket, &result, answer.received_at());
                 }
                 if let Ok(list) = &result {
-                    learning.learn(list.as_str());
+                    recorder.record(list.as_str());
                     *size = list.as_str().len();
                 }
                 result
             }
         };
-        Poll::Ready(result.and_then(|result| decoded(result.as_json(), method)))
+        Poll::Ready(result.and_then(|result| decode_result(result.as_json(), method)))
     }
 }
 
@@ -211,19 +211,19 @@ impl<T> fmt::Debug for TypedAnswer<T> {
     }
 }
 
-fn keep_result(
+fn store_in_cache(
     shared: &Shared,
     ticket: Ticket,
     result: &Result<Payload, Error>,
-    came: Option<Instant>,
+    received_at: Option<Instant>,
 ) {
     match result {
         Ok(result) => {
             // CH-3: it ages from when it came, and not from when somebody looked at it.
-            let came = came.unwrap_or_else(|| shared.now());
+            let received_at = received_at.unwrap_or_else(|| shared.now());
             // Nothing is kept of a connection that is gone.
             let revision = shared.lock().agreement.as_ref().map(|it| it.revision);
-            shared.cache.keep(ticket, result, came, revision);
+            shared.cache.keep(ticket, result, received_at, revision);
         }
         // The server may no longer know the cursor.
         Err(error) if ticket.key.is_later_page() && error.server_error().is_some() => {
@@ -234,7 +234,7 @@ fn keep_result(
 }
 
 /// A result as what it must be.
-pub(super) fn decoded<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
+pub(super) fn decode_result<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
     T::from_json_ref(result).map_err(|error| {
         // Its words are all that there is to it: as the source it would say them again.
         let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());

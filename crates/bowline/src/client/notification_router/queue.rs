@@ -16,12 +16,12 @@ const BYTES: usize = 16 * 1024 * 1024;
 /// can't push them out.
 #[derive(Debug)]
 pub(super) struct Queue {
-    once: Row,
+    coalesced: Row,
     others: Row,
     /// What waits of the first row.
     keys: HashSet<Box<str>>,
     /// How many came.
-    came: u64,
+    received: u64,
     bytes: usize,
     max: usize,
     max_bytes: usize,
@@ -29,7 +29,7 @@ pub(super) struct Queue {
     /// Dropped since something was handed out.
     missed: u64,
     /// Somebody takes from it.
-    is_busy: bool,
+    has_runner: bool,
 }
 
 /// Notifications with the numbers in which they came.
@@ -38,16 +38,16 @@ type Row = VecDeque<(u64, ServerNotification)>;
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            once: Row::new(),
+            coalesced: Row::new(),
             others: Row::new(),
             keys: HashSet::new(),
-            came: 0,
+            received: 0,
             bytes: 0,
             max: NOTIFICATIONS,
             max_bytes: BYTES,
             dropped: 0,
             missed: 0,
-            is_busy: false,
+            has_runner: false,
         }
     }
 }
@@ -59,7 +59,7 @@ impl Queue {
     }
 
     /// Another one with the same limits, in which nothing waits.
-    pub(super) fn empty(&self) -> Self {
+    pub(super) fn with_same_limits(&self) -> Self {
         Self {
             max: self.max,
             max_bytes: self.max_bytes,
@@ -73,9 +73,9 @@ impl Queue {
 
     /// Puts one at the end. Whether somebody has to be sent to take it.
     pub(super) fn push(&mut self, note: ServerNotification) -> bool {
-        let key = key_of(&note);
+        let key = coalescing_key(&note);
         let row = match &key {
-            Some(_) => &mut self.once,
+            Some(_) => &mut self.coalesced,
             None => &mut self.others,
         };
         if let Some(key) = key
@@ -84,25 +84,25 @@ impl Queue {
             // The one that waits will be seen after this moment too.
             return false;
         }
-        self.came += 1;
-        self.bytes += weight(&note);
-        row.push_back((self.came, note));
-        while self.is_too_full() {
-            let is_others = self.once.len() <= self.max && !self.others.is_empty();
+        self.received += 1;
+        self.bytes += byte_len(&note);
+        row.push_back((self.received, note));
+        while self.is_over_limit() {
+            let is_others = self.coalesced.len() <= self.max && !self.others.is_empty();
             self.take(is_others);
             self.dropped += 1;
             self.missed += 1;
         }
-        !std::mem::replace(&mut self.is_busy, true)
+        !std::mem::replace(&mut self.has_runner, true)
     }
 
     /// The next one. When there is none, whoever takes is done.
     pub(super) fn pop(&mut self) -> Option<ServerNotification> {
         let number = |row: &Row| row.front().map_or(u64::MAX, |(number, _)| *number);
-        let is_others = number(&self.others) < number(&self.once);
+        let is_others = number(&self.others) < number(&self.coalesced);
         let Some(mut note) = self.take(is_others) else {
-            self.is_busy = false;
-            for row in [&mut self.once, &mut self.others] {
+            self.has_runner = false;
+            for row in [&mut self.coalesced, &mut self.others] {
                 row.shrink_to(8);
             }
             return None;
@@ -113,13 +113,13 @@ impl Queue {
 
     /// Whoever took is gone.
     pub(super) fn set_idle(&mut self) {
-        self.is_busy = false;
+        self.has_runner = false;
     }
 
     /// One is always let in, however large it is: a frame has a limit of its own.
-    fn is_too_full(&self) -> bool {
-        let waiting = self.once.len() + self.others.len();
-        self.once.len() > self.max
+    fn is_over_limit(&self) -> bool {
+        let waiting = self.coalesced.len() + self.others.len();
+        self.coalesced.len() > self.max
             || self.others.len() > self.max
             || self.bytes > self.max_bytes && waiting > 1
     }
@@ -127,25 +127,25 @@ impl Queue {
     fn take(&mut self, is_others: bool) -> Option<ServerNotification> {
         let row = match is_others {
             true => &mut self.others,
-            false => &mut self.once,
+            false => &mut self.coalesced,
         };
         let (_, note) = row.pop_front()?;
-        self.bytes -= weight(&note);
-        if let Some(key) = key_of(&note) {
+        self.bytes -= byte_len(&note);
+        if let Some(key) = coalescing_key(&note) {
             self.keys.remove(&key);
         }
         Some(note)
     }
 }
 
-fn weight(note: &ServerNotification) -> usize {
+fn byte_len(note: &ServerNotification) -> usize {
     let params = note.params().map_or(0, |params| params.as_str().len());
     note.method().len() + params
 }
 
 /// What a notification says that needs to be heard only once: that a list has changed, or
 /// one resource.
-fn key_of(note: &ServerNotification) -> Option<Box<str>> {
+fn coalescing_key(note: &ServerNotification) -> Option<Box<str>> {
     match note.method().parse() {
         Ok(Method::ToolListChanged | Method::PromptListChanged | Method::ResourceListChanged) => {
             Some(note.method().into())
@@ -232,6 +232,6 @@ mod tests {
                 &format!(r#"{{"uri":"{number}"}}"#),
             ));
         }
-        assert!(queue.bytes <= 100 && queue.keys.len() == queue.once.len());
+        assert!(queue.bytes <= 100 && queue.keys.len() == queue.coalesced.len());
     }
 }

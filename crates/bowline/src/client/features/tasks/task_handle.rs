@@ -7,11 +7,11 @@ use std::time::Duration;
 use bowline_types::tasks::{CancelTaskResult, GetTaskResult, Task};
 use serde::{Deserialize, Serialize};
 
-use super::task_polling::{Follower, SharedAnswers, pause};
+use super::task_polling::{SharedAnsweredKeys, TaskPoller, poll_delay};
 use crate::client::Client;
 use crate::client::features::tools::ToolResult;
 use crate::client::features::typed_call::TypedCall;
-use crate::client::output_validation::Expected;
+use crate::client::output_validation::ExpectedOutput;
 use crate::error::{Error, ErrorKind};
 
 /// What has to be kept to find a task again, in another program as well.
@@ -123,45 +123,45 @@ pub struct TaskHandle {
     client: Client,
     task: TaskRef,
     begun: Option<Task>,
-    checks: Checks,
+    output_check: OutputCheck,
     /// What the task was answered, by this handle or a clone.
-    answered: SharedAnswers,
+    answered: SharedAnsweredKeys,
 }
 
 /// Whether the result has to fit its tool's output schema.
 #[derive(Clone, Debug)]
-enum Checks {
-    Nothing,
+enum OutputCheck {
+    Off,
     /// What was known when the call was made.
-    AsCalled(Expected),
+    FromCall(ExpectedOutput),
     /// Nobody knows when that was: what is known when the result is first waited for.
-    AsKnown,
+    FromCache,
 }
 
 impl TaskHandle {
-    pub(super) fn resumed(client: Client, task: TaskRef) -> Self {
+    pub(super) fn from_ref(client: Client, task: TaskRef) -> Self {
         Self {
             client,
             task,
             begun: None,
-            checks: Checks::AsKnown,
-            answered: SharedAnswers::default(),
+            output_check: OutputCheck::FromCache,
+            answered: SharedAnsweredKeys::default(),
         }
     }
 
     /// What a call has become, whose result is expected to be so.
-    pub(in super::super) fn begun_by(
+    pub(in super::super) fn from_call(
         client: Client,
         task: TaskRef,
         begun: Task,
-        expected: Option<Expected>,
+        expected: Option<ExpectedOutput>,
     ) -> Self {
         Self {
             client,
             task,
             begun: Some(begun),
-            checks: expected.map_or(Checks::Nothing, Checks::AsCalled),
-            answered: SharedAnswers::default(),
+            output_check: expected.map_or(OutputCheck::Off, OutputCheck::FromCall),
+            answered: SharedAnsweredKeys::default(),
         }
     }
 
@@ -169,7 +169,7 @@ impl TaskHandle {
     /// [`ToolCall::unchecked`](crate::client::features::ToolCall::unchecked).
     #[must_use]
     pub fn unchecked(mut self) -> Self {
-        self.checks = Checks::Nothing;
+        self.output_check = OutputCheck::Off;
         self
     }
 
@@ -223,25 +223,25 @@ impl TaskHandle {
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) as for
     /// [calls](crate::client::features::Tools::call).
     pub async fn wait(&self) -> Result<ToolResult, Error> {
-        let follower = Follower::new(&self.client.shared, self.task.clone(), None);
-        let follower = follower.beside(&self.answered);
+        let poller = TaskPoller::new(&self.client.shared, self.task.clone(), None);
+        let poller = poller.with_shared_answers(&self.answered);
         let first = match &self.begun {
-            Some(begun) => pause(&begun.status, begun.poll_interval),
+            Some(begun) => poll_delay(&begun.status, begun.poll_interval),
             None => Duration::ZERO,
         };
         let expected = self.expected();
-        let result = follower.end(first).await?;
+        let result = poller.wait_for_result(first).await?;
         let name = self.task.name().to_owned();
         ToolResult::checked(result, name, expected.as_ref())
     }
 
-    fn expected(&self) -> Option<Expected> {
-        match &self.checks {
-            Checks::Nothing => None,
-            Checks::AsCalled(expected) => Some(expected.clone()),
-            Checks::AsKnown => {
+    fn expected(&self) -> Option<ExpectedOutput> {
+        match &self.output_check {
+            OutputCheck::Off => None,
+            OutputCheck::FromCall(expected) => Some(expected.clone()),
+            OutputCheck::FromCache => {
                 let _entered = self.client.shared.telemetry.enter();
-                let outputs = &self.client.shared.outputs;
+                let outputs = &self.client.shared.output_schemas;
                 Some(outputs.expected(&self.task.tool, self.client.revision()))
             }
         }

@@ -20,33 +20,33 @@ use tokio::time::sleep;
 use super::task_handle::TaskRef;
 use crate::client::Params;
 use crate::client::call::Call;
-use crate::client::features::typed_call::decoded;
-use crate::client::input_rounds::questions;
+use crate::client::features::typed_call::decode_result;
+use crate::client::input_rounds::input_requests;
 use crate::client::server_requests::ServerRequest;
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind, Recovery};
 
 /// How long to wait between two looks, where the server doesn't say.
-const USUAL: Duration = Duration::from_secs(1);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long at least, whatever the server says: 0 would be a loop without a pause.
-const LEAST: Duration = Duration::from_millis(50);
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long at most: a server may say a million years.
-const MOST: Duration = Duration::from_secs(60 * 60);
+const MAX_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// How long at most before a server that is busy, or was lost, is asked the same again.
-const BUSY: Duration = Duration::from_secs(5);
+const MAX_BUSY_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often the result of a task is asked for while the server says that it is busy. The task
 /// itself may have failed with those words, and then nothing else is ever said (TK-9).
-const BUSY_RESULTS: u32 = 3;
+const MAX_BUSY_RESULTS: u32 = 3;
 
 /// Questions that one task may ask. A server that asks more doesn't end.
-const MAX_QUESTIONS: usize = 100;
+const MAX_INPUT_REQUESTS: usize = 100;
 
 /// How long to wait before the next look at a task.
-pub(super) fn pause(status: &TaskStatus, interval: Option<i64>) -> Duration {
+pub(super) fn poll_delay(status: &TaskStatus, interval: Option<i64>) -> Duration {
     match status {
         // There is something to be fetched, or to be answered.
         TaskStatus::Completed
@@ -54,31 +54,31 @@ pub(super) fn pause(status: &TaskStatus, interval: Option<i64>) -> Duration {
         | TaskStatus::Cancelled
         | TaskStatus::InputRequired => Duration::ZERO,
         // Also one that nobody knows yet.
-        _ => between(interval),
+        _ => poll_interval(interval),
     }
 }
 
-fn between(interval: Option<i64>) -> Duration {
+fn poll_interval(interval: Option<i64>) -> Duration {
     match interval {
-        None => USUAL,
+        None => DEFAULT_INTERVAL,
         Some(millis) => {
             let wanted = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-            wanted.clamp(LEAST, MOST)
+            wanted.clamp(MIN_INTERVAL, MAX_INTERVAL)
         }
     }
 }
 
 /// Follows one task.
 #[derive(Debug)]
-pub(in super::super) struct Follower {
+pub(in super::super) struct TaskPoller {
     shared: Arc<Shared>,
     task: TaskRef,
     /// How long the server may take to answer.
     timeout: Duration,
-    answered: SharedAnswers,
+    answered: SharedAnsweredKeys,
 }
 
-impl Follower {
+impl TaskPoller {
     pub(in super::super) fn new(
         shared: &Arc<Shared>,
         task: TaskRef,
@@ -88,50 +88,53 @@ impl Follower {
             timeout: timeout.unwrap_or(shared.call_timeouts.idle),
             shared: Arc::clone(shared),
             task,
-            answered: SharedAnswers::default(),
+            answered: SharedAnsweredKeys::default(),
         }
     }
 
     /// One that follows the task with others, and asks nothing that these have answered.
-    pub(super) fn beside(mut self, answered: &SharedAnswers) -> Self {
+    pub(super) fn with_shared_answers(mut self, answered: &SharedAnsweredKeys) -> Self {
         self.answered = Arc::clone(answered);
         self
     }
 
     /// What the tool returned, when the task has ended. It is looked at for the first time
     /// after `pause`. Dropping the future leaves the task alone.
-    pub(in super::super) async fn end(&self, pause: Duration) -> Result<CallToolResult, Error> {
-        let ended = self.followed(pause).await;
+    pub(in super::super) async fn wait_for_result(
+        &self,
+        pause: Duration,
+    ) -> Result<CallToolResult, Error> {
+        let ended = self.poll_until_done(pause).await;
         // The server runs the task, whatever became of the last request about it.
         ended.map_err(|error| error.of_call(Sent::Maybe))
     }
 
-    async fn followed(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
+    async fn poll_until_done(&self, mut pause: Duration) -> Result<CallToolResult, Error> {
         loop {
             sleep(pause).await;
-            let Look {
+            let TaskSnapshot {
                 task,
                 text,
                 revision,
-            } = self.look().await?;
-            pause = between(task.poll_interval);
+            } = self.fetch().await?;
+            pause = poll_interval(task.poll_interval);
             match (&task.status, revision >= Revision::V2026_07_28) {
-                (TaskStatus::Cancelled, _) => return Err(self.cancelled(&task)),
-                (TaskStatus::Completed, true) => return self.result_in(&task),
-                (TaskStatus::Failed, true) => return Err(self.error_in(task)),
+                (TaskStatus::Cancelled, _) => return Err(self.cancelled_error(&task)),
+                (TaskStatus::Completed, true) => return self.embedded_result(&task),
+                (TaskStatus::Failed, true) => return Err(self.embedded_error(task)),
                 (TaskStatus::Completed | TaskStatus::Failed, false) => {
-                    let (result, _) = self.ask(Method::GetTaskPayload, self.timeout).await?;
-                    return decoded(result.as_json(), Method::GetTaskPayload.as_str());
+                    let (result, _) = self.request(Method::GetTaskPayload, self.timeout).await?;
+                    return decode_result(result.as_json(), Method::GetTaskPayload.as_str());
                 }
                 // TK-8: what it wants to know is asked while its result is waited for.
                 (TaskStatus::InputRequired, false) => {
                     if let Some(result) = self.blocking_result().await? {
-                        return decoded(result.as_json(), Method::GetTaskPayload.as_str());
+                        return decode_result(result.as_json(), Method::GetTaskPayload.as_str());
                     }
                 }
                 (TaskStatus::InputRequired, true) => {
-                    if self.answer(&text, revision).await? {
-                        pause = LEAST;
+                    if self.answer_input_requests(&text, revision).await? {
+                        pause = MIN_INTERVAL;
                     }
                 }
                 // It works, or is in a state that nobody knows yet, which is no end.
@@ -166,10 +169,10 @@ impl Follower {
     }
 
     /// How the task stands.
-    async fn look(&self) -> Result<Look, Error> {
-        let (text, revision) = self.ask(Method::GetTask, self.timeout).await?;
-        let found: GetTaskResult = decoded(text.as_json(), Method::GetTask.as_str())?;
-        Ok(Look {
+    async fn fetch(&self) -> Result<TaskSnapshot, Error> {
+        let (text, revision) = self.request(Method::GetTask, self.timeout).await?;
+        let found: GetTaskResult = decode_result(text.as_json(), Method::GetTask.as_str())?;
+        Ok(TaskSnapshot {
             task: found.task,
             text,
             revision,
@@ -180,33 +183,38 @@ impl Follower {
     /// server takes so long that it is looked at again.
     async fn blocking_result(&self) -> Result<Option<Payload>, Error> {
         let patience = self.shared.call_timeouts.total;
-        match self.ask(Method::GetTaskPayload, patience).await {
+        match self.request(Method::GetTaskPayload, patience).await {
             Ok((result, _)) => Ok(Some(result)),
-            Err(error) if error.kind() == ErrorKind::Timeout || is_passing(&error) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Timeout || is_transient(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Answers what the task asks and was not asked before. Whether there was something.
-    async fn answer(&self, task: &Payload, revision: Revision) -> Result<bool, Error> {
+    async fn answer_input_requests(
+        &self,
+        task: &Payload,
+        revision: Revision,
+    ) -> Result<bool, Error> {
         // Whoever else follows this task waits: it is about to be answered.
         let mut answered = self.answered.lock().await;
         let mut responses = Map::new();
         let mut keys = Vec::new();
-        for (key, method, params) in questions(task) {
+        for (key, method, params) in input_requests(task) {
             let digest = answered.digest(&key);
             if answered.keys.contains(&digest) {
                 continue;
             }
-            if answered.keys.len() + keys.len() >= MAX_QUESTIONS {
-                return Err(too_many());
+            if answered.keys.len() + keys.len() >= MAX_INPUT_REQUESTS {
+                return Err(too_many_input_requests());
             }
-            let asked = ServerRequest::new(method, params, revision);
-            let reply = self.shared.handlers.answer_or_end(asked).await;
+            let request = ServerRequest::new(method, params, revision);
+            let response = self.shared.handlers.answer_input_request(request).await;
             // Of the update that can't be sent: it is not the task that has ended.
-            let reply = reply.map_err(|error| error.in_operation(Method::UpdateTask.as_str()))?;
-            let reply = JsonObject::parse(reply.as_str()).unwrap_or_default();
-            responses.insert(key, InputResponse::from(reply));
+            let response =
+                response.map_err(|error| error.in_operation(Method::UpdateTask.as_str()))?;
+            let response = JsonObject::parse(response.as_str()).unwrap_or_default();
+            responses.insert(key, InputResponse::from(response));
             keys.push(digest);
         }
         if responses.is_empty() {
@@ -218,7 +226,11 @@ impl Follower {
         Ok(true)
     }
 
-    async fn ask(&self, method: Method, timeout: Duration) -> Result<(Payload, Revision), Error> {
+    async fn request(
+        &self,
+        method: Method,
+        timeout: Duration,
+    ) -> Result<(Payload, Revision), Error> {
         let params = TaskParams::new(&*self.task.id);
         self.send(method, &params, timeout).await
     }
@@ -232,21 +244,22 @@ impl Follower {
         params: &T,
         timeout: Duration,
     ) -> Result<(Payload, Revision), Error> {
-        let (mut pause, mut refused) = (LEAST, 0);
+        let (mut pause, mut refused) = (MIN_INTERVAL, 0);
         loop {
-            self.connected().await;
+            self.wait_while_connecting().await;
             let revision = self.revision();
             let encoded = Params::encode(params, revision);
-            let call = Call::new(&self.shared, method.as_str().into(), encoded).guarded();
+            let call =
+                Call::new(&self.shared, method.as_str().into(), encoded).with_capability_check();
             let total = timeout.max(self.shared.call_timeouts.total);
             match call.timeout(timeout).max_total(total).await {
-                Err(error) if is_passing(&error) => {
+                Err(error) if is_transient(&error) => {
                     refused += u32::from(error.kind() == ErrorKind::JsonRpc);
-                    if method == Method::GetTaskPayload && refused >= BUSY_RESULTS {
+                    if method == Method::GetTaskPayload && refused >= MAX_BUSY_RESULTS {
                         return Err(error);
                     }
                     sleep(pause).await;
-                    pause = (pause * 2).min(BUSY);
+                    pause = (pause * 2).min(MAX_BUSY_PAUSE);
                 }
                 ended => return ended.map(|answer| (answer, revision)),
             }
@@ -254,7 +267,7 @@ impl Follower {
     }
 
     /// Waits while there is no connection and there may be one.
-    async fn connected(&self) {
+    async fn wait_while_connecting(&self) {
         let mut changes = self.shared.state.subscribe();
         loop {
             changes.mark_unchanged();
@@ -274,7 +287,7 @@ impl Follower {
         revision.unwrap_or(Revision::LATEST)
     }
 
-    fn result_in(&self, task: &DetailedTask) -> Result<CallToolResult, Error> {
+    fn embedded_result(&self, task: &DetailedTask) -> Result<CallToolResult, Error> {
         let Some(result) = &task.result else {
             let words = "it is completed, and there is no result";
             return Err(self.error(ErrorKind::InvalidResponse, words.to_owned()));
@@ -285,7 +298,7 @@ impl Follower {
         })
     }
 
-    fn error_in(&self, task: DetailedTask) -> Error {
+    fn embedded_error(&self, task: DetailedTask) -> Error {
         let Some(error) = task.error else {
             let words = "it has failed, and there is no error";
             return self.error(ErrorKind::InvalidResponse, words.to_owned());
@@ -296,7 +309,7 @@ impl Follower {
         }
     }
 
-    fn cancelled(&self, task: &DetailedTask) -> Error {
+    fn cancelled_error(&self, task: &DetailedTask) -> Error {
         let why = task.status_message.as_deref().unwrap_or("by the server");
         let why: String = why.chars().take(300).collect();
         self.error(ErrorKind::Cancelled, why)
@@ -309,7 +322,7 @@ impl Follower {
 }
 
 /// How a task stood.
-struct Look {
+struct TaskSnapshot {
     task: DetailedTask,
     /// As it came, with its questions.
     text: Payload,
@@ -318,7 +331,7 @@ struct Look {
 }
 
 /// Whether the same may be asked again at once, or when there is a connection.
-fn is_passing(error: &Error) -> bool {
+fn is_transient(error: &Error) -> bool {
     match error.recovery() {
         Recovery::Reconnect => true,
         // Too much is under way, here or there.
@@ -328,23 +341,23 @@ fn is_passing(error: &Error) -> bool {
 }
 
 /// Questions that were answered, for all who follow a task.
-pub(super) type SharedAnswers = Arc<tokio::sync::Mutex<Answered>>;
+pub(super) type SharedAnsweredKeys = Arc<tokio::sync::Mutex<AnsweredKeys>>;
 
 /// Questions that were answered: the server may show them for a while (TX-12). Their keys are a
 /// server's, and kept short.
 #[derive(Debug, Default)]
-pub(super) struct Answered {
+pub(super) struct AnsweredKeys {
     keys: HashSet<u64>,
     hasher: RandomState,
 }
 
-impl Answered {
+impl AnsweredKeys {
     fn digest(&self, key: &str) -> u64 {
         self.hasher.hash_one(key)
     }
 }
 
-fn too_many() -> Error {
-    let words = format!("a task asks more than {MAX_QUESTIONS} questions");
+fn too_many_input_requests() -> Error {
+    let words = format!("a task asks more than {MAX_INPUT_REQUESTS} questions");
     Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
 }

@@ -12,15 +12,15 @@ use bowline_types::tasks::Task;
 use bowline_types::tools::CallToolResult;
 use tokio::time::{Instant, timeout_at};
 
-use super::task_canceller::Stopper;
+use super::task_canceller::Canceller;
 use super::task_handle::TaskRef;
-use super::task_polling::{Follower, pause};
+use super::task_polling::{TaskPoller, poll_delay};
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind};
 
 /// How long the caller waits.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Patience {
+pub(in super::super) struct WaitLimits {
     /// When the call was made.
     pub(in super::super) since: Instant,
     /// How long the server may take for each answer.
@@ -34,51 +34,57 @@ pub(in super::super) struct Patience {
 /// When nobody wants the result any more the task is cancelled, as a call would be: its future
 /// is dropped, it takes too long, or what the task asks has no answer.
 #[derive(Debug)]
-pub(in super::super) struct Waiting {
-    follower: Follower,
-    stopper: Arc<Stopper>,
-    patience: Patience,
+pub(in super::super) struct TaskWait {
+    poller: TaskPoller,
+    canceller: Arc<Canceller>,
+    limits: WaitLimits,
     is_over: bool,
 }
 
-impl Waiting {
+impl TaskWait {
     pub(in super::super) fn new(
         shared: &Arc<Shared>,
         task: TaskRef,
-        stopper: Arc<Stopper>,
-        patience: Patience,
+        canceller: Arc<Canceller>,
+        limits: WaitLimits,
     ) -> Self {
-        stopper.set_followed(true);
+        canceller.set_active(true);
         Self {
-            follower: Follower::new(shared, task, Some(patience.idle)),
-            stopper,
-            patience,
+            poller: TaskPoller::new(shared, task, Some(limits.idle)),
+            canceller,
+            limits,
             is_over: false,
         }
     }
 
     /// What the tool returned. Dropping the future cancels the task.
-    pub(in super::super) async fn end(mut self, begun: Task) -> Result<CallToolResult, Error> {
-        let first = pause(&begun.status, begun.poll_interval);
-        let ended = self.ended(first).await.unwrap_or_else(|outcome| {
-            let error = Error::from_outcome(outcome, Some(Sent::Maybe), None).err();
-            let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
-            let error = self.follower.shared().with_connection_failure(error);
-            Err(error.in_operation(Method::CallTool.as_str()))
-        });
+    pub(in super::super) async fn wait(mut self, begun: Task) -> Result<CallToolResult, Error> {
+        let first = poll_delay(&begun.status, begun.poll_interval);
+        let ended = self
+            .wait_within_limits(first)
+            .await
+            .unwrap_or_else(|outcome| {
+                let error = Error::from_outcome(outcome, Some(Sent::Maybe), None).err();
+                let error = error.unwrap_or_else(|| Error::new(ErrorKind::State, ""));
+                let error = self.poller.shared().with_connection_failure(error);
+                Err(error.in_operation(Method::CallTool.as_str()))
+            });
         // It is the tool that would run twice, and not the request about its task.
         let ended = ended.map_err(|error| error.repeatable(false));
         self.is_over = match &ended {
             Ok(_) => true,
-            Err(error) => is_end(error),
+            Err(error) => has_task_ended(error),
         };
         ended
     }
 
     /// How the task ended, or why it is no longer waited for.
-    async fn ended(&self, first: Duration) -> Result<Result<CallToolResult, Error>, Outcome> {
-        let Patience { since, total, .. } = self.patience;
-        let end = self.follower.end(first);
+    async fn wait_within_limits(
+        &self,
+        first: Duration,
+    ) -> Result<Result<CallToolResult, Error>, Outcome> {
+        let WaitLimits { since, total, .. } = self.limits;
+        let end = self.poller.wait_for_result(first);
         let mut ending = pin!(async {
             match since.checked_add(total) {
                 Some(until) => timeout_at(until, end).await,
@@ -86,9 +92,9 @@ impl Waiting {
                 None => Ok(end.await),
             }
         });
-        let mut stopped = pin!(self.stopper.stopped());
+        let mut cancelled = pin!(self.canceller.cancelled());
         poll_fn(|cx| {
-            if stopped.as_mut().poll(cx).is_ready() {
+            if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(Outcome::Cancelled));
             }
             let elapsed = since.elapsed();
@@ -99,17 +105,17 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for TaskWait {
     fn drop(&mut self) {
-        self.stopper.set_followed(false);
+        self.canceller.set_active(false);
         if !self.is_over {
-            self.follower.cancel();
+            self.poller.cancel();
         }
     }
 }
 
 /// Whether it is the task that has ended, and not our patience with it.
-fn is_end(error: &Error) -> bool {
+fn has_task_ended(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::JsonRpc | ErrorKind::InvalidResponse => true,
         // The server says so; that we gave it up has another operation.
