@@ -32,12 +32,12 @@ use tracing::{Span, info};
 use super::{OpenError, Peer, Stream, Transport, TransportEnd};
 use crate::logged::shortened;
 use crate::panics::caught;
-use exit_witness::Witness;
-use process_count::{Census, Counted};
-use process_group::{Family, SHELL};
-use reaper::{Reaped, Reaper};
-use spawn_error::refusal;
-use stderr::{Tail, Wanted};
+use exit_witness::ExitWitness;
+use process_count::{CountGuard, ProcessCount};
+use process_group::{ProcessGroup, SHELL};
+use reaper::{ReapedOnDrop, Reaper};
+use spawn_error::spawn_error;
+use stderr::{DrainGuard, Tail};
 
 pub use process_count::Children;
 pub use stderr::StderrTo;
@@ -58,10 +58,10 @@ const INHERITED: &[&str] = &[
 ];
 
 /// No moment is further away than this, so that times can be added.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a child may take until it says something.
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A command that is a server. It is started for each life of a connection and ended with it.
 ///
@@ -101,7 +101,7 @@ pub struct ChildProcess {
     grace: Duration,
     has_watchdog: bool,
     on_start: Option<OnStart>,
-    census: Census,
+    process_count: ProcessCount,
 }
 
 impl ChildProcess {
@@ -117,7 +117,7 @@ impl ChildProcess {
             grace: Duration::from_secs(1),
             has_watchdog: true,
             on_start: None,
-            census: Census::new(),
+            process_count: ProcessCount::new(),
         }
     }
 
@@ -163,7 +163,7 @@ impl ChildProcess {
     /// Default: a second each, which most servers never need. More than a day is a day.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace.min(LONGEST);
+        self.grace = grace.min(MAX_GRACE);
         self
     }
 
@@ -190,8 +190,8 @@ impl ChildProcess {
     /// let server = ChildProcess::new("server").on_start(move |id| seen.store(id, Ordering::Relaxed));
     /// ```
     #[must_use]
-    pub fn on_start(mut self, told: impl Fn(u32) + Send + Sync + 'static) -> Self {
-        self.on_start = Some(OnStart(Arc::new(told)));
+    pub fn on_start(mut self, hook: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(OnStart(Arc::new(hook)));
         self
     }
 
@@ -214,7 +214,7 @@ impl ChildProcess {
     /// # }
     /// ```
     pub fn children(&self) -> Children {
-        self.census.children()
+        self.process_count.children()
     }
 
     fn command(&self) -> Command {
@@ -238,24 +238,24 @@ impl ChildProcess {
     }
 
     /// Starts it. This blocks.
-    fn spawn(&self, counted: Counted) -> Result<Spawned, OpenError> {
+    fn spawn(&self, guard: CountGuard) -> Result<Spawned, OpenError> {
         let file = match &self.stderr {
             StderrTo::File(path) => Some(stderr::open(path)?),
             _ => None,
         };
         // First, so that there is no child that nobody takes care of.
-        let reaper = Reaper::running().map_err(busy)?;
+        let reaper = Reaper::running().map_err(cannot_start_now)?;
         let shell = self.has_watchdog.then_some(SHELL);
-        let mut family = Family::spawn(&mut self.command(), shell, self.grace)
-            .map_err(|error| refusal(&self.program, self.folder.as_deref(), &error))?;
-        let (stdin, stdout, stderr) = family.take_streams();
+        let mut group = ProcessGroup::spawn(&mut self.command(), shell, self.grace)
+            .map_err(|error| spawn_error(&self.program, self.folder.as_deref(), &error))?;
+        let (stdin, stdout, stderr) = group.take_streams();
         Ok(Spawned {
-            pid: family.pid(),
+            pid: group.pid(),
             stdin,
             stdout,
             stderr,
             file,
-            reaped: reaper.watch(family, self.grace, counted),
+            reaped: reaper.watch(group, self.grace, guard),
         })
     }
 }
@@ -266,15 +266,15 @@ impl Transport for ChildProcess {
         // busy must be able to do it.
         let (sender, spawned) = oneshot::channel();
         let this = self.clone();
-        let counted = self.census.count();
+        let guard = self.process_count.count();
         let span = Span::current();
         let spawning = thread::Builder::new().name("bowline-spawn".into());
         spawning
             .spawn(move || {
                 // When nobody waits any more, the child is dropped here, which is its end.
-                let _ = sender.send(span.in_scope(|| this.spawn(counted)));
+                let _ = sender.send(span.in_scope(|| this.spawn(guard)));
             })
-            .map_err(busy)?;
+            .map_err(cannot_start_now)?;
         let spawned = spawned.await;
         let spawned = spawned.map_err(|_| OpenError::transient("spawning it panicked"))?;
         let spawned = spawned?;
@@ -283,16 +283,16 @@ impl Transport for ChildProcess {
             pid = spawned.pid.as_raw_pid(),
             "server process started"
         );
-        if let Some(OnStart(told)) = &self.on_start {
+        if let Some(OnStart(hook)) = &self.on_start {
             // The hook has told about a panic; the child is none the worse.
-            let _ = caught(|| told(spawned.pid.as_raw_pid().unsigned_abs()));
+            let _ = caught(|| hook(spawned.pid.as_raw_pid().unsigned_abs()));
         }
-        spawned.into_stream(&self.stderr, &self.census)
+        spawned.into_stream(&self.stderr, &self.process_count)
     }
 
     /// A minute: package runners install first, and starting again would begin anew.
     fn startup_timeout(&self) -> Option<Duration> {
-        Some(STARTUP)
+        Some(STARTUP_TIMEOUT)
     }
 
     /// The command without its arguments, which may have secrets in them.
@@ -311,7 +311,7 @@ impl fmt::Debug for OnStart {
     }
 }
 
-fn busy(error: io::Error) -> OpenError {
+fn cannot_start_now(error: io::Error) -> OpenError {
     OpenError::transient(format!("a child can't be started now: {error}"))
 }
 
@@ -322,30 +322,32 @@ struct Spawned {
     stdout: Option<std::process::ChildStdout>,
     stderr: Option<std::process::ChildStderr>,
     file: Option<File>,
-    reaped: Reaped,
+    reaped: ReapedOnDrop,
 }
 
 impl Spawned {
-    fn into_stream(self, to: &StderrTo, census: &Census) -> Result<Stream, OpenError> {
+    fn into_stream(self, to: &StderrTo, process_count: &ProcessCount) -> Result<Stream, OpenError> {
         let missing = || OpenError::transient("the child has no pipes");
-        let stdin = ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(busy)?;
-        let stdout = ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(busy)?;
+        let stdin =
+            ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(cannot_start_now)?;
+        let stdout =
+            ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(cannot_start_now)?;
         let exit = self.reaped.exit();
-        let (tail, wanted) = match self.stderr {
+        let (tail, drain_guard) = match self.stderr {
             Some(stderr) => {
-                let followed = Tail::follow(stderr, to, self.file, exit.clone());
-                let (tail, wanted) = followed.map_err(busy)?;
-                (tail, Some(wanted))
+                let followed = Tail::drain_from(stderr, to, self.file, exit.clone());
+                let (tail, drain_guard) = followed.map_err(cannot_start_now)?;
+                (tail, Some(drain_guard))
             }
             None => (Tail::silent(), None),
         };
         let pid = self.pid;
-        let witness = Witness { pid, exit, tail };
-        census.remember(witness.clone());
+        let witness = ExitWitness { pid, exit, tail };
+        process_count.set_latest(witness.clone());
         let process = Process {
             witness,
             _reaped: self.reaped,
-            _wanted: wanted,
+            _drain_guard: drain_guard,
         };
         Ok(Stream::new(stdout, stdin).peer(process))
     }
@@ -353,14 +355,20 @@ impl Spawned {
 
 /// A child that runs. Dropping it is its end.
 struct Process {
-    witness: Witness,
-    _reaped: Reaped,
-    _wanted: Option<Wanted>,
+    witness: ExitWitness,
+    _reaped: ReapedOnDrop,
+    _drain_guard: Option<DrainGuard>,
 }
 
 impl Peer for Process {
     fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
-        Box::pin(async { Some(self.witness.tell("the server closed its output").await) })
+        Box::pin(async {
+            Some(
+                self.witness
+                    .transport_end("the server closed its output")
+                    .await,
+            )
+        })
     }
 }
 

@@ -31,10 +31,12 @@ impl Tcp {
 
 impl Transport for Tcp {
     async fn open(&mut self) -> Result<Stream, OpenError> {
-        let refused = |error| refused(&self.address, &error);
-        let stream = TcpStream::connect(&self.address).await.map_err(refused)?;
+        let connect_error = |error| connect_error(&self.address, &error);
+        let stream = TcpStream::connect(&self.address)
+            .await
+            .map_err(connect_error)?;
         // Messages are written whole: waiting for more only makes them late.
-        stream.set_nodelay(true).map_err(refused)?;
+        stream.set_nodelay(true).map_err(connect_error)?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
@@ -68,7 +70,7 @@ impl UnixSocket {
 impl Transport for UnixSocket {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let stream = tokio::net::UnixStream::connect(&self.path).await;
-        let stream = stream.map_err(|error| refused(&self.path.to_string_lossy(), &error))?;
+        let stream = stream.map_err(|error| connect_error(&self.path.to_string_lossy(), &error))?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
@@ -79,7 +81,7 @@ impl Transport for UnixSocket {
 }
 
 /// Why there is no connection. A server that isn't there may come later.
-fn refused(address: &str, error: &io::Error) -> OpenError {
+fn connect_error(address: &str, error: &io::Error) -> OpenError {
     let words = match error.kind() {
         io::ErrorKind::ConnectionRefused => format!("{address}: nobody listens there ({error})"),
         io::ErrorKind::NotFound => format!("{address}: there is no such socket ({error})"),

@@ -9,18 +9,18 @@ use tokio::time::timeout;
 
 use super::super::TransportEnd;
 use super::reaper::Exit;
-use super::stderr::{Tail, lines, shown};
+use super::stderr::{Tail, lines, one_line};
 
 /// How long the exit status of a child that is ending is waited for. It takes a millisecond;
 /// a machine that is so busy that it takes longer is worth the wait.
-const ENDING: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long it is waited for when nobody knows whether the child is ending.
-pub(super) const UNKNOWN: Duration = Duration::from_millis(100);
+pub(super) const UNKNOWN_STATE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How long the last words of a child that has ended may take: somebody else may hold its
 /// stderr, and never close it.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(50);
 
 impl TransportEnd {
     /// The end of what the process wrote to stderr, line by line: 2 KiB at most, without what
@@ -34,26 +34,26 @@ impl TransportEnd {
 
 /// Who knows how a child is.
 #[derive(Clone, Debug)]
-pub(super) struct Witness {
+pub(super) struct ExitWitness {
     pub(super) pid: Pid,
     pub(super) exit: watch::Receiver<Exit>,
     pub(super) tail: Tail,
 }
 
-impl Witness {
+impl ExitWitness {
     /// How a stream ended: with the child, or, in the words given, without it. Cancel safe.
-    pub(super) async fn tell(&mut self, otherwise: &str) -> TransportEnd {
-        let patience = match self.is_ending() {
-            Some(true) => ENDING,
+    pub(super) async fn transport_end(&mut self, default_reason: &str) -> TransportEnd {
+        let limit = match self.is_ending() {
+            Some(true) => EXIT_TIMEOUT,
             Some(false) => Duration::ZERO,
-            None => UNKNOWN,
+            None => UNKNOWN_STATE_TIMEOUT,
         };
         let ended = self.exit.wait_for(|exit| *exit != Exit::Running);
-        if timeout(patience, ended).await.is_ok() {
-            let _ = timeout(LAST_WORDS, self.tail.finished()).await;
+        if timeout(limit, ended).await.is_ok() {
+            let _ = timeout(STDERR_TIMEOUT, self.tail.finished()).await;
         }
         let mut ending = TransportEnd::new(match *self.exit.borrow() {
-            Exit::Running => otherwise.to_owned(),
+            Exit::Running => default_reason.to_owned(),
             Exit::Ended(None) => "the server ended".to_owned(),
             Exit::Ended(Some(status)) => format!("the server ended with {status}"),
         });
@@ -61,7 +61,7 @@ impl Witness {
             ending.status = status;
         }
         ending.stderr = self.tail.text();
-        let words = shown(&ending.stderr);
+        let words = one_line(&ending.stderr);
         if !words.is_empty() {
             ending.reason += "; its last words: ";
             ending.reason += &words;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::exit_witness::Witness;
+use super::exit_witness::ExitWitness;
 use super::stderr::lines;
 
 /// The processes that a [`ChildProcess`](super::ChildProcess) and its clones have started: see
@@ -17,7 +17,7 @@ pub struct Children {
 }
 
 /// The process that was started last.
-type Latest = Arc<Mutex<Option<Witness>>>;
+type Latest = Arc<Mutex<Option<ExitWitness>>>;
 
 impl Children {
     /// How many there are: they are being started, run, or have not been waited for yet.
@@ -46,7 +46,7 @@ impl Children {
         self.latest().is_some_and(|latest| latest.is_stopped())
     }
 
-    fn latest(&self) -> Option<Witness> {
+    fn latest(&self) -> Option<ExitWitness> {
         let latest = self.latest.lock();
         latest.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -60,12 +60,12 @@ impl fmt::Debug for Children {
 
 /// Counts the processes of a command.
 #[derive(Clone, Debug)]
-pub(super) struct Census {
+pub(super) struct ProcessCount {
     count: Arc<watch::Sender<usize>>,
     latest: Latest,
 }
 
-impl Census {
+impl ProcessCount {
     pub(super) fn new() -> Self {
         Self {
             count: Arc::new(watch::Sender::new(0)),
@@ -81,13 +81,13 @@ impl Census {
     }
 
     /// One more, until this is dropped.
-    pub(super) fn count(&self) -> Counted {
+    pub(super) fn count(&self) -> CountGuard {
         self.count.send_modify(|count| *count += 1);
-        Counted(Arc::clone(&self.count))
+        CountGuard(Arc::clone(&self.count))
     }
 
     /// Knows who can tell of the process that was started last.
-    pub(super) fn remember(&self, witness: Witness) {
+    pub(super) fn set_latest(&self, witness: ExitWitness) {
         let latest = self.latest.lock();
         *latest.unwrap_or_else(PoisonError::into_inner) = Some(witness);
     }
@@ -95,9 +95,9 @@ impl Census {
 
 /// A process that counts.
 #[derive(Debug)]
-pub(super) struct Counted(Arc<watch::Sender<usize>>);
+pub(super) struct CountGuard(Arc<watch::Sender<usize>>);
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }

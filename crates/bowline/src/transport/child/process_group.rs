@@ -33,7 +33,7 @@ const SCRIPT: &str = r#"
 
 /// A child with its group. Dropping it kills the group and waits for the child.
 #[derive(Debug)]
-pub(super) struct Family {
+pub(super) struct ProcessGroup {
     child: Child,
     pid: Pid,
     /// Readable once the child has ended. `None` where the kernel has no such thing.
@@ -43,7 +43,7 @@ pub(super) struct Family {
     is_reaped: bool,
 }
 
-impl Family {
+impl ProcessGroup {
     /// Starts a command in a group of its own, with a shell as its watchdog, which gives the
     /// group some time twice.
     ///
@@ -68,7 +68,7 @@ impl Family {
         Ok(Self {
             child,
             pid,
-            handle: handle_of(pid),
+            handle: open_pidfd(pid),
             group: leader.unwrap_or(pid),
             watchdog,
             is_reaped: false,
@@ -98,9 +98,9 @@ impl Family {
 
     /// Whether the child has ended. It is not waited for, so that its number stays its own.
     pub(super) fn has_ended(&self) -> bool {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         // An error: somebody else waited for it.
-        !matches!(waitid(WaitId::Pid(self.pid), look), Ok(None))
+        !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
     /// Sends a signal to all of them.
@@ -137,8 +137,8 @@ impl Family {
     /// In this order, since the numbers of processes that were waited for are used again.
     // proves: F-CP-19
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let is_ours = waitid(WaitId::Pid(self.pid), look).is_ok();
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let is_ours = waitid(WaitId::Pid(self.pid), options).is_ok();
         if is_ours {
             self.signal(Signal::KILL);
         } else if self.watchdog.is_some() {
@@ -150,7 +150,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if !self.is_reaped {
             self.reap();
@@ -159,13 +159,13 @@ impl Drop for Family {
 }
 
 #[cfg(target_os = "linux")]
-fn handle_of(pid: Pid) -> Option<OwnedFd> {
+fn open_pidfd(pid: Pid) -> Option<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
     pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn handle_of(_: Pid) -> Option<OwnedFd> {
+fn open_pidfd(_: Pid) -> Option<OwnedFd> {
     None
 }
 
@@ -193,8 +193,8 @@ impl Watchdog {
                     io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
                 ) =>
             {
-                static TOLD: Once = Once::new();
-                TOLD.call_once(|| {
+                static LOGGED: Once = Once::new();
+                LOGGED.call_once(|| {
                     tracing::debug!(%error, "no shell for the watchdog of child processes");
                 });
                 Ok(None)
@@ -224,21 +224,21 @@ mod tests {
     #[test]
     fn a_number_that_is_somebody_elses_by_now_is_left_alone() {
         let script = "sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
-        let said = Command::new(SHELL).args(["-c", script]).output().unwrap();
-        let said = String::from_utf8(said.stdout).unwrap();
-        let stranger = Pid::from_raw(said.trim().parse().unwrap()).unwrap();
+        let output = Command::new(SHELL).args(["-c", script]).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        let stranger = Pid::from_raw(output.trim().parse().unwrap()).unwrap();
         for has_handle in [true, false] {
             let grace = Duration::from_secs(1);
             let mut command = Command::new("true");
-            let mut family = Family::spawn(&mut command, Some(SHELL), grace).unwrap();
+            let mut group = ProcessGroup::spawn(&mut command, Some(SHELL), grace).unwrap();
             // Somebody waits for all children of the process, and the number is used again.
-            family.child.wait().unwrap();
-            family.pid = stranger;
+            group.child.wait().unwrap();
+            group.pid = stranger;
             if !has_handle {
-                family.handle = None;
+                group.handle = None;
             }
-            family.reap();
-            drop(family);
+            group.reap();
+            drop(group);
             // A signal that was sent has arrived by then.
             std::thread::sleep(Duration::from_millis(20));
             assert!(runs(stranger), "has a handle: {has_handle}");

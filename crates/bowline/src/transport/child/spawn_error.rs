@@ -9,30 +9,30 @@ use rustix::io::Errno;
 use super::super::OpenError;
 
 /// The error of a spawn. `folder` is where the command was to run.
-pub(super) fn refusal(program: &OsStr, folder: Option<&Path>, error: &io::Error) -> OpenError {
+pub(super) fn spawn_error(program: &OsStr, folder: Option<&Path>, error: &io::Error) -> OpenError {
     let name = program.to_string_lossy();
     // The kernel says the same of both.
     if let Some(folder) = folder
-        && let Some(fault) = fault_of(folder, error)
+        && let Some(fault) = folder_fault(folder, error)
     {
         let folder = folder.display();
         return OpenError::permanent(format!(
             "{name}: the folder {folder}, in which it is to run, {fault}"
         ));
     }
-    let Some(words) = words(program, error) else {
+    let Some(words) = advice(program, error) else {
         return OpenError::transient(format!("{name}: can't be started now: {error}"));
     };
     OpenError::permanent(format!("{name}: {words} ({error})"))
 }
 
 /// What is wrong with a folder, if that may be the reason.
-fn fault_of(folder: &Path, error: &io::Error) -> Option<&'static str> {
+fn folder_fault(folder: &Path, error: &io::Error) -> Option<&'static str> {
     let kind = error.kind();
     match folder.metadata() {
-        _ if !is_about_paths(kind) => None,
+        _ if !is_path_error(kind) => None,
         Ok(metadata) if !metadata.is_dir() => Some("is a file"),
-        Ok(_) if kind == io::ErrorKind::PermissionDenied && !may_enter(folder) => {
+        Ok(_) if kind == io::ErrorKind::PermissionDenied && !can_enter(folder) => {
             Some("may not be entered: check its permissions")
         }
         Ok(_) => None,
@@ -43,19 +43,19 @@ fn fault_of(folder: &Path, error: &io::Error) -> Option<&'static str> {
     }
 }
 
-fn is_about_paths(kind: io::ErrorKind) -> bool {
+fn is_path_error(kind: io::ErrorKind) -> bool {
     matches!(
         kind,
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
     )
 }
 
-fn may_enter(folder: &Path) -> bool {
+fn can_enter(folder: &Path) -> bool {
     folder.join(".").metadata().is_ok()
 }
 
 /// What to do about an error that doesn't pass by itself. `None` when it may.
-fn words(program: &OsStr, error: &io::Error) -> Option<&'static str> {
+fn advice(program: &OsStr, error: &io::Error) -> Option<&'static str> {
     let path = Path::new(program);
     let is_path = path.components().count() > 1 || path.is_absolute();
     let words = match error.kind() {
@@ -89,7 +89,7 @@ mod tests {
 
     fn refused(program: &str, folder: Option<&str>, errno: Errno) -> OpenError {
         let error = io::Error::from(errno);
-        refusal(OsStr::new(program), folder.map(Path::new), &error)
+        spawn_error(OsStr::new(program), folder.map(Path::new), &error)
     }
 
     // proves: F-CP-13

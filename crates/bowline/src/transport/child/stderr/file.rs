@@ -17,10 +17,10 @@ use tracing::Span;
 use super::super::OpenError;
 
 /// Chunks that wait for the disk: 1 MiB.
-const WAITING: usize = 64;
+const MAX_WAITING_CHUNKS: usize = 64;
 
 /// How long the child may be held up by the disk.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens a file to append to. This blocks, but not until somebody reads from a named pipe,
 /// which may never happen: each attempt would leave a thread behind.
@@ -57,7 +57,7 @@ pub(super) struct Tee {
 
 impl Tee {
     pub(super) fn start(file: File) -> io::Result<Self> {
-        let (chunks, receiver) = mpsc::channel(WAITING);
+        let (chunks, receiver) = mpsc::channel(MAX_WAITING_CHUNKS);
         let span = Span::current();
         thread::Builder::new()
             .name("bowline-stderr".into())
@@ -67,9 +67,9 @@ impl Tee {
 
     /// Passes on a chunk, or counts it when the disk stands still. Cancel safe, but for the
     /// chunk.
-    pub(super) async fn push(&mut self, said: &[u8]) {
+    pub(super) async fn push(&mut self, bytes: &[u8]) {
         let permit = match self.lost {
-            0 => match tokio::time::timeout(PATIENCE, self.chunks.reserve()).await {
+            0 => match tokio::time::timeout(WRITE_TIMEOUT, self.chunks.reserve()).await {
                 Ok(Ok(permit)) => Some(permit),
                 Ok(Err(_)) | Err(_) => None,
             },
@@ -77,15 +77,15 @@ impl Tee {
             _ => self.chunks.try_reserve().ok(),
         };
         let Some(permit) = permit else {
-            self.lost += said.len() as u64;
+            self.lost += bytes.len() as u64;
             return;
         };
-        let mut chunk = Vec::with_capacity(said.len());
+        let mut chunk = Vec::with_capacity(bytes.len());
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
             chunk.extend_from_slice(format!("\n[{lost} bytes lost]\n").as_bytes());
         }
-        chunk.extend_from_slice(said);
+        chunk.extend_from_slice(bytes);
         permit.send(chunk);
     }
 }
@@ -113,8 +113,8 @@ mod tests {
         tee.push(b"c").await;
         assert_eq!(disk.recv().await.as_deref(), Some(&b"a"[..]));
         tee.push(b"d").await;
-        let told = disk.recv().await.expect("a chunk");
-        assert_eq!(String::from_utf8(told).unwrap(), "\n[2 bytes lost]\nd");
+        let chunk = disk.recv().await.expect("a chunk");
+        assert_eq!(String::from_utf8(chunk).unwrap(), "\n[2 bytes lost]\nd");
     }
 
     #[test]

@@ -46,7 +46,10 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
         drop(stream);
         until_gone(group, LONG);
     }
-    assert!(fastest < super::super::exit_witness::UNKNOWN, "{fastest:?}");
+    assert!(
+        fastest < super::super::exit_witness::UNKNOWN_STATE_TIMEOUT,
+        "{fastest:?}"
+    );
 }
 
 async fn why(stream: &mut Stream) -> TransportEnd {
@@ -158,16 +161,16 @@ fn a_child_has_its_time_when_our_own_process_ends_first() {
     // A part of the time that it has.
     command.args(["-c", r#"read _; sleep 0.3; echo done > "$0""#]);
     command.arg(&path).stdin(Stdio::piped());
-    let mut family = Family::spawn(&mut command, Some(SHELL), Duration::from_secs(5)).unwrap();
-    let group = group_of(family.pid().as_raw_pid());
+    let mut group = ProcessGroup::spawn(&mut command, Some(SHELL), Duration::from_secs(5)).unwrap();
+    let group_id = group_of(group.pid().as_raw_pid());
     // What the kernel does for a process that ends.
-    drop(family.take_streams());
-    family.abandon_watchdog();
+    drop(group.take_streams());
+    group.abandon_watchdog();
     until("it has ended", LONG, || fs::read_to_string(&path).is_ok());
-    until("it is noticed", LONG, || family.has_ended());
-    family.reap();
-    drop(family);
-    until_gone(group, LONG);
+    until("it is noticed", LONG, || group.has_ended());
+    group.reap();
+    drop(group);
+    until_gone(group_id, LONG);
     fs::remove_file(&path).unwrap();
 }
 

@@ -79,7 +79,7 @@ fn a_lack_of_descriptors_passes() {
 #[tokio::test]
 #[ignore = "it needs a process to itself"]
 async fn many_cycles() {
-    let cycles = std::env::var("BOWLINE_CYCLES").map_or(10_000, |it| it.parse().unwrap());
+    let cycles = std::env::var("BOWLINE_CYCLES").map_or(10_000, |cycles| cycles.parse().unwrap());
     let mut before = None;
     for cycle in 0..cycles {
         let script = ["read _", "exit 0", "sleep 1000", "trap '' TERM; sleep 1000"];

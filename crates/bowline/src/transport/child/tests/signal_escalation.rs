@@ -1,7 +1,7 @@
 //! How children end when they are no longer wanted.
 //!
 //! F-CP-19 (pid reuse) is so by construction: all signals are sent before the process that
-//! owns the number is waited for, in `Family::reap` and nowhere else.
+//! owns the number is waited for, in `ProcessGroup::reap` and nowhere else.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

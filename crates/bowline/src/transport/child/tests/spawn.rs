@@ -168,8 +168,8 @@ async fn nothing_is_left_of_a_command_that_could_not_start() {
     };
     assert_eq!(ours(), 0);
     let mut command = Command::new("/no/such/command");
-    let family = Family::spawn(&mut command, Some(SHELL), Duration::ZERO);
-    family.expect_err("it doesn't exist");
+    let group = ProcessGroup::spawn(&mut command, Some(SHELL), Duration::ZERO);
+    group.expect_err("it doesn't exist");
     assert_eq!(ours(), 0);
 }
 
@@ -177,13 +177,13 @@ async fn nothing_is_left_of_a_command_that_could_not_start() {
 async fn a_child_is_ended_where_the_kernel_and_the_shell_do_not_help() {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "trap '' TERM; while :; do sleep 1000; done"]);
-    let mut family = Family::spawn(&mut command, Some("/no/such/shell"), LONG).unwrap();
-    let pid = family.pid().as_raw_pid();
+    let mut group = ProcessGroup::spawn(&mut command, Some("/no/such/shell"), LONG).unwrap();
+    let pid = group.pid().as_raw_pid();
     assert_eq!(group_of(pid), pid);
-    family.handle = None;
+    group.handle = None;
     let reaped = Reaper::running().unwrap();
-    let counted = Census::new().count();
-    let reaped = reaped.watch(family, Duration::from_millis(10), counted);
+    let counted = ProcessCount::new().count();
+    let reaped = reaped.watch(group, Duration::from_millis(10), counted);
     let mut exit = reaped.exit();
     drop(reaped);
     let ended = exit.wait_for(|exit| *exit != reaper::Exit::Running);
