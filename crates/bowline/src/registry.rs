@@ -53,15 +53,15 @@ use crate::client::{Client, ClientConfig};
 use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Transport;
-use watch::Mailbox;
+use watch::PendingEvents;
 
 pub use watch::{RegistryEvent, Watch};
 
 /// How long stopping all may take: each stops within its drain of 50 ms, all at once.
-const STOPPING: Duration = Duration::from_millis(100);
+const STOP_TIMEOUT: Duration = Duration::from_millis(100);
 
 type Name = Arc<str>;
-type Stopping = Pin<Box<dyn Future<Output = ()> + Send>>;
+type StopFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Clients by name. Clones are the same registry.
 ///
@@ -78,7 +78,7 @@ struct Table {
     members: BTreeMap<Name, Member>,
     /// The number of the next member.
     next: u64,
-    watches: Vec<Weak<Mailbox>>,
+    watches: Vec<Weak<PendingEvents>>,
 }
 
 /// A client under a name. Another one under the same name has another number.
@@ -197,9 +197,12 @@ impl Registry {
     /// they are stopped all the same, and stay in the list as closed.
     pub async fn stop_all(&self) -> usize {
         let members = self.0.lock().members.clone();
-        let mut stopping: Vec<Stopping> = Vec::with_capacity(members.len());
+        let mut stopping: Vec<StopFuture> = Vec::with_capacity(members.len());
         let mut stopped = Vec::with_capacity(members.len());
-        let clients: Vec<_> = members.values().map(|it| it.client.clone()).collect();
+        let clients: Vec<_> = members
+            .values()
+            .map(|member| member.client.clone())
+            .collect();
         for (name, Member { number, client }) in members {
             stopping.push(Box::pin(async move {
                 client.stop().await;
@@ -217,8 +220,10 @@ impl Registry {
                 stop.await;
             }
         };
-        if timeout(STOPPING, all).await.is_err() {
-            let stopping = clients.iter().filter(|it| it.state() != State::Closed);
+        if timeout(STOP_TIMEOUT, all).await.is_err() {
+            let stopping = clients
+                .iter()
+                .filter(|client| client.state() != State::Closed);
             stopping.for_each(Client::warn_of_slow_stop);
         }
         self.0.remove(&stopped);
@@ -227,17 +232,17 @@ impl Registry {
 
     /// What becomes of the clients, from now on; those that are there are told first.
     pub fn watch(&self) -> Watch {
-        let mailbox = Arc::new(Mailbox::default());
+        let pending = Arc::new(PendingEvents::default());
         let mut table = self.0.lock();
         table.watches.retain(|watch| watch.strong_count() > 0);
-        table.watches.push(Arc::downgrade(&mailbox));
-        Watch::new(Arc::downgrade(&self.0), mailbox)
+        table.watches.push(Arc::downgrade(&pending));
+        Watch::new(Arc::downgrade(&self.0), pending)
     }
 
     fn add(&self, name: String, client: impl FnOnce() -> Client) -> Result<Client, Error> {
         let mut table = self.0.lock();
         let earlier = table.members.get(&*name);
-        if earlier.is_some_and(|it| it.client.state() != State::Closed) {
+        if earlier.is_some_and(|member| member.client.state() != State::Closed) {
             drop(table);
             let words = format!("there is a client of the name {name:?}");
             return Err(Error::new(ErrorKind::Config, words).in_operation("registry"));
@@ -253,7 +258,7 @@ impl Registry {
         drop(table);
         // Its last handle may be this one: it is dropped without the lock.
         drop(earlier);
-        ring(&watches);
+        notify_watches(&watches);
         Ok(client)
     }
 }
@@ -261,7 +266,9 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members = self.0.lock().members.clone();
-        let members = members.iter().map(|(name, it)| (name, it.client.state()));
+        let members = members
+            .iter()
+            .map(|(name, member)| (name, member.client.state()));
         f.debug_map().entries(members).finish()
     }
 }
@@ -281,7 +288,7 @@ impl Inner {
         let mut removed = Vec::with_capacity(members.len());
         let mut table = self.lock();
         for (name, number) in members {
-            let is_same = table.members.get(name).map(|it| it.number) == Some(*number);
+            let is_same = table.members.get(name).map(|member| member.number) == Some(*number);
             if is_same {
                 removed.extend(table.members.remove(name));
             }
@@ -289,19 +296,19 @@ impl Inner {
         let watches = table.watches.clone();
         drop(table);
         drop(removed);
-        ring(&watches);
+        notify_watches(&watches);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        ring(&std::mem::take(&mut self.lock().watches));
+        notify_watches(&std::mem::take(&mut self.lock().watches));
     }
 }
 
 /// Tells those who watch that there are other members now.
-fn ring(watches: &[Weak<Mailbox>]) {
+fn notify_watches(watches: &[Weak<PendingEvents>]) {
     for watch in watches.iter().filter_map(Weak::upgrade) {
-        watch.look_at_all();
+        watch.mark_all();
     }
 }

@@ -24,7 +24,7 @@ use crate::client::StateChanges;
 /// [`Client::state_changes`](crate::Client::state_changes).
 pub struct Watch {
     registry: Weak<Inner>,
-    mailbox: Arc<Mailbox>,
+    pending: Arc<PendingEvents>,
     known: BTreeMap<Name, Known>,
     /// Names to look at.
     dirty: VecDeque<Name>,
@@ -84,11 +84,11 @@ struct Known {
 type Next = Pin<Box<dyn Future<Output = (StateChanges, Option<Transition>)> + Send>>;
 
 impl Watch {
-    pub(super) fn new(registry: Weak<Inner>, mailbox: Arc<Mailbox>) -> Self {
-        mailbox.look_at_all();
+    pub(super) fn new(registry: Weak<Inner>, pending: Arc<PendingEvents>) -> Self {
+        pending.mark_all();
         Self {
             registry,
-            mailbox,
+            pending,
             known: BTreeMap::new(),
             dirty: VecDeque::new(),
         }
@@ -102,7 +102,7 @@ impl Watch {
     fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<RegistryEvent>> {
         loop {
             while let Some(name) = self.dirty.front().cloned() {
-                match self.look_at(&name) {
+                match self.next_event_of(&name) {
                     // There may be more to tell of the same one.
                     Some(change) => return Poll::Ready(Some(change)),
                     None => self.dirty.pop_front(),
@@ -111,11 +111,11 @@ impl Watch {
             if self.known.is_empty() && self.registry.strong_count() == 0 {
                 return Poll::Ready(None);
             }
-            let Some(news) = self.mailbox.take(cx) else {
+            let Some(pending) = self.pending.take(cx) else {
                 return Poll::Pending;
             };
-            let mut names = news.names;
-            if news.is_all {
+            let mut names = pending.names;
+            if pending.is_all {
                 names.extend(self.known.keys().cloned());
                 let registry = self.registry.upgrade();
                 names.extend(registry.into_iter().flat_map(|registry| registry.names()));
@@ -125,14 +125,14 @@ impl Watch {
     }
 
     /// What is to be told of a name, if anything.
-    fn look_at(&mut self, name: &Name) -> Option<RegistryEvent> {
+    fn next_event_of(&mut self, name: &Name) -> Option<RegistryEvent> {
         let registry = self.registry.upgrade();
         let member = registry.and_then(|registry| registry.lock().members.get(name).cloned());
         let known = self.known.get_mut(name);
         match (member, known) {
             (None, None) => None,
             (Some(member), None) => {
-                let (known, state) = Known::new(&member, name, &self.mailbox);
+                let (known, state) = Known::new(&member, name, &self.pending);
                 self.known.insert(Arc::clone(name), known);
                 let name = name.to_string();
                 Some(RegistryEvent::Started { name, state })
@@ -160,18 +160,18 @@ impl fmt::Debug for Watch {
 }
 
 impl Known {
-    fn new(member: &Member, name: &Name, mailbox: &Arc<Mailbox>) -> (Self, State) {
+    fn new(member: &Member, name: &Name, pending: &Arc<PendingEvents>) -> (Self, State) {
         // Changes before the state: one that comes in between is told twice, not never.
-        let next = next_of(member.client.state_changes());
+        let next = next_change(member.client.state_changes());
         let state = member.client.state();
-        let bell = Bell {
+        let waker = MemberWaker {
             name: Arc::clone(name),
-            mailbox: Arc::downgrade(mailbox),
+            pending: Arc::downgrade(pending),
         };
         let known = Self {
             number: member.number,
             next,
-            waker: Waker::from(Arc::new(bell)),
+            waker: Waker::from(Arc::new(waker)),
         };
         (known, state)
     }
@@ -183,16 +183,17 @@ impl Known {
         while let Poll::Ready((changes, change)) = self.next.as_mut().poll(&mut cx) {
             let is_over = change.is_none();
             last = change.or(last);
-            self.next = match is_over {
-                true => Box::pin(std::future::pending()),
-                false => next_of(changes),
+            self.next = if is_over {
+                Box::pin(std::future::pending())
+            } else {
+                next_change(changes)
             };
         }
         last
     }
 }
 
-fn next_of(mut changes: StateChanges) -> Next {
+fn next_change(mut changes: StateChanges) -> Next {
     Box::pin(async move {
         let change = changes.next().await;
         (changes, change)
@@ -201,10 +202,10 @@ fn next_of(mut changes: StateChanges) -> Next {
 
 /// What somebody who watches should look at.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox(Mutex<News>);
+pub(super) struct PendingEvents(Mutex<Pending>);
 
 #[derive(Debug, Default)]
-struct News {
+struct Pending {
     /// Members whose state has changed: those that are known, at most.
     names: BTreeSet<Name>,
     /// Members have come or gone.
@@ -212,52 +213,52 @@ struct News {
     task: Option<Waker>,
 }
 
-impl Mailbox {
-    pub(super) fn look_at_all(&self) {
-        let mut news = self.lock();
-        news.is_all = true;
-        wake(news);
+impl PendingEvents {
+    pub(super) fn mark_all(&self) {
+        let mut pending = self.lock();
+        pending.is_all = true;
+        wake(pending);
     }
 
-    fn look_at(&self, name: &Name) {
-        let mut news = self.lock();
-        news.names.insert(Arc::clone(name));
-        wake(news);
+    fn mark(&self, name: &Name) {
+        let mut pending = self.lock();
+        pending.names.insert(Arc::clone(name));
+        wake(pending);
     }
 
     /// What there is to look at. When there is nothing, the task is woken later.
-    fn take(&self, cx: &Context<'_>) -> Option<News> {
-        let mut news = self.lock();
-        if news.names.is_empty() && !news.is_all {
-            news.task = Some(cx.waker().clone());
+    fn take(&self, cx: &Context<'_>) -> Option<Pending> {
+        let mut pending = self.lock();
+        if pending.names.is_empty() && !pending.is_all {
+            pending.task = Some(cx.waker().clone());
             return None;
         }
-        Some(std::mem::take(&mut *news))
+        Some(std::mem::take(&mut *pending))
     }
 
-    fn lock(&self) -> MutexGuard<'_, News> {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn wake(mut news: MutexGuard<'_, News>) {
-    let task = news.task.take();
-    drop(news);
+fn wake(mut pending: MutexGuard<'_, Pending>) {
+    let task = pending.task.take();
+    drop(pending);
     if let Some(task) = task {
         task.wake();
     }
 }
 
 /// Rings when a member has something to tell.
-struct Bell {
+struct MemberWaker {
     name: Name,
-    mailbox: Weak<Mailbox>,
+    pending: Weak<PendingEvents>,
 }
 
-impl Wake for Bell {
+impl Wake for MemberWaker {
     fn wake(self: Arc<Self>) {
-        if let Some(mailbox) = self.mailbox.upgrade() {
-            mailbox.look_at(&self.name);
+        if let Some(pending) = self.pending.upgrade() {
+            pending.mark(&self.name);
         }
     }
 }
