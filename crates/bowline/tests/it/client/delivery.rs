@@ -151,12 +151,11 @@ async fn a_call_that_no_transport_has_taken_has_not_run() -> Test {
         let queued = client.call("tools/call", r#"{"name":"x"}"#);
         let queued = queued.timeout(SHORT).send();
         tokio::task::yield_now().await;
-        let kind = match is_stopped {
-            true => {
-                client.stop().await;
-                ErrorKind::Shutdown
-            }
-            false => ErrorKind::Timeout,
+        let kind = if is_stopped {
+            client.stop().await;
+            ErrorKind::Shutdown
+        } else {
+            ErrorKind::Timeout
         };
         let queued = queued.await.unwrap_err();
         assert_eq!((queued.kind(), queued.may_have_run()), (kind, Some(false)));

@@ -496,9 +496,10 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
         let listing = client.clone();
         let all = tokio::spawn(async move {
             let all = listing.tools().list_all();
-            match may_wait {
-                true => all.wait_for_ready().await,
-                false => all.await,
+            if may_wait {
+                all.wait_for_ready().await
+            } else {
+                all.await
             }
         });
         page(&mut server, r#","nextCursor":"2""#).await?;

@@ -42,9 +42,10 @@ async fn called(
     let calling = client.clone();
     let result = tokio::spawn(async move {
         let call = calling.tools().call("sum", ());
-        match is_checked {
-            true => call.await,
-            false => call.unchecked().await,
+        if is_checked {
+            call.await
+        } else {
+            call.unchecked().await
         }
     });
     let request = server.expect("tools/call").await?;

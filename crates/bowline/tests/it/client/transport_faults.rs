@@ -210,9 +210,10 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for BreakingWriter<W> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.1.is_set() {
-            true => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-            false => Pin::new(&mut self.0).poll_write(cx, bytes),
+        if self.1.is_set() {
+            Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+        } else {
+            Pin::new(&mut self.0).poll_write(cx, bytes)
         }
     }
 

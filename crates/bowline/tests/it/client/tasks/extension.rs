@@ -145,9 +145,10 @@ async fn a_task_whose_question_has_no_answer_is_cancelled() -> Test {
         look(&mut server, "input_required", &asks(&["one"])).await?;
         expect_cancel(&mut server).await?;
         let error = call.await?.unwrap_err();
-        let (kind, words) = match refuses {
-            true => (ErrorKind::Cancelled, "this side refused"),
-            false => (ErrorKind::CapabilityNotSupported, "by this client"),
+        let (kind, words) = if refuses {
+            (ErrorKind::Cancelled, "this side refused")
+        } else {
+            (ErrorKind::CapabilityNotSupported, "by this client")
         };
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");

@@ -300,9 +300,10 @@ async fn the_result_of_a_task_is_checked_unless_its_call_was_not_to_be() -> Test
         let calling = client.clone();
         let started = tokio::spawn(async move {
             let call = calling.tools().call("slow", ());
-            match is_checked {
-                true => call.start_task().await,
-                false => call.unchecked().start_task().await,
+            if is_checked {
+                call.start_task().await
+            } else {
+                call.unchecked().start_task().await
             }
         });
         begin(&mut server).await?;
