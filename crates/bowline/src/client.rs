@@ -305,7 +305,7 @@ impl Client {
                 notified.map_err(|error| core.refusal(now, error))
             })
         });
-        notified.map_err(|error| error.of_call(Sent::No).in_operation(method.to_owned()))
+        notified.map_err(|error| error.with_sent(Sent::No).in_operation(method.to_owned()))
     }
 
     /// Tries to connect now, instead of waiting. Whether there was a wait.

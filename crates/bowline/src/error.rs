@@ -120,7 +120,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    const fn words(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Transport => "the transport could not be opened",
             Self::TransportDown => "the transport was lost",
@@ -278,14 +278,14 @@ impl Error {
 
     /// The same error, of this side's own answer to the server.
     #[cfg(feature = "client")]
-    pub(crate) fn of_handler(mut self, error: ErrorObject) -> Self {
+    pub(crate) fn with_handler_error(mut self, error: ErrorObject) -> Self {
         self.0.details.handler = Some(error);
         self
     }
 
     /// The same error in other words.
     #[cfg(feature = "client")]
-    pub(crate) fn in_words(mut self, words: &'static str) -> Self {
+    pub(crate) fn with_message(mut self, words: &'static str) -> Self {
         self.0.message = words.into();
         self
     }
@@ -293,13 +293,16 @@ impl Error {
     /// The same error, with why there is no connection. A client that has given up says so, in
     /// place of what was refused because of it.
     #[cfg(feature = "client")]
-    pub(crate) fn without_connection(mut self, failure: Option<ConnectionFailure>) -> Self {
+    pub(crate) fn explained_by_connection_failure(
+        mut self,
+        failure: Option<ConnectionFailure>,
+    ) -> Self {
         let Some(failure) = failure else {
             return self;
         };
         let inner = &mut *self.0;
         if failure.has_given_up() {
-            inner.kind = match kind_of(&failure.cause) {
+            inner.kind = match give_up_kind(&failure.cause) {
                 // The server has answered the handshake with an error, and not this call.
                 ErrorKind::JsonRpc => ErrorKind::Unavailable,
                 kind => kind,
@@ -317,7 +320,7 @@ impl Error {
     /// Why a client is not connected that was to be: it has given up.
     #[cfg(feature = "client")]
     pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
-        let mut error = Self::new(kind_of(&failure.cause), failure.cause.to_string());
+        let mut error = Self::new(give_up_kind(&failure.cause), failure.cause.to_string());
         if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
             &failure.cause
         {
@@ -405,7 +408,7 @@ impl Error {
                 state,
                 next_attempt,
             } => {
-                let mut error = Self::new(ErrorKind::Unavailable, connecting(state));
+                let mut error = Self::new(ErrorKind::Unavailable, connecting_message(state));
                 error.0.details.state = Some(state);
                 error.0.details.next_attempt = next_attempt.map(until);
                 error
@@ -416,7 +419,7 @@ impl Error {
             other => Self::new(ErrorKind::State, other.to_string()),
         };
         // The server has seen nothing of what a link refuses.
-        error.of_call(Sent::No)
+        error.with_sent(Sent::No)
     }
 }
 
@@ -443,7 +446,7 @@ impl fmt::Display for Error {
             (ErrorKind::CapabilityNotSupported, Some(_), _) => {
                 f.write_str("not supported by this client")?;
             }
-            (kind, ..) => f.write_str(kind.words())?,
+            (kind, ..) => f.write_str(kind.description())?,
         }
         if !message.is_empty() {
             write!(f, ": {message}")?;
@@ -478,7 +481,7 @@ impl StdError for Error {
 
 /// The kind of the error with which a client gives up.
 #[cfg(feature = "client")]
-fn kind_of(cause: &Cause) -> ErrorKind {
+fn give_up_kind(cause: &Cause) -> ErrorKind {
     match cause {
         Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(_))) => ErrorKind::JsonRpc,
         Cause::Ended(CloseReason::Negotiation(_) | CloseReason::Peer(_)) => ErrorKind::Protocol,
@@ -490,7 +493,7 @@ fn kind_of(cause: &Cause) -> ErrorKind {
 
 /// Why calls are not served in a state in which nothing has failed.
 #[cfg(feature = "client")]
-fn connecting(state: State) -> &'static str {
+fn connecting_message(state: State) -> &'static str {
     match state {
         State::Starting => "the transport is being opened",
         State::Initializing => "the handshake is under way",

@@ -20,17 +20,17 @@ use crate::transport::Stream;
 const CHUNKS: std::ops::RangeInclusive<usize> = 2 * 1024..=64 * 1024;
 
 /// Bytes that are read when there is no buffer yet.
-const FIRST: usize = 1024;
+const FIRST_READ: usize = 1024;
 
 /// Small messages leave together, up to so many bytes.
-const COALESCED: usize = 64 * 1024;
+const MAX_COALESCED: usize = 64 * 1024;
 
 /// How long a server is listened to that no longer listens: most have ended, which is told
 /// at once.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+const READ_AFTER_BROKEN: Duration = Duration::from_millis(50);
 
 /// Room that is kept when there is nothing to write.
-const KEPT: usize = 4 * 1024;
+const MAX_IDLE_CAPACITY: usize = 4 * 1024;
 
 pub(crate) struct Io {
     stream: Stream,
@@ -70,7 +70,7 @@ impl Io {
     /// it later than of the broken pipe.
     pub(crate) fn broken(&mut self, now: Instant) -> Option<&str> {
         let reason = self.broken.as_deref()?;
-        let until = *self.listens_until.get_or_insert(now + LAST_WORDS);
+        let until = *self.listens_until.get_or_insert(now + READ_AFTER_BROKEN);
         (until <= now).then_some(reason)
     }
 
@@ -115,7 +115,7 @@ impl Io {
         buffer: &mut BytesMut,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let mut bytes = [0; FIRST];
+        let mut bytes = [0; FIRST_READ];
         let mut chunk = ReadBuf::new(&mut bytes);
         ready!(Pin::new(&mut *self.stream.reader).poll_read(cx, &mut chunk))?;
         let read = chunk.filled();
@@ -136,7 +136,7 @@ impl Io {
 
     /// Whether another message may be taken: those before are written, or fit together.
     pub(crate) fn has_room(&self) -> bool {
-        self.broken.is_none() && self.large.is_empty() && self.small.len() < COALESCED
+        self.broken.is_none() && self.large.is_empty() && self.small.len() < MAX_COALESCED
     }
 
     /// Whether everything is written.
@@ -155,7 +155,7 @@ impl Io {
             // After what is being written, which may be half a frame.
             return self.large.push_back(transmit.to_bytes().into());
         }
-        if transmit.len() < COALESCED {
+        if transmit.len() < MAX_COALESCED {
             return transmit.append_to(&mut self.small);
         }
         let parts = [transmit.head, transmit.body, transmit.tail];
@@ -170,21 +170,21 @@ impl Io {
         if self.broken.is_some() {
             return false;
         }
-        let mut has_worked = false;
-        let written = self.poll_write_all(cx, &mut has_worked);
+        let mut made_progress = false;
+        let written = self.poll_write_all(cx, &mut made_progress);
         if let Poll::Ready(Err(error)) = written {
             self.broken = Some(error.to_string());
             self.small = BytesMut::new();
             self.large.clear();
             return true;
         }
-        has_worked
+        made_progress
     }
 
     fn poll_write_all(
         &mut self,
         cx: &mut Context<'_>,
-        has_worked: &mut bool,
+        made_progress: &mut bool,
     ) -> Poll<io::Result<()>> {
         let mut writer = Pin::new(&mut *self.stream.writer);
         loop {
@@ -193,11 +193,14 @@ impl Io {
                 Some(part) => part,
                 None => break,
             };
-            let written = ready!(passing(writer.as_mut().poll_write(cx, part), cx))?;
+            let written = ready!(pending_if_transient(
+                writer.as_mut().poll_write(cx, part),
+                cx
+            ))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            *has_worked = true;
+            *made_progress = true;
             self.must_flush = true;
             match self.large.front_mut() {
                 _ if !self.small.is_empty() => self.small.advance(written),
@@ -206,14 +209,14 @@ impl Io {
             }
             self.large.pop_front_if(|part| part.is_empty());
         }
-        if self.small.capacity() > KEPT {
+        if self.small.capacity() > MAX_IDLE_CAPACITY {
             self.small = BytesMut::new();
         }
         if self.must_flush {
-            ready!(passing(writer.as_mut().poll_flush(cx), cx))?;
+            ready!(pending_if_transient(writer.as_mut().poll_flush(cx), cx))?;
             self.must_flush = false;
             // The end of a session may wait for this alone.
-            *has_worked = true;
+            *made_progress = true;
         }
         Poll::Ready(Ok(()))
     }
@@ -221,9 +224,9 @@ impl Io {
 
 /// Errors that mean "try again" are no errors: streams that say so are not as they should
 /// be, and nothing is lost.
-fn passing<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<T>> {
+fn pending_if_transient<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<T>> {
     match &polled {
-        Poll::Ready(Err(error)) if is_passing(error.kind()) => {
+        Poll::Ready(Err(error)) if is_transient(error.kind()) => {
             cx.waker().wake_by_ref();
             Poll::Pending
         }
@@ -231,6 +234,6 @@ fn passing<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<
     }
 }
 
-fn is_passing(kind: io::ErrorKind) -> bool {
+fn is_transient(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }

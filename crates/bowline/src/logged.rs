@@ -10,9 +10,12 @@ const LONGEST: usize = 128;
 /// control characters.
 pub(crate) fn shortened(name: &str) -> String {
     let name = name.chars().take(LONGEST);
-    let visible = |char: char| match char.is_control() {
-        true => char::REPLACEMENT_CHARACTER,
-        false => char,
+    let visible = |char: char| {
+        if char.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            char
+        }
     };
     name.map(visible).collect()
 }

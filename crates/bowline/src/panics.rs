@@ -14,14 +14,14 @@ pub(crate) struct Panicked(pub(crate) String);
 /// in order between any two of its steps.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let words = words_of(&*payload).to_owned();
+        let words = panic_message(&*payload).to_owned();
         // Dropping the payload may panic too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         Panicked(words)
     })
 }
 
-fn words_of(payload: &(dyn Any + Send)) -> &str {
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
     if let Some(words) = payload.downcast_ref::<&'static str>() {
         return words;
     }

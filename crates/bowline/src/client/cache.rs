@@ -214,7 +214,7 @@ impl Cache {
         revision: Option<Revision>,
     ) {
         let result = result.as_str();
-        let has_hints = revision.is_some_and(|it| it >= Revision::V2026_07_28);
+        let has_hints = revision.is_some_and(|revision| revision >= Revision::V2026_07_28);
         let hint = if has_hints { hint(result) } else { None };
         let time = hint.unwrap_or(self.policy.without_hints);
         let size = result.len() + ticket.key.len();
@@ -233,7 +233,7 @@ impl Cache {
             if kept
                 .results
                 .get(&oldest)
-                .is_some_and(|it| it.number == number)
+                .is_some_and(|entry| entry.number == number)
             {
                 kept.remove(&oldest);
             }
@@ -321,7 +321,7 @@ impl CacheState {
         if self.order.len() > 2 * self.results.len() + 16 {
             let results = &self.results;
             self.order.retain(|(other, at)| {
-                *at == number || results.get(other).is_some_and(|it| it.number == *at)
+                *at == number || results.get(other).is_some_and(|entry| entry.number == *at)
             });
         }
         let entry = Entry {

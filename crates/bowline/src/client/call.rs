@@ -220,9 +220,10 @@ impl<'c> Call<'c> {
         let params = std::mem::replace(&mut self.params, Params::from(())).check()?;
         let meta = self.meta.take().or(params.meta);
         let has_level = self.shared.has_log_level.load(Ordering::Relaxed);
-        let adapter = match self.may_wait() || self.params_encoder.is_some() {
-            true => Some(self.session_adapter(meta.clone(), has_level)),
-            false => None,
+        let adapter = if self.may_wait() || self.params_encoder.is_some() {
+            Some(self.session_adapter(meta.clone(), has_level))
+        } else {
+            None
         };
         let mut request = CallRequest::new(std::mem::take(&mut self.method), params.members);
         if self.timeout.is_some() || self.max_total.is_some() {
@@ -234,9 +235,10 @@ impl<'c> Call<'c> {
         if self.wants_progress {
             request = request.wants_progress();
         }
-        let meta = match has_level {
-            true => self.shared.lock().with_log_level(meta),
-            false => meta,
+        let meta = if has_level {
+            self.shared.lock().with_log_level(meta)
+        } else {
+            meta
         };
         if let Some(meta) = meta {
             request = request.meta(meta);

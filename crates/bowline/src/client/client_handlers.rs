@@ -68,9 +68,10 @@ impl ClientConfig {
         self.register_sampling_handler(move |request| {
             // SM-2: a server must not, and a client that has not declared them must refuse.
             let has_tools = request.tools.is_some() || request.tool_choice.is_some();
-            match has_tools {
-                true => Err(not_declared("sampling with tools")),
-                false => Ok(handler(request)),
+            if has_tools {
+                Err(not_declared("sampling with tools"))
+            } else {
+                Ok(handler(request))
             }
         })
     }

@@ -189,7 +189,7 @@ impl Router {
         let kept: Arc<[Entry]> = table
             .entries
             .iter()
-            .filter(|it| it.id != id)
+            .filter(|entry| entry.id != id)
             .cloned()
             .collect();
         let was_there = kept.len() < table.entries.len();

@@ -85,9 +85,10 @@ impl TransportState {
         if self.exit_query.is_some() {
             return false;
         }
-        let buffer = match core.link.wants_read() {
-            true => core.link.read_buffer(*connection),
-            false => None,
+        let buffer = if core.link.wants_read() {
+            core.link.read_buffer(*connection)
+        } else {
+            None
         };
         // The read is ready or not at once, so that the lock is not held for long.
         let read = match buffer {

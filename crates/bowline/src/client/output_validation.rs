@@ -212,7 +212,7 @@ mod enabled {
             revision: Option<Revision>,
         ) -> ExpectedOutput {
             // Others have no structured results.
-            if revision.is_some_and(|it| it < Revision::V2025_06_18) {
+            if revision.is_some_and(|revision| revision < Revision::V2025_06_18) {
                 return ExpectedOutput::default();
             }
             let mut known = self.lock();
@@ -356,7 +356,7 @@ mod enabled {
                 let schema = tool.peek_member("outputSchema");
                 // One that makes no sense is left out of the list, and hides no other here.
                 if let (Ok(Some(name)), Ok(schema)) = (tool.peek_tag("name"), schema) {
-                    found.push((name.into_owned(), schema.map(|it| it.as_str())));
+                    found.push((name.into_owned(), schema.map(|schema| schema.as_str())));
                 }
                 Ok(())
             }),

@@ -102,7 +102,7 @@ impl Params {
     fn of_text(bytes: Bytes) -> Self {
         let inner = bytes
             .strip_prefix(b"{")
-            .and_then(|it| it.strip_suffix(b"}"));
+            .and_then(|rest| rest.strip_suffix(b"}"));
         let Some(inner) = inner else {
             return Self(Err(ParamsError::NotAnObject(not_an_object(&bytes))));
         };

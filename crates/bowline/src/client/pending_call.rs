@@ -81,7 +81,7 @@ impl Answer {
 
     /// Of a call that was refused here: nothing of it was sent.
     pub(super) fn refused(error: Error) -> Self {
-        Self(State::Refused(Some(error.of_call(Sent::No))))
+        Self(State::Refused(Some(error.with_sent(Sent::No))))
     }
 
     /// The next report of progress, for a call that was made
@@ -181,7 +181,7 @@ impl Future for Answer {
 
 /// An answer is given once.
 fn already_taken(sent: Sent) -> Error {
-    Error::new(ErrorKind::State, "the answer was taken already").of_call(sent)
+    Error::new(ErrorKind::State, "the answer was taken already").with_sent(sent)
 }
 
 impl fmt::Debug for Answer {
@@ -300,33 +300,30 @@ impl Pending {
         let sent = slot.sent;
         self.received_at = slot.received_at;
         self.had_input_round = slot.input.is_some();
-        let slot = match self.on_progress.is_some() && core.link.is_reporting(self.key) {
-            true => {
-                self.phase = CallPhase::RunsAsTask;
-                None
-            }
-            false => {
-                self.phase = CallPhase::Done;
-                core.link.forget_progress(self.key);
-                core.slots.remove(self.key)
-            }
+        let slot = if self.on_progress.is_some() && core.link.is_reporting(self.key) {
+            self.phase = CallPhase::RunsAsTask;
+            None
+        } else {
+            self.phase = CallPhase::Done;
+            core.link.forget_progress(self.key);
+            core.slots.remove(self.key)
         };
         let stop_reason = core.stop_reason;
         drop(core);
         drop(slot);
         let was_stopped = matches!(outcome, Outcome::Shutdown);
         let ended = match (failure, Error::from_outcome(outcome, Some(sent), ending)) {
-            (Some(failure), Err(_)) => Err(failure.of_call(sent)),
-            (None, Err(error)) if was_stopped => Err(error.in_words(stop_reason)),
+            (Some(failure), Err(_)) => Err(failure.with_sent(sent)),
+            (None, Err(error)) if was_stopped => Err(error.with_message(stop_reason)),
             (_, ended) => ended,
         };
         let no_connection = no_connection.map(|failure| *failure);
-        let ended = ended.map_err(|error| error.without_connection(no_connection));
+        let ended = ended.map_err(|error| error.explained_by_connection_failure(no_connection));
         let (method, is_idempotent) = (&mut self.method, self.is_idempotent);
         Poll::Ready(ended.map_err(|error| {
             let error = error.in_operation(std::mem::take(method));
             if is_idempotent {
-                error.repeatable(true)
+                error.with_repeatable(true)
             } else {
                 error
             }
@@ -411,10 +408,11 @@ impl Pending {
                 let is_cancelled = core.link.cancel(now, self.key, "no longer wanted");
                 core.link.forget_progress(self.key);
                 let slot = core.slots.get_mut(self.key)?;
-                match may_be_task && !is_cancelled && slot.outcome.is_none() {
+                if may_be_task && !is_cancelled && slot.outcome.is_none() {
                     // It has ended, and waits until what came before it was told.
-                    true => Some(std::mem::replace(slot, Slot::orphan())),
-                    false => core.slots.remove(self.key),
+                    Some(std::mem::replace(slot, Slot::orphan()))
+                } else {
+                    core.slots.remove(self.key)
                 }
             }),
         };

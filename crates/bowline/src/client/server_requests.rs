@@ -224,7 +224,7 @@ fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let error = match refusal {
         Refusal::NotDeclared(error) => {
             let words = format!("the server asks for {method}: {error}");
-            return Error::new(ErrorKind::CapabilityNotSupported, words).of_handler(error);
+            return Error::new(ErrorKind::CapabilityNotSupported, words).with_handler_error(error);
         }
         Refusal::Failed(error) => error,
     };
@@ -242,7 +242,7 @@ fn input_round_error(method: &str, refusal: Refusal) -> Error {
             format!("the server asks for {method}: {error}"),
         ),
     };
-    Error::new(kind, words).of_handler(error)
+    Error::new(kind, words).with_handler_error(error)
 }
 
 fn encode_result<T: Wire>(result: T, revision: Revision) -> RpcResult {

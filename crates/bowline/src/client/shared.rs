@@ -228,7 +228,7 @@ impl Shared {
             return error;
         }
         let now = self.now();
-        error.without_connection(self.lock().connection_failure(now))
+        error.explained_by_connection_failure(self.lock().connection_failure(now))
     }
 
     /// Refuses what needs a client that may still connect.
@@ -324,11 +324,11 @@ impl Core {
         match error {
             LinkError::Shutdown => {
                 let error = Error::from_link(error, |at| at.since(now));
-                error.in_words(self.stop_reason)
+                error.with_message(self.stop_reason)
             }
             LinkError::GaveUp | LinkError::Unavailable { .. } => {
                 let error = Error::from_link(error, |at| at.since(now));
-                error.without_connection(self.connection_failure(now))
+                error.explained_by_connection_failure(self.connection_failure(now))
             }
             other => Error::from_link(other, |at| at.since(now)),
         }

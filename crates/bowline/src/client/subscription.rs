@@ -274,22 +274,24 @@ fn check_filter(
     let checks = [
         (
             wants(filter.tools_list_changed),
-            has.tools.as_ref().and_then(|it| it.list_changed),
+            has.tools.as_ref().and_then(|tools| tools.list_changed),
             "tools.listChanged",
         ),
         (
             wants(filter.prompts_list_changed),
-            has.prompts.as_ref().and_then(|it| it.list_changed),
+            has.prompts
+                .as_ref()
+                .and_then(|prompts| prompts.list_changed),
             "prompts.listChanged",
         ),
         (
             wants(filter.resources_list_changed),
-            resources.and_then(|it| it.list_changed),
+            resources.and_then(|resources| resources.list_changed),
             "resources.listChanged",
         ),
         (
             !watches.is_empty(),
-            resources.and_then(|it| it.subscribe),
+            resources.and_then(|resources| resources.subscribe),
             "resources.subscribe",
         ),
         (

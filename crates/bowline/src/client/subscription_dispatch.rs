@@ -124,7 +124,12 @@ impl SubscriptionChannel {
                 let mut channel = self.filter.resource_subscriptions.iter().flatten();
                 channel.any(|channel| is_same_or_part(uri, channel))
             }
-            SubscriptionEvent::Task(id) => self.filter.task_ids.iter().flatten().any(|it| it == id),
+            SubscriptionEvent::Task(id) => self
+                .filter
+                .task_ids
+                .iter()
+                .flatten()
+                .any(|watched| watched == id),
         }
     }
 
@@ -146,7 +151,7 @@ impl SubscriptionChannel {
     fn open(&self, honoured: Option<Box<SubscriptionFilter>>) -> bool {
         let mut state = self.lock();
         let is_all = honoured.is_none();
-        let honoured = honoured.map_or_else(|| self.handshake_era_filter(), |it| *it);
+        let honoured = honoured.map_or_else(|| self.handshake_era_filter(), |honoured| *honoured);
         let has_any = has_any(&honoured) || (is_all && honoured == self.filter);
         state.honoured = honoured;
         state.is_open = true;
@@ -167,7 +172,7 @@ impl fmt::Debug for SubscriptionChannel {
 }
 
 fn has_any(honoured: &SubscriptionFilter) -> bool {
-    let any = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|it| !it.is_empty());
+    let any = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
     honoured.tools_list_changed == Some(true)
         || honoured.prompts_list_changed == Some(true)
         || honoured.resources_list_changed == Some(true)

@@ -81,9 +81,10 @@ impl Telemetry {
 
     /// Returns the span of the connection, for a task of it.
     pub(super) fn span(&self) -> Span {
-        match self.is_enabled.load(Ordering::Relaxed) {
-            true => self.lock().span.clone(),
-            false => Span::none(),
+        if self.is_enabled.load(Ordering::Relaxed) {
+            self.lock().span.clone()
+        } else {
+            Span::none()
         }
     }
 
@@ -98,10 +99,7 @@ impl Telemetry {
             target: "bowline::request", parent: &connection, "request",
             method = &*shortened(method), request
         );
-        match span.is_disabled() {
-            true => connection,
-            false => span,
-        }
+        if span.is_disabled() { connection } else { span }
     }
 
     fn lock(&self) -> MutexGuard<'_, Current> {

@@ -154,7 +154,7 @@ impl RetryPlan {
         // Its first attempt was sent, whatever became of the next one.
         .map_err(|error| {
             let is_idempotent = self.call.is_idempotent();
-            error.of_call(Sent::Maybe).repeatable(is_idempotent)
+            error.with_sent(Sent::Maybe).with_repeatable(is_idempotent)
         })
     }
 
@@ -165,7 +165,11 @@ impl RetryPlan {
         mut refused: Error,
         mut on_progress: Option<OnProgress>,
     ) -> Result<Payload, Error> {
-        let revision = shared.lock().agreement.as_ref().map(|it| it.revision);
+        let revision = shared
+            .lock()
+            .agreement
+            .as_ref()
+            .map(|agreement| agreement.revision);
         if revision != Some(REVISION) {
             return Err(refused);
         }
@@ -255,7 +259,9 @@ async fn is_accepted_by_user(shared: &Shared, elicitation: &ElicitUrlParams) -> 
     let request = ServerRequest::new(Method::Elicit.as_str().into(), Some(params), REVISION);
     let span = shared.telemetry.handler_span(request.method(), None);
     match shared.handlers.respond(request).instrument(span).await {
-        Ok(reply) => ElicitResult::from_json(reply.as_str()).is_ok_and(|it| it.is_accepted()),
+        Ok(reply) => {
+            ElicitResult::from_json(reply.as_str()).is_ok_and(|result| result.is_accepted())
+        }
         Err(error) => {
             let _entered = shared.telemetry.enter();
             tracing::debug!(%error, "URL of an elicitation not opened");

@@ -141,7 +141,7 @@ impl Error {
     /// The same error, of a call of which the core says this. What an earlier attempt or a
     /// round that is over says of it stays.
     #[cfg(feature = "client")]
-    pub(crate) fn of_call(mut self, sent: Sent) -> Self {
+    pub(crate) fn with_sent(mut self, sent: Sent) -> Self {
         let known = &mut self.0.details.sent;
         if *known != Some(Sent::Maybe) {
             *known = Some(sent);
@@ -151,14 +151,14 @@ impl Error {
 
     /// The same error, of a call that was not made because of it.
     #[cfg(feature = "client")]
-    pub(crate) fn of_unsent_call(mut self) -> Self {
+    pub(crate) fn with_call_not_sent(mut self) -> Self {
         self.0.details.sent = Some(Sent::No);
         self
     }
 
     /// The same error, of a call that may be made twice or may not, whatever its method.
     #[cfg(feature = "client")]
-    pub(crate) fn repeatable(mut self, may_repeat: bool) -> Self {
+    pub(crate) fn with_repeatable(mut self, may_repeat: bool) -> Self {
         self.0.details.may_repeat = Some(may_repeat);
         self
     }
@@ -275,14 +275,14 @@ mod tests {
             assert_eq!(error.recovery(), recovery, "{method} {sent:?}");
             assert_eq!(error.is_recoverable(), recovery == Recovery::Retry);
         }
-        let declared = ended(Some(Sent::Maybe), "tools/call").repeatable(true);
+        let declared = ended(Some(Sent::Maybe), "tools/call").with_repeatable(true);
         assert_eq!(declared.recovery(), Recovery::Retry);
     }
 
     #[cfg(feature = "client")]
     #[test]
     fn one_attempt_that_was_sent_is_enough() {
-        let error = Error::new(ErrorKind::Unavailable, "").of_call(Sent::Maybe);
-        assert_eq!(error.of_call(Sent::No).may_have_run(), Some(true));
+        let error = Error::new(ErrorKind::Unavailable, "").with_sent(Sent::Maybe);
+        assert_eq!(error.with_sent(Sent::No).may_have_run(), Some(true));
     }
 }

@@ -31,13 +31,17 @@ pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) ->
     let words = format!("the server has not declared `{name}`");
     let outermost = name.split(['.', '[']).next();
     let has = match ServerCapabilities::SHAPE {
-        Shape::Struct(all) => all.members.iter().find(|it| Some(it.name) == outermost),
+        Shape::Struct(all) => all
+            .members
+            .iter()
+            .find(|member| Some(member.name) == outermost),
         _ => None,
     };
-    let has = match name == TASKS_EXTENSION {
+    let has = if name == TASKS_EXTENSION {
         // To the types any extension may be anywhere.
-        true => Some(Era::Stateless.revisions()),
-        false => has.map(|member| member.revisions),
+        Some(Era::Stateless.revisions())
+    } else {
+        has.map(|member| member.revisions)
     };
     match has.filter(|has| !has.contains(revision)) {
         Some(has) => format!("{words}: {}", in_other_revisions(revision, has)),
@@ -67,9 +71,10 @@ fn check_own_tasks(method: &str, revision: Revision, declares_tasks: bool) -> Re
         method.parse(),
         Ok(Method::GetTask | Method::CancelTask | Method::UpdateTask)
     );
-    match is_task_method && revision.era() == Era::Stateless && !declares_tasks {
-        true => Err(tasks_not_enabled_message()),
-        false => Ok(()),
+    if is_task_method && revision.era() == Era::Stateless && !declares_tasks {
+        Err(tasks_not_enabled_message())
+    } else {
+        Ok(())
     }
 }
 
@@ -92,7 +97,7 @@ fn missing_capability(
         }
         Method::Subscribe | Method::Unsubscribe => (
             "resources.subscribe",
-            resources.is_some_and(|it| it.subscribe == Some(true)),
+            resources.is_some_and(|resources| resources.subscribe == Some(true)),
         ),
         Method::ListPrompts | Method::GetPrompt => ("prompts", capabilities.prompts.is_some()),
         // 2024-11-05 has completion without a capability.
@@ -107,8 +112,14 @@ fn missing_capability(
             (TASKS_EXTENSION, capabilities.has_extension(EXTENSION))
         }
         Method::GetTask | Method::GetTaskPayload => ("tasks", tasks.is_some()),
-        Method::ListTasks => ("tasks.list", tasks.is_some_and(|it| it.list.is_some())),
-        Method::CancelTask => ("tasks.cancel", tasks.is_some_and(|it| it.cancel.is_some())),
+        Method::ListTasks => (
+            "tasks.list",
+            tasks.is_some_and(|tasks| tasks.list.is_some()),
+        ),
+        Method::CancelTask => (
+            "tasks.cancel",
+            tasks.is_some_and(|tasks| tasks.cancel.is_some()),
+        ),
         _ => return None,
     };
     (!is_there).then_some(name)
@@ -169,7 +180,10 @@ mod tests {
         }
         for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
             let missing = missing_capability(method, &old, after);
-            assert!(missing.is_some_and(|it| it.contains(EXTENSION)), "{method}");
+            assert!(
+                missing.is_some_and(|missing| missing.contains(EXTENSION)),
+                "{method}"
+            );
             assert_eq!(missing_capability(method, &new, after), None);
         }
     }

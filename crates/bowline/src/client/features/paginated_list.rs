@@ -281,9 +281,10 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
         // It doesn't wait for a connection: a cursor is of this one.
         let call = (self.fetch)(self.client, cursor);
-        let call = match self.options.is_fresh || self.has_restarted {
-            true => call.fresh(),
-            false => call,
+        let call = if self.options.is_fresh || self.has_restarted {
+            call.fresh()
+        } else {
+            call
         };
         let mut answer = call.send();
         self.used_cache |= answer.is_cached();
@@ -406,7 +407,7 @@ impl<'c, P: Listed> Pages<'c, P> {
     /// that there is nothing more.
     fn is_cursor(&self, cursor: &str) -> bool {
         let revision = self.client.revision();
-        !cursor.is_empty() || revision.is_none_or(|it| it >= Revision::V2026_07_28)
+        !cursor.is_empty() || revision.is_none_or(|revision| revision >= Revision::V2026_07_28)
     }
 
     fn connection_lost(&self) -> Error {
@@ -445,7 +446,9 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     /// The same error, of this list.
     fn in_list(&self, error: Error) -> Error {
-        error.of_call(self.sent).in_operation(self.method.as_str())
+        error
+            .with_sent(self.sent)
+            .in_operation(self.method.as_str())
     }
 }
 

@@ -138,6 +138,6 @@ mod tests {
         assert_eq!(texts(vec![("a".to_owned(), "b")]), 1);
         assert_eq!(texts(Some(("a", "b"))), 1);
         assert_eq!(texts(BTreeMap::from([("a", "b")])), 1);
-        assert_eq!(texts(["a", "b"].into_iter().map(|it| (it, it))), 2);
+        assert_eq!(texts(["a", "b"].into_iter().map(|text| (text, text))), 2);
     }
 }

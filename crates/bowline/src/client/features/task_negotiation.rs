@@ -56,7 +56,12 @@ impl TaskPreference {
         };
         let requests_task = match (self, &offer.support) {
             // The server decides (TX-1), or nobody knows yet who it is.
-            _ if offer.revision.is_none_or(|it| it >= Revision::V2026_07_28) => false,
+            _ if offer
+                .revision
+                .is_none_or(|revision| revision >= Revision::V2026_07_28) =>
+            {
+                false
+            }
             (Self::Always(_), _) => true,
             (_, _) if !offer.is_declared => false,
             (Self::IfSupported, support) => *support != Some(TaskSupport::Forbidden),

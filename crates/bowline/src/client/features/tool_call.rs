@@ -84,7 +84,7 @@ impl ToolCall<'_> {
             let waits = self.call.may_wait().then_some(limits);
             let learned = fetch_task_support(self.client, &self.name, limits, waits).await;
             // Of the call that is not made then, and not of the list.
-            learned.map_err(Error::of_unsent_call)?;
+            learned.map_err(Error::with_call_not_sent)?;
         }
         let client = self.client.clone();
         let mut answer = self.send();

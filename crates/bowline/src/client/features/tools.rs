@@ -226,9 +226,10 @@ impl ToolResult {
             return None;
         }
         let said: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
-        let words = match said.is_empty() {
-            true => self.tool.clone(),
-            false => format!("{}: {said}", self.tool),
+        let words = if said.is_empty() {
+            self.tool.clone()
+        } else {
+            format!("{}: {said}", self.tool)
         };
         let error = Error::new(ErrorKind::Tool, words);
         Some(error.in_operation(Method::CallTool.as_str()))

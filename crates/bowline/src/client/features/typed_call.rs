@@ -222,7 +222,11 @@ fn store_in_cache(
             // CH-3: it ages from when it came, and not from when somebody looked at it.
             let received_at = received_at.unwrap_or_else(|| shared.now());
             // Nothing is kept of a connection that is gone.
-            let revision = shared.lock().agreement.as_ref().map(|it| it.revision);
+            let revision = shared
+                .lock()
+                .agreement
+                .as_ref()
+                .map(|agreement| agreement.revision);
             shared.cache.keep(ticket, result, received_at, revision);
         }
         // The server may no longer know the cursor.

@@ -125,9 +125,10 @@ impl Queue {
     }
 
     fn take(&mut self, is_others: bool) -> Option<ServerNotification> {
-        let row = match is_others {
-            true => &mut self.others,
-            false => &mut self.coalesced,
+        let row = if is_others {
+            &mut self.others
+        } else {
+            &mut self.coalesced
         };
         let (_, note) = row.pop_front()?;
         self.bytes -= byte_len(&note);
@@ -191,7 +192,7 @@ mod tests {
             r#"{"data":7}"#
         );
         assert_eq!((first.missed, queue.dropped()), (7, 7));
-        assert_eq!(queue.pop().map(|it| it.missed), Some(0));
+        assert_eq!(queue.pop().map(|note| note.missed), Some(0));
         assert!(queue.pop().is_some());
         assert!(queue.pop().is_none());
         assert!(queue.push(log(1)), "somebody has to be sent again");
@@ -208,7 +209,7 @@ mod tests {
             queue.push(log(number));
         }
         let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|it| it.method)
+            .map(|note| note.method)
             .collect();
         assert_eq!(order.len(), 5, "{order:?}");
         assert_eq!(&*order[0], TOOLS);

@@ -51,9 +51,10 @@ impl TaskRef {
 
     /// What errors call it.
     pub(super) fn name(&self) -> &str {
-        match self.tool.is_empty() {
-            true => &self.id,
-            false => &self.tool,
+        if self.tool.is_empty() {
+            &self.id
+        } else {
+            &self.tool
         }
     }
 }

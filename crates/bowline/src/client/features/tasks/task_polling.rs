@@ -106,7 +106,7 @@ impl TaskPoller {
     ) -> Result<CallToolResult, Error> {
         let ended = self.poll_until_done(pause).await;
         // The server runs the task, whatever became of the last request about it.
-        ended.map_err(|error| error.of_call(Sent::Maybe))
+        ended.map_err(|error| error.with_sent(Sent::Maybe))
     }
 
     async fn poll_until_done(&self, mut pause: Duration) -> Result<CallToolResult, Error> {

@@ -70,7 +70,7 @@ impl TaskWait {
                 Err(error.in_operation(Method::CallTool.as_str()))
             });
         // It is the tool that would run twice, and not the request about its task.
-        let ended = ended.map_err(|error| error.repeatable(false));
+        let ended = ended.map_err(|error| error.with_repeatable(false));
         self.is_over = match &ended {
             Ok(_) => true,
             Err(error) => has_task_ended(error),

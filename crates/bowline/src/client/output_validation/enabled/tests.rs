@@ -16,7 +16,7 @@ fn list(tools: &[(&str, usize)]) -> String {
 fn known(outputs: &OutputSchemas) -> String {
     let known = outputs.lock();
     assert_eq!(known.order.len(), known.tools.len());
-    let sizes: usize = known.tools.values().map(|it| it.size).sum();
+    let sizes: usize = known.tools.values().map(|schema| schema.size).sum();
     assert_eq!(known.bytes, sizes);
     known.order.values().map(|name| &**name).collect()
 }
