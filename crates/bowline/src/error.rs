@@ -126,21 +126,21 @@ impl ErrorKind {
             Self::TransportDown => "the transport was lost",
             Self::Protocol => "the peer broke the protocol",
             Self::JsonRpc => "the server answered with an error",
-            Self::State => "not allowed now",
-            Self::Unavailable => "there is no connection now",
+            Self::State => "not allowed in this state",
+            Self::Unavailable => "not connected",
             Self::Timeout => "no answer came in time",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
-            Self::Backpressure => "too much is under way",
+            Self::Backpressure => "too many messages in flight",
             Self::CapabilityNotSupported => "not supported by the peer",
-            Self::InvalidResponse => "the answer can't be decoded",
+            Self::InvalidResponse => "the response can't be decoded",
             Self::SchemaMismatch => "the result doesn't fit its schema",
             Self::OversizedFrame => "size limit exceeded",
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
             Self::InvalidParams => "invalid parameters",
-            Self::Handler => "a handler of this client has no answer",
+            Self::Handler => "a handler of this client failed",
         }
     }
 }
@@ -309,7 +309,7 @@ impl Error {
             };
             inner.message = format!("{}; start a new client to try again", failure.cause).into();
         } else if inner.kind == ErrorKind::Timeout {
-            let words = format!("{}; there is no connection: {failure}", inner.message);
+            let words = format!("{}; not connected: {failure}", inner.message);
             inner.message = words.into();
         } else {
             inner.message = failure.to_string().into();
@@ -380,7 +380,7 @@ impl Error {
             Outcome::Invalid(reason) => (ErrorKind::Protocol, reason.into()),
             Outcome::TooLarge { size } => (
                 ErrorKind::OversizedFrame,
-                format!("an answer of {size} bytes").into(),
+                format!("a response of {size} bytes").into(),
             ),
             Outcome::Backpressure { attempts } => {
                 details.attempts = Some(attempts);

@@ -256,7 +256,7 @@ impl RootList {
     pub(super) fn set(&self, roots: Vec<Root>) -> Result<(), Error> {
         if let Some(invalid) = roots.iter().find(|root| !is_file(root)) {
             let uri: String = invalid.uri.chars().take(100).collect();
-            let words = format!("a root is a `file://` URI, which {uri:?} is not");
+            let words = format!("root {uri:?} is not a `file://` URI");
             return Err(Error::new(ErrorKind::Config, words));
         }
         *self.lock() = roots.into();

@@ -49,7 +49,8 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
                 if let Some(slot) = core.slots.get_mut(call) {
                     slot.failure = Some(failure);
                 }
-                core.link.cancel(now, call, "there is no input");
+                core.link
+                    .cancel(now, call, "the input request was not answered");
             }
         });
     };

@@ -249,7 +249,7 @@ mod enabled {
             };
             let outcome = match &result.structured_content {
                 None => {
-                    let words = "there is no structured content, which it declares";
+                    let words = "there is no structured content, which its outputSchema requires";
                     Err(Misfit::Wrong(words.to_owned()))
                 }
                 Some(content) => output.check(content.as_str()),

@@ -181,7 +181,7 @@ impl Future for Answer {
 
 /// An answer is given once.
 fn already_taken(sent: Sent) -> Error {
-    Error::new(ErrorKind::State, "the answer was taken already").with_sent(sent)
+    Error::new(ErrorKind::State, "the response was already taken").with_sent(sent)
 }
 
 impl fmt::Debug for Answer {

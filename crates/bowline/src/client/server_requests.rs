@@ -211,9 +211,10 @@ impl fmt::Debug for Handlers {
 fn no_handler_error(method: &str) -> ErrorObject {
     match method {
         // FT-4: as if the user had refused (client/sampling, error handling).
-        "sampling/createMessage" => {
-            ErrorObject::new(codes::USER_REJECTED, "sampling is not offered here")
-        }
+        "sampling/createMessage" => ErrorObject::new(
+            codes::USER_REJECTED,
+            "this client does not support sampling",
+        ),
         _ => ErrorObject::method_not_found(format!("no handler for {method}")),
     }
 }
@@ -223,7 +224,7 @@ fn no_handler_error(method: &str) -> ErrorObject {
 fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let error = match refusal {
         Refusal::NotDeclared(error) => {
-            let words = format!("the server asks for {method}: {error}");
+            let words = format!("the server requested {method}: {error}");
             return Error::new(ErrorKind::CapabilityNotSupported, words).with_handler_error(error);
         }
         Refusal::Failed(error) => error,
@@ -231,15 +232,15 @@ fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let (kind, words) = match error.code {
         codes::USER_REJECTED => (
             ErrorKind::Cancelled,
-            format!("this side refused {method}, which the server asked for: {error}"),
+            format!("this client rejected {method}: {error}"),
         ),
         codes::INVALID_PARAMS => (
             ErrorKind::Protocol,
-            format!("this side can't answer {method}, as the server asks for it: {error}"),
+            format!("invalid {method} request from the server: {error}"),
         ),
         _ => (
             ErrorKind::Handler,
-            format!("the server asks for {method}: {error}"),
+            format!("the server requested {method}: {error}"),
         ),
     };
     Error::new(kind, words).with_handler_error(error)

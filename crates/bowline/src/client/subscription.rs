@@ -246,7 +246,7 @@ impl Subscription {
             {
                 let state = self.channel.lock();
                 if let Some(end) = &state.end {
-                    let over = || Error::new(ErrorKind::Protocol, "it was over at once");
+                    let over = || Error::new(ErrorKind::Protocol, "the server ended it at once");
                     return Err(self
                         .end_result(end.clone())
                         .map_or_else(|error| error, |()| over()));

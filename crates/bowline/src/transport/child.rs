@@ -276,7 +276,8 @@ impl Transport for ChildProcess {
             })
             .map_err(cannot_start_now)?;
         let spawned = spawned.await;
-        let spawned = spawned.map_err(|_| OpenError::transient("spawning it panicked"))?;
+        let spawned =
+            spawned.map_err(|_| OpenError::transient("starting the server process panicked"))?;
         let spawned = spawned?;
         info!(
             command = &*shortened(&self.label()),
@@ -312,7 +313,7 @@ impl fmt::Debug for OnStart {
 }
 
 fn cannot_start_now(error: io::Error) -> OpenError {
-    OpenError::transient(format!("a child can't be started now: {error}"))
+    OpenError::transient(format!("cannot start the server process: {error}"))
 }
 
 /// A child that was started. Dropping it is its end.
@@ -327,7 +328,7 @@ struct Spawned {
 
 impl Spawned {
     fn into_stream(self, to: &StderrTo, process_count: &ProcessCount) -> Result<Stream, OpenError> {
-        let missing = || OpenError::transient("the child has no pipes");
+        let missing = || OpenError::transient("the server process has no stdin or stdout pipe");
         let stdin =
             ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(cannot_start_now)?;
         let stdout =

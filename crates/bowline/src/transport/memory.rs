@@ -48,7 +48,7 @@ impl Transport for Memory {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let (ours, theirs) = duplex(CAPACITY);
         let sent = self.sender.send(theirs).await;
-        sent.map_err(|_| OpenError::transient("nobody accepts"))?;
+        sent.map_err(|_| OpenError::transient("the acceptor of the memory transport was dropped"))?;
         let (reader, writer) = split(ours);
         Ok(Stream::new(reader, writer))
     }

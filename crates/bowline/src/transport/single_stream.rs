@@ -39,7 +39,9 @@ impl fmt::Debug for Once {
 impl Transport for Once {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let stream = self.0.take();
-        stream.ok_or_else(|| OpenError::permanent("this stream can be used once"))
+        stream.ok_or_else(|| {
+            OpenError::permanent("this stream was already used: it can be opened once")
+        })
     }
 
     fn label(&self) -> String {

@@ -83,8 +83,10 @@ impl Transport for UnixSocket {
 /// Why there is no connection. A server that isn't there may come later.
 fn connect_error(address: &str, error: &io::Error) -> OpenError {
     let words = match error.kind() {
-        io::ErrorKind::ConnectionRefused => format!("{address}: nobody listens there ({error})"),
-        io::ErrorKind::NotFound => format!("{address}: there is no such socket ({error})"),
+        io::ErrorKind::ConnectionRefused => {
+            format!("{address}: connection refused: no server is listening ({error})")
+        }
+        io::ErrorKind::NotFound => format!("{address}: no such socket ({error})"),
         _ => format!("{address}: {error}"),
     };
     match error.kind() {
@@ -131,7 +133,7 @@ mod tests {
         drop(listener);
         let error = server.open().await.expect_err("it is gone");
         assert!(!error.is_permanent && error.reason.contains(&address));
-        assert!(error.reason.contains("nobody listens"), "{error:?}");
+        assert!(error.reason.contains("no server is listening"), "{error:?}");
         let error = Tcp::new("no port").open().await;
         assert!(error.expect_err("no address").is_permanent);
     }

@@ -56,7 +56,9 @@ impl Stdio {
     pub fn into_stream(self) -> io::Result<Stream> {
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         if IS_TAKEN.swap(true, Ordering::Relaxed) {
-            return Err(io::Error::other("stdin can be used once"));
+            return Err(io::Error::other(
+                "stdin was already taken: it can be used once in a process",
+            ));
         }
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let stdout = io::stdout().as_fd().try_clone_to_owned()?;

@@ -22,7 +22,10 @@ pub(in crate::client) fn check_revision(method: &str, revision: Revision) -> Res
 /// That something is not in the revision that is spoken, and where it is.
 fn in_other_revisions(revision: Revision, has: Revisions) -> String {
     let has: Vec<_> = has.iter().map(Revision::as_str).collect();
-    format!("{revision} is spoken, and it is in {}", has.join(", "))
+    format!(
+        "not in revision {revision} (revisions that have it: {})",
+        has.join(", ")
+    )
 }
 
 /// That the server has not declared a capability. Where the revision has no such thing, it is
@@ -217,7 +220,7 @@ mod tests {
         ] {
             let words = not_declared_message(name, revision);
             assert!(words.contains(name), "{words}");
-            assert_eq!(words.contains("is spoken"), also.is_some(), "{words}");
+            assert_eq!(words.contains("not in revision"), also.is_some(), "{words}");
             assert!(words.contains(also.unwrap_or_default()), "{words}");
         }
     }

@@ -76,7 +76,7 @@ impl<P: Listed> Live<P> {
     pub async fn changed(&mut self) -> Result<(), Error> {
         if !self.is_stale {
             if self.subscription.next().await.is_none() {
-                let over = || Error::new(ErrorKind::State, "the subscription is over");
+                let over = || Error::new(ErrorKind::State, "the subscription has ended");
                 let end = self.subscription.end();
                 return Err(end.and_then(Result::err).unwrap_or_else(over));
             }

@@ -411,7 +411,7 @@ impl<'c, P: Listed> Pages<'c, P> {
     }
 
     fn connection_lost(&self) -> Error {
-        let words = "in the middle of the list, which has to be begun anew";
+        let words = "between two pages: fetch the list again from its first page";
         self.in_list(Error::new(ErrorKind::TransportDown, words))
     }
 
@@ -440,7 +440,7 @@ impl<'c, P: Listed> Pages<'c, P> {
     }
 
     fn repeated_cursor(&self) -> Error {
-        let words = "the list has no end: the server repeats a cursor";
+        let words = "the list does not end: the server repeated a pagination cursor";
         self.in_list(Error::new(ErrorKind::Protocol, words))
     }
 

@@ -125,7 +125,7 @@ impl TaskOffer {
         match (self.is_declared, &self.support) {
             (false, _) => Err("the server has not declared `tasks.requests.tools.call`".into()),
             (true, Some(TaskSupport::Forbidden)) => Err(format!(
-                "the server's list says that {tool} doesn't run as a task"
+                "tool {tool:?} does not support tasks (its taskSupport is \"forbidden\")"
             )),
             (true, _) => Ok(()),
         }

@@ -266,8 +266,10 @@ impl ToolAnswer {
             CallToolResponse::Task(begun) if is_expected || has_result_type(response) => {
                 Ok(ToolResponse::Task(begun.task))
             }
-            CallToolResponse::Task(_) => invalid("a task, which nobody asked for"),
-            _ => invalid("neither a result nor a task"),
+            CallToolResponse::Task(_) => {
+                invalid("the server returned a task that was not requested")
+            }
+            _ => invalid("the response is neither a result nor a task"),
         }
     }
 

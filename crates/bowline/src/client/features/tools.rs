@@ -181,9 +181,9 @@ impl ToolResult {
             (Some(json), _) => json.to(),
             (None, Some(text)) => match RawJsonRef::parse(text) {
                 Ok(_) => serde_json::from_str(text),
-                Err(_) => return Err(self.invalid("it returned a text, and nothing for programs")),
+                Err(_) => return Err(self.invalid("the result has text but no structured content")),
             },
-            (None, None) => return Err(self.invalid("it returned nothing for programs")),
+            (None, None) => return Err(self.invalid("the result has no structured content")),
         };
         // As the source it would say the same again.
         read.map_err(|error| self.invalid(&error.to_string()))

@@ -16,12 +16,10 @@ pub(super) fn spawn_error(program: &OsStr, folder: Option<&Path>, error: &io::Er
         && let Some(fault) = folder_fault(folder, error)
     {
         let folder = folder.display();
-        return OpenError::permanent(format!(
-            "{name}: the folder {folder}, in which it is to run, {fault}"
-        ));
+        return OpenError::permanent(format!("{name}: its working directory {folder} {fault}"));
     }
     let Some(words) = advice(program, error) else {
-        return OpenError::transient(format!("{name}: can't be started now: {error}"));
+        return OpenError::transient(format!("{name}: cannot be started: {error}"));
     };
     OpenError::permanent(format!("{name}: {words} ({error})"))
 }
@@ -98,7 +96,7 @@ mod tests {
         for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN] {
             let error = refused("server", Some("/no/such"), errno);
             assert!(!error.is_permanent, "{error:?}");
-            assert!(error.reason.starts_with("server: can't be started now"));
+            assert!(error.reason.starts_with("server: cannot be started"));
         }
         for (program, folder, errno, words) in [
             ("server", None, Errno::NOENT, "no such command in PATH"),

@@ -180,9 +180,7 @@ async fn arguments_that_are_no_object_are_not_sent() -> Test {
     let error = result.structured::<Value>().expect_err("no JSON");
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert!(
-        error
-            .to_string()
-            .contains("a text, and nothing for programs"),
+        error.to_string().contains("text but no structured content"),
         "{error}"
     );
     Ok(())

@@ -311,14 +311,14 @@ async fn who_has_no_answer_is_told_apart() -> Test {
             refuses,
             model,
             ErrorKind::Cancelled,
-            "tools/call: cancelled: this side refused sampling/createMessage, which the server asked for: no (code -1)",
+            "tools/call: cancelled: this client rejected sampling/createMessage: no (code -1)",
             -1,
         ),
         (
             config(),
             model,
             ErrorKind::CapabilityNotSupported,
-            "not supported by this client: the server asks for sampling/createMessage",
+            "not supported by this client: the server requested sampling/createMessage",
             -1,
         ),
         (
@@ -332,14 +332,14 @@ async fn who_has_no_answer_is_told_apart() -> Test {
             same_words,
             form,
             ErrorKind::Protocol,
-            "this side can't answer elicitation/create",
+            "invalid elicitation/create request",
             -32602,
         ),
         (
             fills_in_nothing.clone(),
             form,
             ErrorKind::Handler,
-            "a handler of this client has no answer: the server asks for elicitation/create",
+            "a handler of this client failed: the server requested elicitation/create",
             -32603,
         ),
         (
@@ -354,7 +354,7 @@ async fn who_has_no_answer_is_told_apart() -> Test {
             fills_in_nothing,
             odd,
             ErrorKind::Protocol,
-            "as the server asks for it",
+            "request from the server",
             -32602,
         ),
     ] {

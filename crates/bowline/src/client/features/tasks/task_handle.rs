@@ -84,7 +84,7 @@ impl FromStr for TaskRef {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         serde_json::from_str(text).map_err(|error| {
-            let words = format!("this is no saved task: {error}");
+            let words = format!("not a saved task: {error}");
             Error::new(ErrorKind::Config, words)
         })
     }

@@ -289,7 +289,7 @@ impl TaskPoller {
 
     fn embedded_result(&self, task: &DetailedTask) -> Result<CallToolResult, Error> {
         let Some(result) = &task.result else {
-            let words = "it is completed, and there is no result";
+            let words = "the task is completed but has no result";
             return Err(self.error(ErrorKind::InvalidResponse, words.to_owned()));
         };
         CallToolResult::from_json(result.as_str()).map_err(|error| {
@@ -300,12 +300,12 @@ impl TaskPoller {
 
     fn embedded_error(&self, task: DetailedTask) -> Error {
         let Some(error) = task.error else {
-            let words = "it has failed, and there is no error";
+            let words = "the task has failed but has no error";
             return self.error(ErrorKind::InvalidResponse, words.to_owned());
         };
         match Error::from_outcome(Outcome::Error(error), Some(Sent::Maybe), None) {
             Err(error) => error.in_operation(Method::GetTask.as_str()),
-            Ok(_) => self.error(ErrorKind::InvalidResponse, "it has failed".to_owned()),
+            Ok(_) => self.error(ErrorKind::InvalidResponse, "the task has failed".to_owned()),
         }
     }
 
@@ -358,6 +358,6 @@ impl AnsweredKeys {
 }
 
 fn too_many_input_requests() -> Error {
-    let words = format!("a task asks more than {MAX_INPUT_REQUESTS} questions");
+    let words = format!("a task sent more than {MAX_INPUT_REQUESTS} input requests");
     Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
 }

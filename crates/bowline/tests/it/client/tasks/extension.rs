@@ -146,7 +146,7 @@ async fn a_task_whose_question_has_no_answer_is_cancelled() -> Test {
         expect_cancel(&mut server).await?;
         let error = call.await?.unwrap_err();
         let (kind, words) = if refuses {
-            (ErrorKind::Cancelled, "this side refused")
+            (ErrorKind::Cancelled, "this client rejected")
         } else {
             (ErrorKind::CapabilityNotSupported, "by this client")
         };

@@ -120,7 +120,7 @@ async fn a_task_on_another_method_or_that_nobody_asked_for_is_invalid() -> Test 
     server.reply(&request, begun).await?;
     let error = call.await?.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
-    assert!(error.to_string().contains("nobody asked"), "{error}");
+    assert!(error.to_string().contains("not requested"), "{error}");
     Ok(())
 }
 
