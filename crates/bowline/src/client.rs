@@ -1,8 +1,20 @@
 //! The client.
 //!
-//! [`Client`] is the handle. [`ClientConfig`] says who it is and who answers the server,
-//! [`Call`] and [`Answer`] are a call before and after it is made, [`Router`] hands out
-//! notifications.
+//! [`Client`] is the handle; [`ClientConfig`] is its configuration and holds its handlers.
+//!
+//! - Calls: `params`, `call` (a call before it is sent), `session_adapter` (adapts a call to the
+//!   session in which it is sent), `pending_call` (the future of its response) and
+//!   `url_elicitation_retry` (calls that are repeated after a URL elicitation).
+//! - From the server: `notification_router`, `server_requests` (requests of the handshake era),
+//!   `input_rounds` (input requests of the stateless era), `client_handlers` (sampling,
+//!   elicitation and roots).
+//! - State: `state_changes`, `subscription` and `subscription_dispatch`, `cache`,
+//!   `output_validation` (results against output schemas).
+//! - The driver: `driver` is the task that moves the bytes, `open_transport` the stream that it
+//!   has open, `shared` the core behind a short lock, `telemetry` its spans and events.
+//! - `features`: a typed handle for each feature of a server.
+//!
+//! The rules of the protocol are in `bowline-proto`: nothing here decides what a message means.
 
 mod cache;
 mod call;
@@ -56,8 +68,8 @@ pub use subscription::{Subscribing, Subscription, SubscriptionEvent};
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
 ///
-/// The connection behind it may be lost and opened again; [`state`](Self::state) tells where
-/// it stands. When the last clone is dropped the connection is closed.
+/// The connection behind it may be lost and opened again; [`state`](Self::state) returns its
+/// state. When the last clone is dropped the connection is closed.
 ///
 /// ```no_run
 /// use bowline::Client;
@@ -127,7 +139,7 @@ impl Client {
         };
         match ready {
             Ok(()) => Ok(client),
-            // There is no client that could be asked.
+            // No client is returned that could be asked for it.
             Err(error) => Err(error.with_malformed_sample(client.malformed_sample())),
         }
     }
@@ -176,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Where the connection stands.
+    /// Returns the state of the connection.
     pub fn state(&self) -> State {
         self.shared.lock().link.state()
     }
@@ -189,75 +201,75 @@ impl Client {
         self.shared.lock().connection_failure(now)
     }
 
-    /// The state, and why there is no connection, at the same moment.
+    /// Returns the state, and why there is no connection, at the same moment.
     pub(crate) fn state_and_failure(&self) -> (State, Option<ConnectionFailure>) {
         let now = self.shared.now();
         let core = self.shared.lock();
         (core.link.state(), core.connection_failure(now))
     }
 
-    /// Every change of state from now on.
+    /// Returns a stream of the changes of state from now on.
     pub fn state_changes(&self) -> StateChanges {
         StateChanges::new(&self.shared)
     }
 
-    /// The last 64 changes of state, oldest first.
+    /// Returns the last 64 changes of state, oldest first.
     pub fn history(&self) -> Vec<Transition> {
         self.shared.lock().link.history().cloned().collect()
     }
 
-    /// The beginning of the latest thing that the server wrote and that is no message, 120 bytes
-    /// of it at most: what a program says that is no MCP server, or a log on the wrong stream.
-    /// It is kept after its connection has ended, until there is another one. It is what the
-    /// server said: for whoever looks for the reason, not for a log that others read.
+    /// Returns the beginning of the latest output of the server that is not a message, at most 120
+    /// bytes: the output of a program that is not an MCP server, or a log on the wrong stream.
+    /// It is kept after its connection has ended, until there is another one. It is the
+    /// server's own text: use it to find the cause, and keep it out of logs that others read.
     pub fn malformed_sample(&self) -> Option<String> {
         let core = self.shared.lock();
         core.link.malformed_sample().map(str::to_owned)
     }
 
-    /// What was agreed with the server, the last time.
+    /// Returns what was agreed with the server in the latest handshake.
     pub fn agreement(&self) -> Option<Arc<Agreement>> {
         self.shared.lock().agreement.clone()
     }
 
-    /// Who the server says it is, the last time that it did.
+    /// Returns the name and version of the server, as it last sent them.
     pub fn server_info(&self) -> Option<Implementation> {
         self.agreement()?.server_info.clone()
     }
 
-    /// What the server can do, as it said the last time.
+    /// Returns the capabilities that the server last declared.
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         Some(self.agreement()?.capabilities.clone())
     }
 
-    /// The revision that was agreed, the last time.
+    /// Returns the revision that was agreed in the latest handshake.
     pub fn revision(&self) -> Option<Revision> {
         Some(self.agreement()?.revision)
     }
 
-    /// How many sessions there have been: each has one more than the one before.
+    /// Returns the number of sessions so far, which is also the number of the latest one.
     pub fn session(&self) -> u64 {
         self.shared.lock().link.session()
     }
 
-    /// Calls that have not ended.
+    /// Returns the number of calls that have not ended.
     pub fn pending(&self) -> usize {
         self.shared.lock().link.pending()
     }
 
-    /// What happened that has no other trace.
+    /// Returns counters of what has no other trace.
     pub fn stats(&self) -> Stats {
         self.shared.lock().link.stats()
     }
 
-    /// Who wants which notifications.
+    /// Returns the router of notifications, to add handlers to.
     pub fn notifications(&self) -> &Router {
         &self.shared.router
     }
 
-    /// Calls a method. The answer is the result as it came.
+    /// Calls a method. The response is the result as it was received.
     ///
-    /// A method that the protocol has is refused when the revision that is spoken lacks it.
+    /// A method that the protocol has is refused when the revision of the session lacks it.
     /// Nothing else is checked: servers exist that declare less than they have.
     pub fn call(
         &self,
@@ -267,13 +279,13 @@ impl Client {
         Call::new(&self.shared, method.into(), params.into())
     }
 
-    /// Says a value in the words of the revision that is spoken.
+    /// Encodes a value as the revision of the session has it.
     fn encode<T: Wire>(&self, value: &T) -> Params {
         Params::encode(value, self.revision().unwrap_or(Revision::LATEST))
     }
 
-    /// Asks for a sign of life. In the stateless era, which has no `ping`, the server is
-    /// asked what it can do instead.
+    /// Pings the server. In the stateless era, which has no `ping`, `server/discover` is sent
+    /// instead.
     ///
     /// Dropping the future cancels it.
     pub fn ping(&self) -> Answer {
@@ -308,14 +320,14 @@ impl Client {
         notified.map_err(|error| error.with_sent(Sent::No).in_operation(method.to_owned()))
     }
 
-    /// Tries to connect now, instead of waiting. Whether there was a wait.
+    /// Tries to connect now, instead of waiting. Returns `true` if there was a wait.
     pub fn reconnect_now(&self) -> bool {
         self.shared.with(|core, now| core.link.reconnect_now(now))
     }
 
     /// Stops for good: what waits ends at once, notifications and answers that have not left
     /// get 50 ms, and the transport is closed. Every stop succeeds, and returns when the
-    /// client is closed; it tells whether it was the first one. Cancel safe.
+    /// client is closed; the result is `Begun` for the first one. Cancel safe.
     pub async fn stop(&self) -> StopOutcome {
         let mut changes = self.shared.state.subscribe();
         let stop = self.shared.with(|core, now| core.stop(now));
@@ -323,8 +335,8 @@ impl Client {
         stop
     }
 
-    /// A handle that doesn't keep the client alive: for handlers of its own, which would keep
-    /// it for ever.
+    /// Returns a handle that doesn't keep the client alive: for handlers of the client itself,
+    /// which would otherwise keep it alive for ever.
     pub fn downgrade(&self) -> WeakClient {
         WeakClient {
             shared: Arc::downgrade(&self.shared),
@@ -353,7 +365,7 @@ impl Client {
         error.in_operation("connect")
     }
 
-    /// Connecting took too long: what happened last may say why.
+    /// Returns the error of a connect that timed out, with the latest failure as its cause.
     fn connect_timed_out(&self, limit: std::time::Duration) -> Error {
         let now = self.shared.now();
         let core = self.shared.lock();
@@ -404,7 +416,7 @@ pub struct WeakClient {
 }
 
 impl WeakClient {
-    /// The client, unless its last handle is gone.
+    /// Returns the client, unless its last handle is gone.
     pub fn upgrade(&self) -> Option<Client> {
         Some(Client {
             _stop: self.stop.upgrade()?,

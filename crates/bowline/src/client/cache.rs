@@ -1,7 +1,7 @@
 //! Lists and contents that need not be fetched again (2026-07-28, server/utilities/caching).
 //!
-//! A result is kept for as long as its server says, and forgotten when the server tells that it
-//! has changed or the connection is lost: another server may answer then. What was asked for
+//! A result is kept for the time that its server gives, and forgotten when the server notifies that
+//! it has changed or the connection is lost: another server may answer then. What was asked for
 //! before a change is not kept when it comes after it.
 
 use std::collections::{HashMap, VecDeque};
@@ -14,13 +14,13 @@ use bowline_types::{Method, RawJsonRef, Revision};
 
 use super::subscription_dispatch::is_same_or_part;
 
-/// The longest time that anything is kept, whatever the server says.
+/// The longest time that a result is kept, however long its server allows.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is kept of lists and contents.
 ///
-/// By default a result is kept for as long as its server says, which servers before 2026-07-28
-/// don't, in 16 MiB and 1,000 results at most.
+/// By default a result is kept for the time that its server gives, which servers before 2026-07-28
+/// don't give, in 16 MiB and 1,000 results at most.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct CachePolicy {
 }
 
 impl CachePolicy {
-    /// As servers say.
+    /// Returns the default policy: results are kept as their servers allow.
     pub const fn new() -> Self {
         Self {
             without_hints: Duration::ZERO,
@@ -48,28 +48,28 @@ impl CachePolicy {
         }
     }
 
-    /// Nothing is kept.
+    /// Returns a policy that keeps nothing.
     pub const fn off() -> Self {
         let mut off = Self::new();
         off.max_results = 0;
         off
     }
 
-    /// How long a result is kept whose server doesn't say. Default: not at all.
+    /// Sets how long a result is kept whose server gives no time. Default: not at all.
     #[must_use]
     pub const fn without_hints(mut self, time: Duration) -> Self {
         self.without_hints = time;
         self
     }
 
-    /// How much is kept. Of more the oldest is forgotten.
+    /// Sets how many bytes are kept. Beyond that the oldest results are forgotten.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// How many results are kept. Of more the oldest is forgotten.
+    /// Sets how many results are kept. Beyond that the oldest are forgotten.
     #[must_use]
     pub const fn max_results(mut self, results: usize) -> Self {
         self.max_results = results;
@@ -111,7 +111,7 @@ enum Kind {
 }
 
 impl Key {
-    /// A page of the list that a method has. `None` when it is not to be kept.
+    /// Returns a page of the list that a method has. `None` when it is not to be kept.
     pub(super) fn page(method: Method, cursor: Option<String>) -> Option<Self> {
         let list = match method {
             Method::ListTools => List::Tools,
@@ -144,7 +144,7 @@ impl Key {
     }
 }
 
-/// Leave to keep the result of a call that is being made.
+/// The permission to keep the result of a call that is being sent.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
     pub(super) key: Key,
@@ -184,7 +184,7 @@ impl Cache {
         }
     }
 
-    /// The result of a call, if it is kept and fresh.
+    /// Returns the result of a call, if it is kept and fresh.
     pub(super) fn get(&self, key: &Key, now: Instant) -> Option<Arc<str>> {
         let mut kept = self.lock();
         let entry = kept.results.get(key)?;
@@ -195,7 +195,8 @@ impl Cache {
         None
     }
 
-    /// Leave to keep what is about to be asked for. `None` when nothing is kept at all.
+    /// Returns the permission to keep what is about to be requested. `None` when nothing is kept at
+    /// all.
     pub(super) fn ticket(&self, key: Key) -> Option<Ticket> {
         if self.policy.max_results == 0 {
             return None;
@@ -204,8 +205,9 @@ impl Cache {
         Some(Ticket { key, generation })
     }
 
-    /// Keeps a result, which came then, for as long as its server says, unless it has changed
-    /// meanwhile. What servers of older revisions say means something else, if anything (MO-1).
+    /// Keeps a result, which was received at this moment, for the time that its server gives,
+    /// unless it has changed meanwhile. Hints of servers of older revisions mean something else, if
+    /// anything (MO-1).
     pub(super) fn keep(
         &self,
         ticket: Ticket,
@@ -240,7 +242,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what a notification says has changed.
+    /// Forgets what has changed according to a notification.
     pub(super) fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         match method.parse() {
             Ok(Method::ToolListChanged) => self.forget(Kind::Tools),
@@ -339,7 +341,7 @@ impl CacheState {
     }
 }
 
-/// How long a result may be kept, as its server says. A time that makes no sense is none
+/// Returns how long a result may be kept according to its server. An invalid time is none
 /// (CH-3).
 fn hint(result: &str) -> Option<Duration> {
     let json = RawJsonRef::parse(result).ok()?;

@@ -51,22 +51,22 @@ pub struct Call<'c> {
     checks_capability: bool,
     tool: Option<Box<str>>,
     is_raw: bool,
-    /// How to say it, where that depends on who is spoken to.
+    /// How to encode the parameters, where that depends on the session.
     params_encoder: Option<ParamsEncoder>,
 }
 
-/// Which calls are made again when their connection is lost. Those that are wait for the
-/// next one, within their own time, and are made again as often as
-/// [`LinkConfig::max_retries`](crate::LinkConfig::max_retries) says.
+/// Which calls are retried when their connection is lost. Those that are wait for the
+/// next one, within their own time, and are made again up to
+/// [`LinkConfig::max_retries`](crate::LinkConfig::max_retries) times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retry {
-    /// None.
+    /// No call is retried.
     #[default]
     Never,
-    /// One that the server has certainly not seen.
+    /// Calls that the server has certainly not received.
     NotSent,
-    /// Any: it only reads, or doing it twice is the same as doing it once.
+    /// All calls: use it for one that only reads, or may be executed twice.
     Idempotent,
 }
 
@@ -90,17 +90,17 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// How long it may take without an answer, or without progress either where that
+    /// Sets how long it may take without an answer, or without progress either where that
     /// [counts](crate::Timeouts::progress_counts). Default: as
     /// [configured](crate::Config::call_timeouts), 30 s.
     ///
-    /// It stands still while a handler of ours asks a person or a model for the server.
+    /// It is paused while a handler of this client asks a person or a model for the server.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How long it may take altogether. Default: as configured, 10 min.
+    /// Sets how long it may take altogether. Default: as configured, 10 min.
     pub fn max_total(mut self, total: Duration) -> Self {
         self.max_total = Some(total);
         self
@@ -112,7 +112,7 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// When it is made again after its connection was lost. Any but [`Retry::Never`] also
+    /// Sets when it is made again after its connection was lost. Any but [`Retry::Never`] also
     /// [waits](Self::wait_for_ready) for a connection.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
@@ -138,7 +138,7 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Hands out any result as it is: in 2026-07-28 also one that asks for input, which is not
+    /// Returns any result as it is: in 2026-07-28 also one that asks for input, which is not
     /// given then, and one of a type that is not known here. It is for a proxy, whose own
     /// client goes on.
     pub fn raw(mut self) -> Self {
@@ -146,19 +146,19 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Refuses to call what the server has not declared.
+    /// Makes the call fail if the server has not declared the capability for it.
     pub(super) fn with_capability_check(mut self) -> Self {
         self.checks_capability = true;
         self
     }
 
-    /// The tool that it calls: what a server declares stateful keeps its order.
+    /// Sets the tool that it calls: what a server declares stateful keeps its order.
     pub(super) fn for_tool(mut self, name: impl Into<Box<str>>) -> Self {
         self.tool = Some(name.into());
         self
     }
 
-    /// Says its parameters when it is made, in place of those that it has.
+    /// Encodes its parameters when it is sent, in place of those that it has.
     pub(super) fn set_params_encoder(
         &mut self,
         encoder: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
@@ -166,7 +166,7 @@ impl<'c> Call<'c> {
         self.params_encoder = Some(Box::new(encoder));
     }
 
-    /// Whether it waits for a connection, or is made again in another one.
+    /// Returns `true` if it waits for a connection, or is made again in another one.
     pub(super) fn may_wait(&self) -> bool {
         self.wait_for_ready || self.retry != Retry::Never
     }
@@ -175,7 +175,7 @@ impl<'c> Call<'c> {
         self.shared
     }
 
-    /// Whether something was added to `_meta`.
+    /// Returns `true` if something was added to `_meta`.
     pub(super) fn has_meta(&self) -> bool {
         self.meta.is_some()
     }
@@ -185,7 +185,7 @@ impl<'c> Call<'c> {
         self.params = params;
     }
 
-    /// How long it may take without an answer, and altogether.
+    /// Returns how long it may take without an answer, and altogether.
     pub(super) fn time_limits(&self) -> (Duration, Duration) {
         let defaults = &self.shared.call_timeouts;
         (
@@ -262,7 +262,7 @@ impl<'c> Call<'c> {
         Ok((call, self.on_progress))
     }
 
-    /// What it has to be in the session in which it is made.
+    /// Returns the adapter for the session in which it is sent.
     fn session_adapter(&mut self, meta: Option<RequestMeta>, has_level: bool) -> SessionAdapter {
         let core = self.shared.lock();
         SessionAdapter {
@@ -299,8 +299,8 @@ impl IntoFuture for Call<'_> {
     type Output = <Answer as Future>::Output;
     type IntoFuture = Answer;
 
-    /// Makes the call. Dropping the future cancels it: the server is told once, and an
-    /// answer that comes nevertheless is dropped.
+    /// Makes the call. Dropping the future cancels it: the server is notified once, and a
+    /// late response is dropped.
     fn into_future(self) -> Answer {
         let method = self.method.clone();
         let made = self.make();

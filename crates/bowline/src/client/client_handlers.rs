@@ -1,8 +1,8 @@
-//! What a server may ask of a client: its model, its user, where to work.
+//! Handlers of sampling, elicitation and roots, which also declare the capability.
 //!
-//! A handler serves requests of the handshake era and questions of the stateless era alike,
-//! and what has a handler is declared. A handler is dropped when the server no longer wants
-//! its answer.
+//! A handler serves requests of the handshake era and input requests of the stateless era alike,
+//! and its capability is declared. A handler is dropped when the server no longer needs its
+//! result.
 
 use std::fmt;
 use std::future::Future;
@@ -22,7 +22,7 @@ use super::config::ClientConfig;
 use super::server_requests::Refusal;
 use crate::error::{Error, ErrorKind};
 
-/// The refusal of something that the server must not ask, since it was not declared.
+/// Returns the refusal of a request that the server must not send, since it was not declared.
 fn not_declared(what: &str) -> Refusal {
     let words = format!("{what} is not declared");
     Refusal::NotDeclared(ErrorObject::invalid_params(words))
@@ -31,17 +31,17 @@ fn not_declared(what: &str) -> Refusal {
 type HandlerFuture<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
 type Handler<P, T> = Arc<dyn Fn(P) -> HandlerFuture<T> + Send + Sync>;
 
-/// Who answers elicitations: forms, and pages to open.
+/// The handlers of elicitations: forms, and URLs to open.
 #[derive(Clone, Default)]
 pub(super) struct ElicitationHandlers {
     form: Option<Handler<ElicitFormParams, ElicitResult>>,
     url: Option<Handler<ElicitUrlParams, ElicitResult>>,
 }
 
-/// What the server may ask. Each handler also declares what it is for.
+/// Handlers of requests of the server. Each also declares its capability.
 impl ClientConfig {
-    /// Lets the server ask our model. The handler decides what the model sees, and asks the
-    /// user where that is called for.
+    /// Handles sampling requests of the server. The handler decides what the model sees, and asks
+    /// the user for approval where that is called for.
     ///
     /// A request with tools is refused: see [`sampling_with_tools`](Self::sampling_with_tools).
     ///
@@ -76,7 +76,7 @@ impl ClientConfig {
         })
     }
 
-    /// Lets the server ask our model, which may use tools that come with the request. New in
+    /// Handles sampling requests of the server that may include tools for the model. New in
     /// 2025-11-25.
     pub fn sampling_with_tools<F, Fut>(&mut self, handler: F) -> &mut Self
     where
@@ -98,7 +98,8 @@ impl ClientConfig {
     {
         self.handlers
             .add_typed::<requests::CreateMessage, _, _, _>(move |request| {
-                // SM-8: what the messages say of tools has an order, whoever declared tools.
+                // SM-8: tool use and tool results have an order, also for a client that has not
+                // declared tools.
                 let checked = request.check_turns();
                 let checked = checked.map_err(|words| ErrorObject::invalid_params(words).into());
                 let answering = checked.and_then(|()| handler(request));
@@ -107,7 +108,7 @@ impl ClientConfig {
         self
     }
 
-    /// Lets the server ask our user to fill in a form.
+    /// Handles form elicitations of the server: the user fills in a form.
     ///
     /// Fields that are left out get their defaults. An answer that doesn't fit the form is an
     /// error of the handler: see [`FormSchema::fill`] and [`PrimitiveSchema::check`], with
@@ -142,14 +143,14 @@ impl ClientConfig {
         self.register_elicitation_handlers()
     }
 
-    /// Lets the server ask our user to open a page. New in 2025-11-25. Accepting it means to
-    /// open the page, not to be done with it.
+    /// Handles URL elicitations of the server: the user opens a URL. New in 2025-11-25. Accepting
+    /// one means that the URL is opened, not that the user has finished there.
     ///
-    /// A server of 2025-11-25 may also refuse a call until pages were visited (−32042). The same
-    /// handler is asked for each of them. When all are accepted, and the server tells that they
-    /// are done or the user [does](Self::pages_visited), the call is made again, within its own
-    /// time and three times at most. Otherwise it ends with the server's error, which
-    /// [names](Error::url_elicitations) the pages.
+    /// A server of 2025-11-25 may also refuse a call until URL elicitations are done (−32042). The
+    /// same handler runs for each of them. When all are accepted, and the server notifies that they
+    /// are complete or the user [confirms it](Self::pages_visited), the call is made again, within
+    /// its own time and three times at most. Otherwise it ends with the server's error, which
+    /// [lists](Error::url_elicitations) the elicitations.
     pub fn elicitation_url<F, Fut>(&mut self, handler: F) -> &mut Self
     where
         F: Fn(ElicitUrlParams) -> Fut + Send + Sync + 'static,
@@ -158,15 +159,15 @@ impl ClientConfig {
         let elicitation = self.elicitation_capability_mut();
         elicitation.url.get_or_insert_with(JsonObject::new);
         self.handlers.url_retry.is_enabled = true;
-        self.elicitations.url = Some(Arc::new(move |page| {
-            let answering = handler(page);
-            // EL-9: a page has no content.
+        self.elicitations.url = Some(Arc::new(move |elicitation| {
+            let answering = handler(elicitation);
+            // EL-9: the result of a URL elicitation has no content.
             Box::pin(async move { Ok(without_content(answering.await?)) })
         }));
         self.register_elicitation_handlers()
     }
 
-    /// Tells the server where it may work. The roots can be
+    /// Sets the roots, which declare to the server where it may work. They can be
     /// [changed](super::features::Roots::set) later; a client that has none yet declares them
     /// with an empty list. What is no `file://` URI is left out, with a warning.
     pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
@@ -209,7 +210,8 @@ impl ClientConfig {
     }
 }
 
-/// The answer to a form, as the form wants it (EL-8, EL-9, EL-10).
+/// Returns the result of a form elicitation with defaults filled in and checked against its schema
+/// (EL-8, EL-9, EL-10).
 fn fill_form(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
     if !answer.is_accepted() {
         return Ok(without_content(answer));
@@ -218,7 +220,7 @@ fn fill_form(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResu
     match schema.fill(content) {
         Ok(content) => Ok(answer.content(content)),
         Err(error) => {
-            // The words name a field, not what was typed into it.
+            // The message names a field, not its value.
             tracing::error!(%error, "answer of the elicitation handler doesn't match the requested schema");
             Err(ErrorObject::internal_error(error.to_string()))
         }
@@ -263,7 +265,7 @@ impl RootList {
         Ok(())
     }
 
-    /// Another list with the same roots.
+    /// Returns another list with the same roots.
     pub(super) fn copy(&self) -> Self {
         Self::new(self.get().to_vec())
     }

@@ -27,7 +27,7 @@ use crate::panics::caught;
 use crate::read_grace::ReadGrace;
 use crate::transport::{Transport, TransportEnd};
 
-/// Rounds of work in one wake-up.
+/// Iterations of work in one wake-up.
 const MAX_ITERATIONS: usize = 32;
 
 /// How long a client has nothing to do before it gives back memory that it only keeps to
@@ -37,17 +37,17 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct Driver<T> {
     shared: Arc<Shared>,
     transport: Arc<Mutex<T>>,
-    /// What a crash takes with it.
+    /// What is dropped when the driver or the transport panics.
     transport_state: TransportState,
     alarm: Alarm,
     read_grace: ReadGrace,
     dispatch: Dispatch,
     idleness: Idleness,
-    /// Whether the transport was opened before.
+    /// `true` if the transport was opened before.
     has_opened: bool,
 }
 
-/// Whether there has been something to do.
+/// How long the driver has had nothing to do.
 #[derive(Clone, Copy, PartialEq)]
 enum Idleness {
     /// There is no session yet.
@@ -77,7 +77,7 @@ impl<T: Transport> Driver<T> {
     /// Works until nothing can be done now. Ready when the link is over and everything closed.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_ITERATIONS {
-            // In each round, since another connection has another span.
+            // In each iteration, since another connection has another span.
             let _entered = self.shared.telemetry.enter();
             let mut made_progress = self.poll_opening(cx) | self.poll_exit_query(cx);
             let is_over = self.poll_core(cx, &mut made_progress);
@@ -138,7 +138,7 @@ impl<T: Transport> Driver<T> {
         true
     }
 
-    /// Learns why the stream has ended, and tells.
+    /// Learns why the stream has ended, and passes that to the core.
     fn poll_exit_query(&mut self, cx: &mut Context<'_>) -> bool {
         let Some((connection, otherwise, exit_query)) = &mut self.transport_state.exit_query else {
             return false;
@@ -158,7 +158,7 @@ impl<T: Transport> Driver<T> {
         true
     }
 
-    /// Reads a chunk, and lets the core act. Whether it is over.
+    /// Reads a chunk, and executes the actions of the core. Returns `true` if the link has ended.
     fn poll_core(&mut self, cx: &mut Context<'_>, made_progress: &mut bool) -> bool {
         let now = self.shared.now();
         let shared = Arc::clone(&self.shared);
@@ -171,7 +171,7 @@ impl<T: Transport> Driver<T> {
             core.link.handle_timeout(now);
             *made_progress = true;
         }
-        // Closed without the lock: a stream is somebody else's, and may use the client.
+        // Closed without the lock: a stream is foreign code, and may use the client.
         let mut closed = Vec::new();
         while let Some(action) = core.link.poll_action() {
             closed.extend(self.execute(action, &mut core, now));
@@ -201,7 +201,7 @@ impl<T: Transport> Driver<T> {
         is_over
     }
 
-    /// Does what the core wants. What is closed with it.
+    /// Executes an action of the core. Returns what is to be closed because of it.
     fn execute(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<TransportState> {
         match action {
             Action::Open(connection) => {
@@ -225,7 +225,7 @@ impl<T: Transport> Driver<T> {
             }
             Action::Close(connection) => {
                 let closed = self.transport_state.close(connection);
-                // Whoever stops waits for this.
+                // `Client::stop` waits for this.
                 if core.link.state() == State::Closing {
                     core.link.handle_eof(now, connection);
                 }
@@ -267,13 +267,13 @@ impl<T: Transport> Driver<T> {
         self.dispatch.status_events.shrink_to_fit();
     }
 
-    /// Wakes who waits and starts handlers, without the lock.
+    /// Wakes callers and starts handlers, without the lock.
     fn deliver_events(&mut self) {
         self.wake();
         for event in self.dispatch.events.drain(..) {
             match event {
                 DispatchEvent::Notification(method, params) => {
-                    // Before anybody reads again because of it.
+                    // Before a handler reads again because of it.
                     self.shared
                         .cache
                         .handle_notification(&method, params.as_ref());
@@ -317,7 +317,7 @@ impl<T: Transport> Driver<T> {
         self.dispatch.wakers.drain(..).for_each(wake);
     }
 
-    /// The driver, or the transport that it drives, has panicked.
+    /// Handles a panic of the driver, or of the transport that it drives.
     fn handle_panic(&mut self) {
         let transport_state = std::mem::take(&mut self.transport_state);
         // What crashed once may do so again.
@@ -352,8 +352,8 @@ impl<T: Transport> Future for Driver<T> {
 }
 
 impl<T> Drop for Driver<T> {
-    /// The runtime may be gone before the link is over: then nobody is left to serve it, and
-    /// whoever waits, in another runtime perhaps, has to know.
+    /// The runtime may be gone before the link is over: then nothing serves it, and
+    /// callers that wait, in another runtime perhaps, have to be woken.
     fn drop(&mut self) {
         let _entered = self.shared.telemetry.enter();
         let now = self.shared.now();
@@ -375,7 +375,7 @@ impl<T> Drop for Driver<T> {
         for event in events.into_iter().chain(dispatch.events) {
             // Subscriptions are waited for as calls are; the rest would need a runtime.
             if let DispatchEvent::Subscription(key, update) = event {
-                // As with wakers: those of others must not keep the rest asleep.
+                // As with wakers: one that panics must not keep the others asleep.
                 let _ = caught(|| self.shared.subscriptions.handle_update(key, update));
             }
         }
@@ -383,7 +383,7 @@ impl<T> Drop for Driver<T> {
     }
 }
 
-/// Wakes somebody. A waker is somebody else's: a panic in it must not keep others asleep.
+/// Wakes a task. A waker is foreign code: a panic in it must not keep other tasks asleep.
 fn wake(waker: Waker) {
     if let Err(panicked) = caught(|| waker.wake()) {
         tracing::error!(panic = panicked.0, "waker panicked");

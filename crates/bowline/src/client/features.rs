@@ -1,9 +1,9 @@
-//! What a server has, by feature: tools, tasks, resources, prompts, completion, logging, roots.
+//! The features of a server: tools, tasks, resources, prompts, completion, logging, roots.
 //!
-//! Each feature is a small handle on its [`Client`]. Its calls are typed, and
-//! checked before anything is sent: what the server has not declared, or the revision that is
-//! spoken lacks, is an error of kind
-//! [`CapabilityNotSupported`](crate::ErrorKind::CapabilityNotSupported) that says so.
+//! Each feature has a small handle on its [`Client`]. Its calls are typed, and
+//! checked before anything is sent: a call of what the server has not declared, or the revision of
+//! the session lacks, is an error of kind
+//! [`CapabilityNotSupported`](crate::ErrorKind::CapabilityNotSupported).
 //! [`Client::call`] checks only that the revision has the method, where the protocol knows it.
 
 #[macro_use]
@@ -46,39 +46,41 @@ pub(super) use tasks::{Canceller, cancel_orphan};
 
 use super::Client;
 
-/// The features of the server.
+/// Handles on the features of the server.
 impl Client {
-    /// Its tools.
+    /// Returns the handle on the tools of the server.
     pub fn tools(&self) -> Tools<'_> {
         Tools::new(self)
     }
 
-    /// Its tasks: calls of tools whose results are fetched later.
+    /// Returns the handle on the tasks of the server: calls of tools whose results are fetched
+    /// later.
     pub fn tasks(&self) -> Tasks<'_> {
         Tasks::new(self)
     }
 
-    /// Its resources.
+    /// Returns the handle on the resources of the server.
     pub fn resources(&self) -> Resources<'_> {
         Resources::new(self)
     }
 
-    /// Its prompts.
+    /// Returns the handle on the prompts of the server.
     pub fn prompts(&self) -> Prompts<'_> {
         Prompts::new(self)
     }
 
-    /// Its log.
+    /// Returns the handle on the log of the server.
     pub fn logging(&self) -> Logging<'_> {
         Logging::new(self)
     }
 
-    /// Its model. Not part of MCP, where the server asks the client's.
+    /// Returns the handle on the model of the server. This is not part of MCP, where the server
+    /// uses the model of the client.
     pub fn sampling(&self) -> Sampling<'_> {
         Sampling::new(self)
     }
 
-    /// Where it may work: what this client tells it.
+    /// Returns the handle on the roots that this client gives to the server.
     pub fn roots(&self) -> Roots<'_> {
         Roots::new(self)
     }

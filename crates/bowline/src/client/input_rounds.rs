@@ -1,6 +1,6 @@
-//! Input that a server wants before it goes on with a call (2026-07-28, basic/patterns/mrtr).
+//! Input that a server requires before it continues a call (2026-07-28, basic/patterns/mrtr).
 //!
-//! Its questions go to the same handlers as requests of the handshake era, one after the
+//! Its input requests go to the same handlers as requests of the handshake era, one after the
 //! other: most of them ask a person.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use super::server_requests::ServerRequest;
 use super::shared::Shared;
 
-/// Answers what the server asks about a call. Must be called within a runtime.
+/// Answers the input requests of a call. Must be called within a runtime.
 pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result: Payload) {
     let weak = Arc::downgrade(shared);
     let handlers = shared.handlers.clone();
@@ -30,8 +30,8 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
                     break;
                 }
             }
-            // A handler need not wait for anything, and whoever gives the call up ends this
-            // task here.
+            // A handler need not wait for anything: this is where the task ends when the
+            // call is abandoned.
             tokio::task::yield_now().await;
         }
         let Some(shared) = weak.upgrade() else {
@@ -40,7 +40,7 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
         shared.with(|core, now| match failure {
             None => {
                 let responses: JsonObject = responses.into_iter().collect();
-                // It may have ended meanwhile.
+                // The call may have ended meanwhile.
                 let _ = core
                     .link
                     .provide_input(now, call, &Payload::from(responses));
@@ -60,7 +60,7 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
     }
 }
 
-/// The questions, with their keys.
+/// Returns the input requests of a result, with their keys.
 pub(super) fn input_requests(result: &Payload) -> Vec<(String, Box<str>, Option<Payload>)> {
     let request = RawJsonRef::parse(result.as_str()).ok();
     let request = request.and_then(|json| json.reader().peek_member("inputRequests").ok()?);

@@ -1,4 +1,4 @@
-//! Notifications of the server, and who wants them.
+//! Notifications of the server, and their handlers.
 //!
 //! The connection never waits for a handler. Most run one after the other in a task of their
 //! own, which exists only while there is something to do; what comes faster than they work
@@ -37,17 +37,17 @@ pub struct ServerNotification {
 }
 
 impl ServerNotification {
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> Option<&Payload> {
         self.params.as_ref()
     }
 
-    /// How many notifications were dropped just before this one, because handlers were too
+    /// Returns how many notifications were dropped just before this one, because handlers were too
     /// slow for them.
     pub fn missed(&self) -> u64 {
         self.missed
@@ -63,15 +63,15 @@ impl ServerNotification {
     }
 }
 
-/// Who wants which notifications. Clones are the same router.
+/// Handlers of notifications. Clones are the same router.
 ///
 /// Handlers may be added and removed at any time. Each sees notifications in the order in
 /// which they came; all that want one see it in the order in which they were added, one
-/// after the other. A panic in one is logged, and nobody else's matter.
+/// after the other. A panic in one is logged, and the others still run.
 ///
 /// When handlers are slower than the server, `list_changed` of one kind and `updated` of one
 /// resource wait once, however often they came; of the others the oldest are dropped beyond
-/// a limit, and the next one [tells](ServerNotification::missed) how many.
+/// a limit, and the next one [has their number](ServerNotification::missed).
 ///
 /// ```
 /// use bowline::client::Router;
@@ -106,7 +106,7 @@ struct Table {
 #[derive(Clone)]
 struct Entry {
     id: HandlerId,
-    /// `None` wants all.
+    /// `None` for all methods.
     method: Option<Box<str>>,
     kind: HandlerKind,
 }
@@ -147,7 +147,7 @@ impl Router {
     }
 
     /// Adds a handler for a notification of the protocol. One whose parameters can't be read
-    /// is logged, and not handed out.
+    /// is logged, and not delivered.
     pub fn on_typed<N, F, Fut>(&self, handler: F) -> HandlerId
     where
         N: method::NotificationMethod,
@@ -183,7 +183,7 @@ impl Router {
         )
     }
 
-    /// Removes a handler. Whether it was there. One that runs goes on to its end.
+    /// Removes a handler. Returns `true` if it was there. One that runs goes on to its end.
     pub fn remove(&self, id: HandlerId) -> bool {
         let mut table = self.table();
         let kept: Arc<[Entry]> = table
@@ -206,12 +206,12 @@ impl Router {
         self.queue().limit(notifications, bytes);
     }
 
-    /// Notifications that were dropped because handlers were too slow.
+    /// Returns the number of notifications that were dropped because handlers were too slow.
     pub fn dropped(&self) -> u64 {
         self.queue().dropped()
     }
 
-    /// Another router with the same handlers and limits.
+    /// Returns another router with the same handlers and limits.
     pub(super) fn copy(&self) -> Self {
         let table = self.table().clone();
         let queue = self.queue().with_same_limits();
@@ -230,8 +230,8 @@ impl Router {
         id
     }
 
-    /// Hands out a notification: inline at once, otherwise through the queue. Must be called
-    /// within a runtime.
+    /// Dispatches a notification: inline handlers at once, the others through the queue. Must be
+    /// called within a runtime.
     pub(super) fn dispatch(
         &self,
         telemetry: &Telemetry,
@@ -261,7 +261,7 @@ impl Router {
             }
         }
         if needs_queue && self.queue().push(note) {
-            // The turn begins here: a runtime that is gone drops it before it has run.
+            // The runner exists from here: a runtime that has ended drops it before it has run.
             let runner = QueueRunner {
                 router: self.clone(),
                 is_done: false,
@@ -332,8 +332,8 @@ impl Router {
     }
 }
 
-/// The turn of the one task that runs handlers. When its runtime is gone with work left,
-/// the next one may begin.
+/// The one task that runs queued handlers. When its runtime ends with work left, the next
+/// notification starts another one.
 struct QueueRunner {
     router: Router,
     is_done: bool,
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_is_gone_before_handlers_run_keeps_nobody_from_it() {
+    fn a_runtime_that_ends_before_handlers_run_does_not_block_the_next_one() {
         let router = Router::default();
         let telemetry = Telemetry::new(None, "memory");
         let (sender, mut seen) = mpsc::unbounded_channel();

@@ -1,5 +1,5 @@
-//! What a driver has in hand: the transport while it opens, while it is open, and while it
-//! is asked why it ended.
+//! The transport of a driver: while it opens, while its stream is open, and while the reason of
+//! its end is determined.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::shared::Core;
 use crate::io::Io;
 use crate::transport::{BoxFuture, OpenError, Stream, TransportEnd};
 
-/// How long it may take to learn why a stream ended. Calls wait for it.
+/// How long the query why a stream ended may take. Calls wait for it.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 type Opening = BoxFuture<'static, Result<Stream, OpenError>>;
@@ -22,14 +22,14 @@ type ExitQuery = BoxFuture<'static, Option<TransportEnd>>;
 pub(super) struct TransportState {
     pub(super) opening: Option<(ConnectionId, Opening)>,
     pub(super) io: Option<(ConnectionId, Io)>,
-    /// The stream has ended, for the reason given here unless somebody knows a better one.
+    /// The stream has ended, for the reason given here unless its peer knows a better one.
     pub(super) exit_query: Option<(ConnectionId, String, ExitQuery)>,
-    /// The stream is closed when what is left is written.
+    /// The stream is closed when the final messages are written.
     pub(super) is_draining: bool,
 }
 
 impl TransportState {
-    /// Lets go of what is of this life: it is closed when it is dropped.
+    /// Takes what belongs to this connection: it is closed when it is dropped.
     #[must_use]
     pub(super) fn close(&mut self, connection: ConnectionId) -> Self {
         Self {
@@ -40,23 +40,24 @@ impl TransportState {
         }
     }
 
-    /// Keeps the stream of this life until the last words are written. Whether there is one.
+    /// Keeps the stream of this connection until its final messages are written. Returns `true` if
+    /// there are any to write.
     pub(super) fn drain(
         &mut self,
         connection: ConnectionId,
-        last_words: impl IntoIterator<Item = Transmit>,
+        final_messages: impl IntoIterator<Item = Transmit>,
     ) -> bool {
         let Some((_, io)) = self.io.as_mut().filter(|(other, _)| *other == connection) else {
             return false;
         };
-        last_words
+        final_messages
             .into_iter()
             .for_each(|transmit| io.queue(transmit));
         self.is_draining = !io.is_empty();
         self.is_draining
     }
 
-    /// The stream, when its last words are written or can't be.
+    /// Returns the stream, when its final messages are written or can't be.
     pub(super) fn take_drained(&mut self, now: Instant) -> Option<(ConnectionId, Io)> {
         let (_, io) = self.io.as_mut().filter(|_| self.is_draining)?;
         if !(io.is_empty() || io.broken(now).is_some()) {
@@ -66,7 +67,7 @@ impl TransportState {
         self.io.take()
     }
 
-    /// When to look again whether the stream is broken, unless that is known.
+    /// Returns when to look again whether the stream is broken, unless that is known.
     pub(super) fn listens_until(&self) -> Option<Instant> {
         let (_, io) = self.io.as_ref()?;
         io.listens_until().filter(|_| self.exit_query.is_none())

@@ -1,15 +1,15 @@
 //! Output schemas of the tools that were listed, and results against them (TL-9), with the
 //! feature `validate`.
 //!
-//! A schema is known from when its tool was listed until the server tells that its tools have
+//! A schema is known from when its tool was listed until the server notifies that its tools have
 //! changed or the connection is lost: another server may answer then. A call is held to what was
-//! known when it was made, or a server could say "changed" just before a result that doesn't fit.
-//! A schema is compiled when the first result comes. Without the feature there is nothing here,
-//! and nothing is checked.
+//! known when it was made, or a server could send `list_changed` just before a result that doesn't
+//! fit. A schema is compiled when the first result comes. Without the feature there is nothing
+//! here, and nothing is checked.
 //!
 //! That a result can't be checked doesn't mean that it doesn't fit: what the tool did is done, and
-//! the fault may be ours. It is handed out, with the reason beside it, unless the program wants
-//! none that was not checked.
+//! the fault may be ours. It is returned, with the reason, unless the policy is
+//! strict.
 
 #[cfg(not(feature = "validate"))]
 pub(super) use disabled::{ExpectedOutput, OutputSchemas};
@@ -42,7 +42,8 @@ mod enabled {
     /// whose schema isn't known is not checked.
     ///
     /// One whose schema is known but can't be used, or that is too large or too much work to check,
-    /// is handed out and [says so](crate::client::features::ToolResult::unchecked), unless the policy is
+    /// is returned with [the reason](crate::client::features::ToolResult::unchecked), unless the
+    /// policy is
     /// [strict](Self::strict).
     ///
     /// ```
@@ -61,7 +62,7 @@ mod enabled {
     }
 
     impl OutputPolicy {
-        /// The defaults.
+        /// Returns the defaults.
         pub const fn new() -> Self {
             Self {
                 max_tools: 1_000,
@@ -79,21 +80,21 @@ mod enabled {
             }
         }
 
-        /// How many tools' schemas are known. Of more the oldest is forgotten.
+        /// Sets how many tools' schemas are known. Of more the oldest is forgotten.
         #[must_use]
         pub const fn max_tools(mut self, tools: usize) -> Self {
             self.max_tools = tools;
             self
         }
 
-        /// How large they may be together, as text. Of more the oldest is forgotten.
+        /// Sets how large they may be together, as text. Of more the oldest is forgotten.
         #[must_use]
         pub const fn max_bytes(mut self, bytes: usize) -> Self {
             self.max_bytes = bytes;
             self
         }
 
-        /// A result that can't be checked against the schema of its tool is an error of kind
+        /// Makes a result that can't be checked against the schema of its tool an error of kind
         /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), as if it didn't fit.
         #[must_use]
         pub const fn strict(mut self) -> Self {
@@ -128,8 +129,8 @@ mod enabled {
         forgotten: ForgottenTools,
     }
 
-    /// Digests of the tools that had a schema which was forgotten, and that nobody was warned of
-    /// yet. Of more than may be known the others are not warned of.
+    /// Digests of the tools that had a schema which was forgotten, and of which no warning was
+    /// logged yet. Of more than may be known the others are not warned of.
     #[derive(Debug, Default)]
     struct ForgottenTools {
         tools: HashSet<u64>,
@@ -163,7 +164,7 @@ mod enabled {
             }
         }
 
-        /// What a list that is asked for now has to be learned with.
+        /// Returns the generation with which a list that is requested now has to be learned.
         pub(in crate::client) fn generation(&self) -> u64 {
             self.lock().generation
         }
@@ -185,7 +186,7 @@ mod enabled {
             }
         }
 
-        /// Forgets what a notification says has changed.
+        /// Forgets what has changed according to a notification.
         pub(in crate::client) fn handle_notification(&self, method: &str) {
             if method == Method::ToolListChanged.as_str() {
                 self.clear();
@@ -204,8 +205,8 @@ mod enabled {
             drop(old);
         }
 
-        /// What the result of a call that is made now has to be, in this revision. To be called
-        /// in the span of the connection.
+        /// Returns what the result of a call that is sent now has to match, in this revision. To be
+        /// called in the span of the connection.
         pub(in crate::client) fn expected(
             &self,
             tool: &str,
@@ -238,7 +239,8 @@ mod enabled {
     }
 
     impl ExpectedOutput {
-        /// A result, if it is what its tool says. One of a tool that failed needs not be.
+        /// Returns a result if it matches the output schema of its tool. That of a tool that failed
+        /// need not.
         pub(in crate::client) fn check_result(
             &self,
             tool: &str,
@@ -278,7 +280,7 @@ mod enabled {
             }
         }
 
-        /// Whether it was there.
+        /// Returns `true` if it was there.
         fn remove(&mut self, tool: &str) -> bool {
             !self.tools.is_empty() && self.tools.remove(&self.digest.hash_one(tool))
         }
@@ -347,7 +349,7 @@ mod enabled {
         }
     }
 
-    /// The tools of a list with their output schemas.
+    /// Returns the tools of a list with their output schemas.
     fn read_output_schemas(list: &str) -> Result<Vec<(String, Option<&str>)>, DecodeError> {
         let mut found = Vec::new();
         Reader::new(list).object(|reader, key| match key {

@@ -12,7 +12,8 @@ use crate::error::{Error, ErrorKind};
 
 /// The parameters of a call or a notification: a JSON object, or none.
 ///
-/// Text or a value that is no JSON object is an error of whatever is done with it.
+/// Text or a value that is no JSON object is an error of the call or notification that it is used
+/// for.
 ///
 /// ```
 /// use bowline::client::Params;
@@ -32,10 +33,10 @@ pub struct Params(Result<Checked, ParamsError>);
 
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 
-/// Why parameters can't be sent, in words.
+/// Why parameters can't be sent, as a message.
 #[derive(Clone, Debug)]
 enum ParamsError {
-    /// They are none.
+    /// They are not a JSON object.
     NotAnObject(String),
     /// The revision lacks something in them.
     NotInRevision(String),
@@ -52,7 +53,7 @@ pub(super) struct Checked {
 }
 
 impl Params {
-    /// Says a value of the protocol in the words of a revision. What every request of
+    /// Encodes a value of the protocol as a revision has it. What every request of
     /// 2026-07-28 has in `_meta` is added when it is sent.
     ///
     /// ```
@@ -68,7 +69,7 @@ impl Params {
         }
     }
 
-    /// The members of a value without `_meta`, in the words of a revision, or why it has none.
+    /// Encodes the members of a value without `_meta`, as a revision has them.
     pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
         match Self::encode(value, revision).0 {
             Ok(checked) => Ok(checked.members),
@@ -78,10 +79,10 @@ impl Params {
         }
     }
 
-    /// What can be sent.
+    /// Returns the parameters if they can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
         self.0.map_err(|invalid| match invalid {
-            // The kind says what they are.
+            // The kind of the error names the parameters.
             ParamsError::NotAnObject(words) => Error::new(ErrorKind::InvalidParams, words),
             ParamsError::NotInRevision(words) => {
                 let words = format!("the parameters: {words}");
@@ -90,7 +91,7 @@ impl Params {
         })
     }
 
-    /// The members of a JSON object, none of which is `_meta`.
+    /// Creates parameters from the members of a JSON object, none of which is `_meta`.
     pub(super) fn of_members(members: Bytes) -> Self {
         Self(Ok(Checked {
             members,
@@ -98,7 +99,7 @@ impl Params {
         }))
     }
 
-    /// The text of a valid JSON value.
+    /// Creates parameters from the text of a valid JSON value.
     fn of_text(bytes: Bytes) -> Self {
         let inner = bytes
             .strip_prefix(b"{")
@@ -135,7 +136,7 @@ impl Params {
     }
 }
 
-/// What is wrong with a JSON value that is not an object.
+/// Returns what is wrong with a JSON value that is not an object.
 fn not_an_object(json: &[u8]) -> String {
     let text = std::str::from_utf8(json).unwrap_or_default();
     match RawJsonRef::parse(text) {
@@ -145,7 +146,7 @@ fn not_an_object(json: &[u8]) -> String {
 }
 
 impl Checked {
-    /// The members, with `_meta` among them: what a notification has.
+    /// Returns the members, with `_meta` among them: what a notification has.
     pub(super) fn with_meta(self) -> Bytes {
         self.with_meta.unwrap_or(self.members)
     }

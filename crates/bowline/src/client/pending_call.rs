@@ -1,4 +1,4 @@
-//! A call that was made, and its answer.
+//! The future of a call that was made.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,13 +19,13 @@ use super::telemetry::Telemetry;
 use super::url_elicitation_retry::RetryPlan;
 use crate::error::{Error, ErrorKind};
 
-/// The answer to a call, when it is there. Dropping it cancels the call: the server is told
-/// once, and an answer that comes nevertheless is dropped.
+/// The pending response to a call. Await it for the result. Dropping it cancels the call: the
+/// server is notified once, and a late response is dropped.
 pub struct Answer(State);
 
 enum State {
     Pending(Pending),
-    /// It was refused until pages are visited, and is made again.
+    /// It was refused until URL elicitations are done, and is retried.
     Retrying {
         method: Cow<'static, str>,
         retry: Pin<Box<dyn Future<Output = Result<Payload, Error>> + Send>>,
@@ -55,7 +55,7 @@ impl Answer {
         }))
     }
 
-    /// Sets whether its caller has declared the call to be idempotent.
+    /// Sets whether the caller has declared the call to be idempotent.
     pub(super) fn idempotent(mut self, is_idempotent: bool) -> Self {
         if let State::Pending(pending) = &mut self.0 {
             pending.is_idempotent = is_idempotent;
@@ -63,7 +63,7 @@ impl Answer {
         self
     }
 
-    /// Made again when it is refused until pages are visited.
+    /// Sets how it is retried when it is refused until URL elicitations are done.
     pub(super) fn with_retry_plan(mut self, retry_plan: Option<Box<RetryPlan>>) -> Self {
         if let State::Pending(pending) = &mut self.0 {
             pending.retry_plan = retry_plan;
@@ -71,7 +71,7 @@ impl Answer {
         self
     }
 
-    /// Who is told of its progress.
+    /// Takes the callback for its progress.
     pub(super) fn take_on_progress(&mut self) -> Option<OnProgress> {
         match &mut self.0 {
             State::Pending(pending) => pending.on_progress.take(),
@@ -79,12 +79,12 @@ impl Answer {
         }
     }
 
-    /// Of a call that was refused here: nothing of it was sent.
+    /// Returns the response of a call that was refused here: nothing of it was sent.
     pub(super) fn refused(error: Error) -> Self {
         Self(State::Refused(Some(error.with_sent(Sent::No))))
     }
 
-    /// The next report of progress, for a call that was made
+    /// Returns the next progress notification, for a call that was made
     /// [with it](super::Call::with_progress). `None` when the call has ended. Cancel safe.
     ///
     /// ```
@@ -106,7 +106,7 @@ impl Answer {
         }
     }
 
-    /// Whether the server wanted something of the user before it answered.
+    /// Returns `true` if the server requested input before it responded.
     pub(super) fn had_input_round(&self) -> bool {
         match &self.0 {
             State::Pending(pending) => pending.had_input_round,
@@ -115,7 +115,7 @@ impl Answer {
         }
     }
 
-    /// When the answer came, once it was taken.
+    /// Returns when the response was received, once it was taken.
     pub(super) fn received_at(&self) -> Option<Instant> {
         match &self.0 {
             State::Pending(pending) => pending.received_at,
@@ -123,15 +123,15 @@ impl Answer {
         }
     }
 
-    /// Tells the progress of the task that the call has become, to the one who asked for it.
+    /// Delivers the progress of the task that the call has become to its callback.
     pub(super) fn deliver_task_progress(&mut self, cx: &mut Context<'_>) {
         if let State::Pending(pending) = &mut self.0 {
             pending.deliver_task_progress(cx);
         }
     }
 
-    /// Gives up a call that may have become a task. Its result, if that was there and nobody has
-    /// taken it; if it is on its way, it is looked at when it comes.
+    /// Abandons a call that may have become a task. Returns its result if it was received and not
+    /// taken; one that is on its way is handled when it is received.
     pub(super) fn abandon(&mut self) -> Option<Payload> {
         match &mut self.0 {
             State::Pending(pending) => match pending.abandon(true)? {
@@ -142,7 +142,7 @@ impl Answer {
         }
     }
 
-    /// A handle with which others cancel the call.
+    /// Returns a handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.0 {
             State::Pending(pending) => pending.cancel_handle(),
@@ -179,7 +179,7 @@ impl Future for Answer {
     }
 }
 
-/// An answer is given once.
+/// Returns the error of a call that is polled after its end.
 fn already_taken(sent: Sent) -> Error {
     Error::new(ErrorKind::State, "the response was already taken").with_sent(sent)
 }
@@ -201,14 +201,14 @@ impl fmt::Debug for Answer {
 pub struct CancelHandle {
     shared: Weak<Shared>,
     key: Option<CallKey>,
-    /// The task that the call becomes, perhaps.
+    /// The task that the call becomes, if any.
     task: Option<Arc<Canceller>>,
-    /// The pages that are visited before the call is made again, perhaps.
+    /// The URL elicitations before the call is retried, if any.
     retry: Option<Arc<Canceller>>,
 }
 
 impl CancelHandle {
-    /// Of a call that was not made.
+    /// Returns a handle that cancels nothing: of a call that was not sent.
     pub(super) fn inert() -> Self {
         Self {
             shared: Weak::new(),
@@ -218,31 +218,31 @@ impl CancelHandle {
         }
     }
 
-    /// Cancels the task as well that the call becomes.
+    /// Adds the task that the call becomes, which is cancelled as well.
     pub(super) fn with_task(mut self, task: Arc<Canceller>) -> Self {
         self.task = Some(task);
         self
     }
 
-    /// Gives up the call: whoever awaits it gets an error of kind
-    /// [`Cancelled`](crate::ErrorKind::Cancelled), and the server is told why. Whether it had
-    /// not ended.
+    /// Cancels the call: it ends with an error of kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled), and the server is notified of the reason.
+    /// Returns `true` if the call had not ended.
     pub fn cancel(&self, reason: &str) -> bool {
         let (Some(shared), Some(key)) = (self.shared.upgrade(), self.key) else {
             return false;
         };
         let is_cancelled = shared.with(|core, now| core.link.cancel(now, key, reason));
-        // A call that has ended may have become a task, or be about to be made again.
+        // A call that has ended may have become a task, or be about to be retried.
         let followers = self.retry.iter().chain(&self.task);
         is_cancelled || followers.fold(false, |cancelled, canceller| canceller.cancel() | cancelled)
     }
 }
 
-/// Whether a call has ended.
+/// The phases of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallPhase {
     InFlight,
-    /// With a task, whose progress is still told.
+    /// It ended with a task, whose progress is still delivered.
     RunsAsTask,
     Done,
 }
@@ -254,19 +254,19 @@ struct Pending {
     method: Cow<'static, str>,
     on_progress: Option<OnProgress>,
     phase: CallPhase,
-    /// The server wanted input before it answered.
+    /// The server requested input before it responded.
     had_input_round: bool,
-    /// When the answer came.
+    /// When the response was received.
     received_at: Option<Instant>,
-    /// Its caller has declared that it may be made twice.
+    /// The caller has declared that it may be executed twice.
     is_idempotent: bool,
     retry_plan: Option<Box<RetryPlan>>,
 }
 
 impl Pending {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Payload, Error>> {
-        // What is looked at and what is taken is one step: a report that comes in between
-        // would be lost with the slot.
+        // Progress and outcome are taken under one lock: a notification in between would be
+        // lost with the slot.
         let mut core = self.shared.lock();
         let mut delivered = 0;
         while let Some(callback) = &mut self.on_progress
@@ -279,8 +279,8 @@ impl Pending {
                 .for_each(callback);
             delivered += 1;
             if delivered == PROGRESS {
-                // A server may report faster than the callback works, and whoever polls may
-                // have something else to look at: a timeout of its own, for one.
+                // A server may report faster than the callback works, and the polling
+                // task may have other work: a timeout of its own, for one.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -330,8 +330,8 @@ impl Pending {
         }))
     }
 
-    /// What is done about an answer that wants pages to be visited first. Any other is as it
-    /// was.
+    /// Turns a refusal that requires URL elicitations into a retry. Returns any other response as
+    /// it is.
     fn into_retry(
         &mut self,
         ended: Result<Payload, Error>,
@@ -366,7 +366,7 @@ impl Pending {
         }
     }
 
-    /// Tells the progress of the task that the call has become, as much as waits. Wakes when
+    /// Delivers the progress of the task that the call has become, as much as waits. Wakes when
     /// there is more.
     fn deliver_task_progress(&mut self, cx: &mut Context<'_>) {
         let Some(callback) = self
@@ -395,7 +395,7 @@ impl Pending {
         cx.waker().wake_by_ref();
     }
 
-    /// Gives the call up. How it had ended, if nobody has taken that.
+    /// Abandons the call. Returns its outcome, if it had one that was not taken.
     fn abandon(&mut self, may_be_task: bool) -> Option<Outcome> {
         let slot = match std::mem::replace(&mut self.phase, CallPhase::Done) {
             CallPhase::Done => return None,
@@ -409,7 +409,7 @@ impl Pending {
                 core.link.forget_progress(self.key);
                 let slot = core.slots.get_mut(self.key)?;
                 if may_be_task && !is_cancelled && slot.outcome.is_none() {
-                    // It has ended, and waits until what came before it was told.
+                    // It has ended, and is held back until the events before it are delivered.
                     Some(std::mem::replace(slot, Slot::orphan()))
                 } else {
                     core.slots.remove(self.key)
@@ -451,7 +451,7 @@ impl Drop for Pending {
     }
 }
 
-/// A report, decoded here in the caller's task.
+/// Decodes a progress notification, in the caller's task.
 fn decode_progress(telemetry: &Telemetry, report: Payload) -> Option<ProgressParams> {
     let decoded = ProgressParams::from_json(report.as_str());
     let report = decoded.inspect_err(|error| {

@@ -1,4 +1,4 @@
-//! Requests of the server, and who answers them.
+//! Requests of the server, and their handlers.
 //!
 //! They are few, and their handlers run user code that may take its time or block: each runs
 //! in a task of its own, as many as the connection's limit of open requests allows. A handler
@@ -29,14 +29,14 @@ use crate::panics::{CatchPanic, caught};
 /// Why a request of the server has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// The server must not ask that: this side has not declared that it can answer.
+    /// The server must not send it: this client has not declared the capability.
     NotDeclared(ErrorObject),
     /// The handler failed, or the request is wrong.
     Failed(ErrorObject),
 }
 
 impl Refusal {
-    /// The error as the server gets it.
+    /// Returns the error of the response to the server.
     fn into_error(self) -> ErrorObject {
         match self {
             Self::NotDeclared(error) | Self::Failed(error) => error,
@@ -71,17 +71,17 @@ impl ServerRequest {
         }
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> Option<&Payload> {
         self.params.as_ref()
     }
 
-    /// The revision in which it is to be answered.
+    /// Returns the revision in which its result is to be encoded.
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -137,7 +137,7 @@ impl Handlers {
         self.by_method.insert(method, Arc::new(handler));
     }
 
-    /// Answers with these roots when the server asks for them.
+    /// Responds with these roots when the server requests them.
     pub(super) fn set_roots(&mut self, roots: RootList) {
         self.roots = Some(roots.clone());
         self.add_typed::<requests::ListRoots, _, _, Refusal>(move |_| {
@@ -149,7 +149,7 @@ impl Handlers {
         self.roots.as_ref()
     }
 
-    /// The same handlers for another client, whose roots are its own.
+    /// Returns the same handlers for another client, whose roots are its own.
     pub(super) fn copy(&self) -> Self {
         let mut copy = self.clone();
         if let Some(roots) = &self.roots {
@@ -158,7 +158,8 @@ impl Handlers {
         copy
     }
 
-    /// The answer to what a server asks during a call, or how the call ends without one.
+    /// Returns the response to an input request during a call, or the error with which the call
+    /// ends.
     pub(super) async fn answer_input_request(
         &self,
         request: ServerRequest,
@@ -168,7 +169,7 @@ impl Handlers {
         outcome.map_err(|refusal| input_round_error(&method, refusal))
     }
 
-    /// The answer to a request, whatever its handler does.
+    /// Returns the response to a request, also if its handler panics.
     pub(super) fn respond(
         &self,
         request: ServerRequest,
@@ -189,7 +190,7 @@ impl Handlers {
                 Err(panicked) => Err(panicked),
             };
             answered.unwrap_or_else(|panicked| {
-                // The words are for us, not for the peer (ER-4).
+                // The message of the panic is for our log, not for the peer (ER-4).
                 tracing::error!(
                     method = &*shortened(&method),
                     panic = panicked.0,
@@ -207,7 +208,7 @@ impl fmt::Debug for Handlers {
     }
 }
 
-/// What is said to a request that nobody handles.
+/// Returns the error for a request that has no handler.
 fn no_handler_error(method: &str) -> ErrorObject {
     match method {
         // FT-4: as if the user had refused (client/sampling, error handling).
@@ -219,8 +220,8 @@ fn no_handler_error(method: &str) -> ErrorObject {
     }
 }
 
-/// How a call ends when this side has no answer to what its server asks (2026-07-28,
-/// basic/patterns/mrtr): there is nobody to be told the error but the caller.
+/// Returns the error of a call whose input request has no response (2026-07-28,
+/// basic/patterns/mrtr): only the caller can be given the error, and not the server.
 fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let error = match refusal {
         Refusal::NotDeclared(error) => {
@@ -253,7 +254,7 @@ fn encode_result<T: Wire>(result: T, revision: Revision) -> RpcResult {
     })
 }
 
-/// Handlers that run.
+/// The handlers that are running.
 #[derive(Debug, Default)]
 pub(super) struct RunningHandlers(Mutex<BTreeMap<RequestKey, Option<AbortHandle>>>);
 
@@ -311,13 +312,13 @@ impl RunningHandlers {
     }
 }
 
-/// A request with a handler. The room that it takes is free again when the handler is
-/// really gone, and not when it was told to go.
+/// A request with a handler. Its slot is free again when the handler has
+/// really been dropped, and not when that was requested.
 struct OpenRequest {
     shared: Weak<Shared>,
     key: RequestKey,
     is_answered: bool,
-    /// Calls whose time stands still while this is answered.
+    /// Calls that are paused while this is answered.
     paused: Vec<CallKey>,
 }
 

@@ -1,8 +1,8 @@
-//! What a call that may wait has to be in the session in which it is made.
+//! Adapts a call that may wait to the session in which it is sent.
 //!
-//! Nobody knows who answers when a call waits for a connection, or is made again in another
-//! one. So what is looked at before a call is made is looked at then, under the lock of the
-//! core, and what each revision says in its own words is said then.
+//! The server and its revision are not known while a call waits for a connection, or before it is
+//! sent again in another one. So the checks that precede a call are made when it is sent, under the
+//! lock of the core, and what each revision encodes differently is encoded then.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,21 +16,21 @@ use bytes::Bytes;
 
 use super::features::{check_capability, check_revision};
 
-/// The members of parameters, in the words of a session, or why it has none.
+/// Encodes the members of parameters for a session. Fails where its revision can't encode them.
 pub(super) type ParamsEncoder =
     Box<dyn Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync>;
 
-/// Fits a call to its session: refuses what that lacks, and says it in its words.
+/// Adapts a call to its session: refuses what that lacks, and encodes it for its revision.
 pub(super) struct SessionAdapter {
     pub(super) method: Cow<'static, str>,
     /// It is refused where the server has not declared it.
     pub(super) checks_capability: bool,
-    /// We have declared tasks.
+    /// This client has declared tasks.
     pub(super) declares_tasks: bool,
     pub(super) meta: Option<RequestMeta>,
-    /// The level of log messages that calls of the stateless era say.
+    /// The log level that calls of the stateless era carry.
     pub(super) level: Option<LoggingLevel>,
-    /// How to say it, where that depends on who is spoken to.
+    /// How to encode the parameters, where that depends on the session.
     pub(super) encode_params: Option<ParamsEncoder>,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Debug for SessionAdapter {
     }
 }
 
-/// What a call's `_meta` says, with the level of log messages where calls say it.
+/// Returns the `_meta` of a call, with the log level where calls carry it.
 pub(super) fn with_log_level(
     meta: Option<RequestMeta>,
     level: Option<&LoggingLevel>,

@@ -38,10 +38,10 @@ use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::TransportEnd;
 
-/// Reports of progress that wait for the one who asked. Of more, the latest are kept.
+/// The limit on progress notifications that wait for one call. Beyond it the latest are kept.
 pub(super) const PROGRESS: usize = 32;
 
-/// What all have in common.
+/// The state that all handles of a client, and its driver, share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     core: Mutex<Core>,
@@ -54,19 +54,19 @@ pub(crate) struct Shared {
     pub(super) cache: Cache,
     pub(super) output_schemas: OutputSchemas,
     pub(super) call_timeouts: Timeouts,
-    /// Whether there is a level of log messages: calls need not look otherwise.
+    /// `true` if there is a level of log messages: calls need not look otherwise.
     pub(super) has_log_level: AtomicBool,
     pub(super) clock: Clock,
     pub(super) telemetry: Telemetry,
 }
 
-/// The link, and who waits for what.
+/// The link, and the slots of the calls that wait.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,
     pub(super) slots: MonotonicTable<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
-    /// We have declared the extension of 2026-07-28.
+    /// This client has declared the extension of 2026-07-28.
     pub(super) declares_tasks: bool,
     /// The level of log messages that the user wants.
     pub(super) log_level: Option<LoggingLevel>,
@@ -74,9 +74,9 @@ pub(super) struct Core {
     pub(super) ending: Option<Arc<TransportEnd>>,
     /// How the stream ended with which the link failed at this moment, until calls are served.
     pub(super) last_stream_end: Option<(Instant, Arc<TransportEnd>)>,
-    /// Why the client is stopped, if not because its user wanted it to be.
+    /// Why the client is stopped, if not by its user.
     pub(super) stop_reason: &'static str,
-    /// What is still to be sent after a stop: notifications and answers.
+    /// What is still to be sent after a stop: notifications and responses.
     pub(super) final_messages: Vec<Transmit>,
     /// The driver, while it has nothing to do.
     pub(super) driver: Option<Waker>,
@@ -88,19 +88,19 @@ pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
     /// Whether the server may have seen the call, when it has ended.
     pub(super) sent: Sent,
-    /// When it came.
+    /// When it was received.
     pub(super) received_at: Option<Instant>,
     /// How the stream ended with which it was lost.
     pub(super) ending: Option<Arc<TransportEnd>>,
-    /// Why it was given up by us, where that says more than the outcome.
+    /// Why this client abandoned it, where that is more precise than the outcome.
     pub(super) failure: Option<Error>,
     /// Why there was no connection when it ended, where it ended because of that.
     pub(super) no_connection: Option<Box<ConnectionFailure>>,
     pub(super) waker: Option<Waker>,
-    /// Nobody waits any more; the result, which is on its way, may be a task.
+    /// No caller waits any more; the result, which is on its way, may be a task.
     pub(super) is_orphan: bool,
     pub(super) progress: VecDeque<Payload>,
-    /// Handlers that answer what the server asks before it goes on.
+    /// The task that answers input requests of the server for this call.
     pub(super) input: Option<AbortHandle>,
 }
 
@@ -118,21 +118,21 @@ pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
     pub(super) events: Vec<DispatchEvent>,
     pub(super) state: Option<State>,
-    /// What an operator is to read of it.
+    /// The events for an operator, at level info.
     pub(super) status_events: Vec<StatusEvent>,
-    /// What a caller is told only after all of `events`, which came before it.
+    /// An event for a caller, held back until all of `events`, which precede it, are delivered.
     held_back: Option<LinkEvent>,
 }
 
 impl Dispatch {
-    /// Whether there is something that callers are not told yet. Nothing more is read then: what
-    /// waits would grow.
+    /// Returns `true` if an event for a caller is held back. Nothing more is read then: the queue
+    /// would grow.
     pub(super) fn is_behind(&self) -> bool {
         self.held_back.is_some()
     }
 }
 
-/// Something for a handler.
+/// An event to be delivered without the lock.
 #[derive(Debug)]
 pub(super) enum DispatchEvent {
     Notification(Box<str>, Option<Payload>),
@@ -192,7 +192,7 @@ impl Shared {
         }
     }
 
-    /// The core. A panic while it was held is contained: its tables are consistent between
+    /// Returns the core. A panic while it was held is contained: its tables are consistent between
     /// any two of its methods.
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
@@ -217,7 +217,7 @@ impl Shared {
         self.clock.now()
     }
 
-    /// The next report of progress of a call.
+    /// Returns the next report of progress of a call.
     pub(super) fn next_progress(&self, call: CallKey) -> Option<Payload> {
         self.lock().slots.get_mut(call)?.progress.pop_front()
     }
@@ -243,20 +243,20 @@ impl Shared {
         Err(core.refusal(now, closed))
     }
 
-    /// Closes the link for good: nothing can work here, for this reason.
+    /// Closes the link for good, for this reason.
     pub(super) fn give_up(&self, reason: &str) {
         self.with(|core, now| core.link.handle_driver_failed(now, reason));
     }
 }
 
-/// What pauses are drawn from: another number in each client, so that many don't try at the
-/// same time. It needs not be hard to guess.
+/// Returns the seed of the backoff: another number in each client, so that many don't reconnect at
+/// the same time. It need not be hard to guess.
 fn random_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
 impl Core {
-    /// Refuses what the revision that is spoken doesn't have.
+    /// Refuses what the revision of the session doesn't have.
     pub(super) fn check_revision(&self, method: &str) -> Result<(), Error> {
         let checked = match self.link.revision() {
             Some(revision) => check_revision(method, revision),
@@ -266,7 +266,7 @@ impl Core {
     }
 
     /// Refuses a call of what the server has not declared. Without a session that is not known:
-    /// then it is looked at when the call is made.
+    /// then it is checked when the call is sent.
     pub(super) fn check_capability(&self, method: &str) -> Result<(), Error> {
         let checked = match (&self.agreement, self.link.revision()) {
             (Some(agreement), Some(_)) => check_capability(method, agreement, self.declares_tasks),
@@ -275,13 +275,13 @@ impl Core {
         checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
     }
 
-    /// What a call's `_meta` says, with the level of log messages where calls say it.
+    /// Returns the `_meta` of a call, with the log level where calls carry it.
     pub(super) fn with_log_level(&self, meta: Option<RequestMeta>) -> Option<RequestMeta> {
         let era = self.link.revision().map(Revision::era);
         with_log_level(meta, self.log_level.as_ref(), era)
     }
 
-    /// Tells a new session which log messages are wanted.
+    /// Sends the log level to a new session.
     pub(super) fn send_log_level(&mut self, now: Instant) {
         let (Some(level), Some(agreement)) = (&self.log_level, &self.agreement) else {
             return;
@@ -294,7 +294,7 @@ impl Core {
         let params = Params::encode(&SetLevelParams::new(level.clone()), revision);
         if let Ok(params) = params.check() {
             let request = CallRequest::new(Method::SetLevel.as_str(), params.members);
-            // Nobody waits for its answer.
+            // Its response is not waited for.
             if let Err(error) = self.link.call(now, LinkCall::new(request)) {
                 tracing::debug!(%error, "log level not sent to the server");
             }
@@ -364,7 +364,7 @@ impl Core {
         StatusEvent::from_transition(transition, self.ending.as_deref(), delay)
     }
 
-    /// Stops the link. What was said before, and needs no answer, is still sent.
+    /// Stops the link. Queued notifications and responses are still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
             && let Some(transmit) = self.link.poll_parting()
@@ -380,8 +380,8 @@ impl Core {
         self.link.stop(now)
     }
 
-    /// Lets the time of all calls that are with the server stand still, and says which. On one
-    /// stream nobody can tell for which of them the server asks us.
+    /// Pauses the timeouts of all calls that are with the server, and returns their keys. On one
+    /// stream it is not known for which of them the server sends a request.
     pub(super) fn pause_calls(&mut self, now: Instant) -> Vec<CallKey> {
         let link = &mut self.link;
         let made = self.slots.keys();
@@ -389,16 +389,16 @@ impl Core {
             .collect()
     }
 
-    /// Lets their time go on.
+    /// Resumes the timeouts of these calls.
     pub(super) fn resume_calls(&mut self, now: Instant, calls: &[CallKey]) {
         for call in calls {
             self.link.set_call_paused(now, *call, false);
         }
     }
 
-    /// Takes what the link has to tell, for somebody to do without the lock. Whether it has
-    /// more to tell once that is done: a caller that has its answer must not find what the
-    /// server said before it undone, be it a list that has changed or a handler that runs inline.
+    /// Takes the events of the link, to be handled without the lock. Returns `true` if there are
+    /// more once these are handled: a caller that has its response must not find earlier messages
+    /// of the server unhandled, be it a list that has changed or a handler that runs inline.
     #[must_use]
     pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) -> bool {
         while let Some(event) = dispatch.held_back.take().or_else(|| self.link.poll_event()) {
@@ -511,15 +511,15 @@ impl Core {
 }
 
 impl Slot {
-    /// Of a call that nobody waits for, whose result may be a task.
+    /// Returns the slot of a call that no caller waits for, whose result may be a task.
     pub(super) fn orphan() -> Self {
         let mut slot = Self::default();
         slot.is_orphan = true;
         slot
     }
 
-    /// Wakes whoever polls when something is there. Who waited before is to be dropped
-    /// without the lock: a task may end with its last waker, and its calls with it.
+    /// Registers the waker of the polling task. The waker that it replaces is to be dropped without
+    /// the lock: a task may end with its last waker, and its calls with it.
     #[must_use]
     pub(super) fn register_waker(&mut self, cx: &Context<'_>) -> Option<Waker> {
         match &self.waker {

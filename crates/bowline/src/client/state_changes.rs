@@ -7,11 +7,10 @@ use tokio::sync::watch;
 
 use super::shared::Shared;
 
-/// Every change of state, in order, from when it was asked for.
+/// Every change of state, in order, from the creation of the stream on.
 ///
-/// It holds nothing: what is told comes from the client's history of 64 changes. A reader
-/// that is further behind than that skips what is forgotten, and
-/// [`missed`](Self::missed) tells how much it was.
+/// It holds nothing: changes are read from the client's history of 64. A reader that is further
+/// behind than that skips the oldest, and [`missed`](Self::missed) counts them.
 ///
 /// ```
 /// # async fn example(client: bowline::Client) {
@@ -25,7 +24,7 @@ use super::shared::Shared;
 pub struct StateChanges {
     shared: Arc<Shared>,
     changes: watch::Receiver<State>,
-    /// Changes that were told or missed.
+    /// The number of changes that were returned or missed.
     seen: u64,
     missed: u64,
 }
@@ -41,7 +40,8 @@ impl StateChanges {
         }
     }
 
-    /// The next change. `None` when the client is closed and all is told. Cancel safe.
+    /// Returns the next change. `None` when the client is closed and no change is left. Cancel
+    /// safe.
     pub async fn next(&mut self) -> Option<Transition> {
         loop {
             // Before looking, so that a change in between is not lost.
@@ -65,7 +65,7 @@ impl StateChanges {
         }
     }
 
-    /// Changes that were forgotten before they were asked for.
+    /// Returns the number of changes that left the history before they were read.
     pub fn missed(&self) -> u64 {
         self.missed
     }

@@ -1,4 +1,4 @@
-//! Subscriptions: being told what changes, across connections.
+//! Subscriptions to changes, which last across connections.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -33,15 +33,15 @@ pub enum SubscriptionEvent {
     Resources,
     /// This resource, or a part of the one that is watched.
     Resource(String),
-    /// The task of this id, of those that are watched. Servers need not tell: see
+    /// The task of this id, of those that are watched. Servers need not notify of it: see
     /// [`TaskHandle::wait`](crate::client::features::TaskHandle::wait).
     Task(String),
 }
 
-/// Being told what changes: see [`Client::subscribe`].
+/// A subscription to changes: see [`Client::subscribe`].
 ///
-/// It outlives connections: it is opened again in the next one, and then says
-/// [`SubscriptionEvent::Unknown`] once. What changes more often than it is looked at is told once.
+/// It outlives connections: it is opened again in the next one, and then returns
+/// [`SubscriptionEvent::Unknown`] once. Several changes of the same kind that wait are one event.
 /// A server that doesn't confirm it again [in time](Subscribing::timeout) ends it with an
 /// error of kind [`Timeout`](ErrorKind::Timeout). Dropping it ends it.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Client {
             }
             let key = core.link.subscribe_within(now, filter, Some(timeouts));
             let key = key.map_err(|error| core.refusal(now, error))?;
-            // Before the driver can tell of it.
+            // Before the driver can deliver an update of it.
             shared.subscriptions.add(key, Arc::clone(&channel));
             Ok::<_, Error>(key)
         })?;
@@ -124,7 +124,7 @@ pub struct Subscribing<'c> {
 }
 
 impl Subscribing<'_> {
-    /// How long the server may take to confirm it, now and in every later connection. Default:
+    /// Sets how long the server may take to confirm it, now and in every later connection. Default:
     /// as [configured](crate::Config::call_timeouts) for calls, 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -182,7 +182,7 @@ impl<'c> IntoFuture for Subscribing<'c> {
 }
 
 impl Subscription {
-    /// The next change. `None` when the subscription has ended: see [`end`](Self::end).
+    /// Returns the next change. `None` when the subscription has ended: see [`end`](Self::end).
     /// Cancel safe.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
@@ -206,13 +206,13 @@ impl Subscription {
         self.channel.lock().clear();
     }
 
-    /// What the server honours of what was asked for: now, or in the last connection. It may
-    /// be something else in the next one.
+    /// Returns what the server honours of what was asked for: now, or in the last connection. It
+    /// may be something else in the next one.
     pub fn honoured(&self) -> SubscriptionFilter {
         self.channel.lock().honoured.clone()
     }
 
-    /// How it has ended, if it has. `Ok` when the server said that it is over. A server that
+    /// Returns how it has ended, if it has. `Ok` when the server ended it. A server that
     /// honours nothing of it any more, in a later connection, ends it with an error.
     pub fn end(&self) -> Option<Result<(), Error>> {
         let end = self.channel.lock().end.clone()?;

@@ -1,4 +1,4 @@
-//! Who watches what, and what has changed of it: what the driver tells subscriptions.
+//! The open subscriptions, and their pending changes, which the driver delivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::subscription::SubscriptionEvent;
 
-/// What waits at most for one subscription. Of more it is only said that there was some.
+/// The limits of what waits for one subscription. Beyond them only `Unknown` is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChangeLimits {
     pub(super) changes: usize,
@@ -29,7 +29,7 @@ impl Default for ChangeLimits {
     }
 }
 
-/// What is watched, and what has changed of it.
+/// What is shared between a subscription and the driver.
 pub(super) struct SubscriptionChannel {
     filter: SubscriptionFilter,
     limits: ChangeLimits,
@@ -138,7 +138,7 @@ impl SubscriptionChannel {
         self.wake.notify_waiters();
     }
 
-    /// What of it the handshake era has: no tasks, and nothing that nobody knows.
+    /// Returns the part of the filter that the handshake era has: no tasks, and no unknown members.
     fn handshake_era_filter(&self) -> SubscriptionFilter {
         let mut filter = self.filter.clone();
         filter.task_ids = None;
@@ -146,8 +146,8 @@ impl SubscriptionChannel {
         filter
     }
 
-    /// It is open, and the server honours this of it: all that the handshake era has, in which
-    /// each part is confirmed. Whether that is anything.
+    /// Marks it as open, with what the server honours of it: in the handshake era, in which each
+    /// part is confirmed, all that the era has. Returns `true` if that is anything.
     fn open(&self, honoured: Option<Box<SubscriptionFilter>>) -> bool {
         let mut state = self.lock();
         let is_all = honoured.is_none();
@@ -181,8 +181,8 @@ fn has_any(honoured: &SubscriptionFilter) -> bool {
         || !honoured.extras.is_empty()
 }
 
-/// Whether a resource is another one that is watched or kept, or a part of it: a server may tell of parts
-/// (server/resources, all revisions).
+/// Returns `true` if a resource is another one that is watched or kept, or a part of it: a server
+/// may notify of parts (server/resources, all revisions).
 pub(super) fn is_same_or_part(uri: &str, whole: &str) -> bool {
     let Some(rest) = uri.strip_prefix(whole) else {
         return false;
@@ -191,13 +191,13 @@ pub(super) fn is_same_or_part(uri: &str, whole: &str) -> bool {
     rest.is_empty() || whole.ends_with(marks) || rest.starts_with(marks)
 }
 
-/// The task that a notification is about.
+/// Returns the task that a notification is about.
 fn task_id(params: &Payload) -> Option<String> {
     let id = params.as_json().reader().peek_tag("taskId").ok()??;
     Some(id.into_owned())
 }
 
-/// Something that happened to a subscription.
+/// An update of the state of a subscription.
 #[derive(Debug)]
 pub(super) enum SubscriptionUpdate {
     /// It is open, and this of it is honoured.
@@ -207,7 +207,7 @@ pub(super) enum SubscriptionUpdate {
     Ended(Outcome),
 }
 
-/// Who watches what.
+/// All open subscriptions.
 #[derive(Debug, Default)]
 pub(super) struct SubscriptionDispatch(Mutex<BTreeMap<SubscriptionKey, Arc<SubscriptionChannel>>>);
 
@@ -220,7 +220,7 @@ impl SubscriptionDispatch {
         self.lock().remove(&key);
     }
 
-    /// Tells what happened to a subscription. Whether there is still a reason to have it.
+    /// Delivers an update to a subscription. Returns `true` if there is still a reason to keep it.
     pub(super) fn handle_update(&self, key: SubscriptionKey, event: SubscriptionUpdate) -> bool {
         let channel = self.lock().get(&key).cloned();
         let Some(channel) = channel else {
@@ -244,7 +244,7 @@ impl SubscriptionDispatch {
         is_wanted
     }
 
-    /// Hands a notification to those who watch what it is about.
+    /// Adds the change of a notification to the subscriptions that want it.
     pub(super) fn dispatch(&self, method: &str, params: Option<&Payload>) {
         let subscriptions = self.lock();
         if subscriptions.is_empty() {
@@ -340,7 +340,7 @@ mod tests {
         channel.add(SubscriptionEvent::Resource(String::from("x")));
         assert_eq!(waiting(&channel), [SubscriptionEvent::Unknown]);
         assert_eq!(channel.lock().bytes, 0);
-        // What comes then is told again.
+        // Changes after that are delivered again.
         channel.add(change("a"));
         assert_eq!(waiting(&channel), [SubscriptionEvent::Unknown, change("a")]);
         channel.lock().clear();

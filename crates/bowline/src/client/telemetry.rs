@@ -21,7 +21,7 @@ use crate::transport::TransportEnd;
 /// The span of a client's connection, and what the next one carries.
 #[derive(Debug)]
 pub(super) struct Telemetry {
-    /// Whether the span is worth entering.
+    /// `true` if the span is worth entering.
     is_enabled: AtomicBool,
     transport: Box<str>,
     current: Mutex<Current>,
@@ -116,7 +116,7 @@ fn connection_span(server: Option<&str>, transport: &str, session: u64) -> Span 
     )
 }
 
-/// What an operator reads about a server at level info.
+/// An event about a server for an operator, at level info.
 #[derive(Debug)]
 pub(super) enum StatusEvent {
     Connected {

@@ -1,9 +1,9 @@
-//! Calls that a server refuses until its user has visited pages (−32042, only in 2025-11-25).
+//! Calls that a server refuses until URL elicitations are done (−32042, only in 2025-11-25).
 //!
-//! The pages go to the handler of URL elicitations, as if the server had asked for them, one
-//! after the other. When all were opened, and the server says that they are done or the user
-//! does, the call is made again. All of it happens in the future of the call, within its time:
-//! dropping the future ends it.
+//! The elicitations go to the handler of URL elicitations, as if the server had requested them, one
+//! after the other. When all were accepted, and the server notifies that they are complete or the
+//! user confirms it, the call is made again. All of it happens in the future of the call, within
+//! its time: dropping the future ends it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -35,19 +35,19 @@ use crate::panics::{CatchPanic, caught};
 /// The revision that has such refusals.
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// How often a call is made again: one page may lead to another.
+/// How often a call is made again: one elicitation may lead to another.
 const MAX_ROUNDS: usize = 3;
 
-/// Pages that one refusal may name. Nobody opens more.
+/// The limit on the elicitations of one refusal. No user opens more.
 const MAX_ELICITATIONS: usize = 16;
 
-/// The longest time that is waited for pages, where a call has more.
+/// The longest wait for elicitations, where a call has more time.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 type ConfirmationFuture = Pin<Box<dyn Future<Output = bool> + Send>>;
 type ConfirmationHandler = Arc<dyn Fn(Vec<ElicitUrlParams>) -> ConfirmationFuture + Send + Sync>;
 
-/// Whether pages are opened, and who knows when they are done.
+/// Whether URL elicitations are handled, and the handler that confirms their end.
 #[derive(Clone, Default)]
 pub(super) struct UrlRetryPolicy {
     pub(super) is_enabled: bool,
@@ -55,14 +55,16 @@ pub(super) struct UrlRetryPolicy {
 }
 
 impl ClientConfig {
-    /// Asks whether the user is done with the pages for which a server of 2025-11-25 refused a
-    /// call: see [`elicitation_url`](Self::elicitation_url), whose handler has opened them.
+    /// Sets a handler that returns whether the user has finished the URL elicitations for which a
+    /// server of 2025-11-25 refused a call: see [`elicitation_url`](Self::elicitation_url), whose
+    /// handler has opened them.
     ///
-    /// The call is made again when the handler says `true` or the server tells that all are
-    /// done, whichever comes first; with `false` it ends with the server's error. Without a
-    /// handler the server is waited for, within the call's own time: servers need not tell.
+    /// The call is made again when the handler returns `true` or the server notifies that all are
+    /// complete, whichever comes first; with `false` it ends with the server's error. Without a
+    /// handler the notification is waited for, within the call's own time: servers need not send
+    /// it.
     ///
-    /// The handler is dropped when its answer is no longer wanted.
+    /// The handler is dropped when its result is no longer needed.
     pub fn pages_visited<F, Fut>(&mut self, handler: F) -> &mut Self
     where
         F: Fn(Vec<ElicitUrlParams>) -> Fut + Send + Sync + 'static,
@@ -76,7 +78,7 @@ impl ClientConfig {
 }
 
 impl UrlRetryPolicy {
-    /// Whether the user is done with the pages, when they say so.
+    /// Returns `true` when the user confirms that the elicitations are done.
     async fn confirmed(&self, elicitations: Vec<ElicitUrlParams>) -> bool {
         let Some(confirmed) = &self.confirmed else {
             return pending().await;
@@ -100,7 +102,7 @@ impl fmt::Debug for UrlRetryPolicy {
     }
 }
 
-/// What it takes to make a call again.
+/// What is needed to retry a call.
 #[derive(Debug)]
 pub(super) struct RetryPlan {
     call: LinkCall,
@@ -111,7 +113,7 @@ pub(super) struct RetryPlan {
 }
 
 impl RetryPlan {
-    /// Of a call that is about to be made, where pages are opened.
+    /// Returns the plan for a call that is about to be made, where URL elicitations are handled.
     pub(super) fn for_call(
         shared: &Shared,
         call: &LinkCall,
@@ -133,7 +135,7 @@ impl RetryPlan {
         Arc::clone(&self.canceller)
     }
 
-    /// Lets the user visit the pages for which the call was refused, and makes it again.
+    /// Runs the URL elicitations for which the call was refused, and makes it again.
     pub(super) async fn run(
         self: Box<Self>,
         shared: Arc<Shared>,
@@ -212,8 +214,8 @@ fn outcome_error(outcome: Outcome, method: &str) -> Error {
     error.in_operation(method.to_owned())
 }
 
-/// The pages for which a call was refused. `None` when there are too many, or one was visited
-/// before: that was no help.
+/// Returns the elicitations for which a call was refused. `None` when there are too many, or one
+/// was done before, which did not help.
 fn new_elicitations(refused: &Error, seen: &mut HashSet<String>) -> Option<Vec<ElicitUrlParams>> {
     let elicitations = refused.url_elicitations();
     if elicitations.is_empty() || elicitations.len() > MAX_ELICITATIONS {
@@ -230,9 +232,9 @@ fn new_elicitations(refused: &Error, seen: &mut HashSet<String>) -> Option<Vec<E
     are_new.then_some(elicitations)
 }
 
-/// Whether the user has opened all pages, and is done with them.
+/// Returns `true` if the user has accepted all elicitations, and they are complete.
 async fn complete_elicitations(shared: &Arc<Shared>, elicitations: Vec<ElicitUrlParams>) -> bool {
-    // Listened to first: a page may be done before the next one is opened.
+    // Registered first: one may be complete before the next one is opened.
     let completions = Completions::new(shared, &elicitations);
     for elicitation in &elicitations {
         if !is_accepted_by_user(shared, elicitation).await {
@@ -251,7 +253,7 @@ async fn complete_elicitations(shared: &Arc<Shared>, elicitations: Vec<ElicitUrl
     .await
 }
 
-/// Whether the user has opened a page, as if the server had asked for it.
+/// Returns `true` if the user has accepted an elicitation, as if the server had requested it.
 async fn is_accepted_by_user(shared: &Shared, elicitation: &ElicitUrlParams) -> bool {
     let Ok(params) = Payload::encode(elicitation, REVISION) else {
         return false;
@@ -270,7 +272,7 @@ async fn is_accepted_by_user(shared: &Shared, elicitation: &ElicitUrlParams) -> 
     }
 }
 
-/// Pages that the server has not yet called done.
+/// The elicitations of which the server has not yet notified that they are complete.
 struct Completions {
     shared: Arc<Shared>,
     open: Arc<OpenElicitations>,
@@ -285,7 +287,7 @@ struct OpenElicitations {
 
 impl Completions {
     fn new(shared: &Arc<Shared>, elicitations: &[ElicitUrlParams]) -> Self {
-        // The revision demands an id. Nobody can wait for a page without.
+        // The revision requires an id. An elicitation without one can't be waited for.
         let ids = elicitations
             .iter()
             .filter_map(|elicitation| elicitation.elicitation_id.clone());
@@ -329,7 +331,7 @@ impl OpenElicitations {
     }
 }
 
-/// A call that can be given up while its pages are visited.
+/// Marks a call as cancellable while its elicitations run.
 struct ActiveGuard(Arc<Canceller>);
 
 impl ActiveGuard {

@@ -1,9 +1,9 @@
-//! What every call can be told before it is made.
+//! The options of every call, which are set before it is sent.
 
 /// Hands the settings of a call on to the `call` that a typed one is made of.
 macro_rules! call_settings {
     () => {
-        /// How long it may take without an answer, or without progress either where that
+        /// Sets how long it may take without an answer, or without progress either where that
         /// [counts](crate::Timeouts::progress_counts). Default: as
         /// [configured](crate::Config::call_timeouts), 30 s.
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
@@ -11,7 +11,7 @@ macro_rules! call_settings {
             self
         }
 
-        /// How long it may take altogether. Default: as configured, 10 min.
+        /// Sets how long it may take altogether. Default: as configured, 10 min.
         pub fn max_total(mut self, total: std::time::Duration) -> Self {
             self.call = self.call.max_total(total);
             self
@@ -23,7 +23,7 @@ macro_rules! call_settings {
             self
         }
 
-        /// When it is made again after its connection was lost. Any but
+        /// Sets when it is made again after its connection was lost. Any but
         /// [`Retry::Never`](crate::client::Retry::Never) also waits for a connection.
         pub fn retry(mut self, retry: crate::client::Retry) -> Self {
             self.call = self.call.retry(retry);
@@ -46,7 +46,7 @@ macro_rules! call_settings {
             self
         }
 
-        /// Asks the server to report progress, for whoever awaits the answer to look at.
+        /// Asks the server to report progress, which is read with `progress` of the pending call.
         pub fn with_progress(mut self) -> Self {
             self.call = self.call.with_progress();
             self

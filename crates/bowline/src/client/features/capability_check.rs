@@ -1,4 +1,4 @@
-//! What a server must have declared for a method.
+//! Checks that the server has declared the capability that a method needs.
 
 use bowline_proto::Agreement;
 use bowline_types::capabilities::ServerCapabilities;
@@ -19,7 +19,8 @@ pub(in crate::client) fn check_revision(method: &str, revision: Revision) -> Res
     Err(in_other_revisions(revision, in_revisions))
 }
 
-/// That something is not in the revision that is spoken, and where it is.
+/// Returns the message for what is not in the revision of the session, with the revisions that have
+/// it.
 fn in_other_revisions(revision: Revision, has: Revisions) -> String {
     let has: Vec<_> = has.iter().map(Revision::as_str).collect();
     format!(
@@ -28,8 +29,8 @@ fn in_other_revisions(revision: Revision, has: Revisions) -> String {
     )
 }
 
-/// That the server has not declared a capability. Where the revision has no such thing, it is
-/// said which ones have.
+/// Returns the message for a capability that the server has not declared. Where the revision has no
+/// such capability, it names the revisions that have it.
 pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) -> String {
     let words = format!("the server has not declared `{name}`");
     let outermost = name.split(['.', '[']).next();
@@ -41,7 +42,7 @@ pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) ->
         _ => None,
     };
     let has = if name == TASKS_EXTENSION {
-        // To the types any extension may be anywhere.
+        // For the types an extension may be in any revision.
         Some(Era::Stateless.revisions())
     } else {
         has.map(|member| member.revisions)
@@ -68,7 +69,7 @@ pub(in crate::client) fn check_capability(
     }
 }
 
-/// TX-1: whoever asks for tasks of 2026-07-28 says that it knows them.
+/// Refuses a request about tasks of 2026-07-28 unless this client has declared them (TX-1).
 fn check_own_tasks(method: &str, revision: Revision, declares_tasks: bool) -> Result<(), String> {
     let is_task_method = matches!(
         method.parse(),
@@ -85,7 +86,7 @@ pub(in crate::client) fn tasks_not_enabled_message() -> String {
     format!("this client has not declared `{TASKS_EXTENSION}`, which `ClientConfig::tasks` does")
 }
 
-/// The capability that a method needs and the server lacks, by its name in the protocol.
+/// Returns the capability that a method needs and the server lacks, by its name in the protocol.
 fn missing_capability(
     method: &str,
     capabilities: &ServerCapabilities,

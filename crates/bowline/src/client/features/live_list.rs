@@ -1,4 +1,4 @@
-//! Lists that follow their server.
+//! Lists that are fetched again when they change.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::{Prompts, Resources, Tools};
 use crate::client::{Client, Subscription};
 use crate::error::{Error, ErrorKind};
 
-/// The least time between two fetches: a server may tell of changes as fast as it likes.
+/// The shortest time between two fetches: a server may notify of changes as fast as it likes.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A list that is fetched again whenever its server says that it has changed, and after every
+/// A list that is fetched again whenever its server notifies that it has changed, and after every
 /// reconnect, twice a second at most.
 ///
 /// ```
@@ -46,8 +46,8 @@ impl<P: Listed> Live<P> {
         filter: SubscriptionFilter,
         fetch: fn(&Client) -> Pages<'_, P>,
     ) -> Result<Self, Error> {
-        // Subscribed first: a change in between is seen. And fresh: of a change before that
-        // nobody was told, so that what was kept may be anything.
+        // Subscribed first: a change in between is seen. And fresh: no notification
+        // was sent of a change before that, so that a cached page may be stale.
         let subscription = client.subscribe(filter).await?;
         let items = fetch(client).fresh().collect().await?;
         Ok(Self {
@@ -60,7 +60,7 @@ impl<P: Listed> Live<P> {
         })
     }
 
-    /// The list as it was fetched last.
+    /// Returns the list as it was fetched last.
     pub fn items(&self) -> &[P::Item] {
         &self.items
     }
@@ -109,12 +109,12 @@ where
 }
 
 impl Tools<'_> {
-    /// The list, which follows the server. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When there is no connection, the server doesn't tell of changes or doesn't confirm in time
-    /// that it will, or the list can't be fetched.
+    /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
+    /// subscription in time, or the list can't be fetched.
     pub async fn live(self) -> Result<Live<ListToolsResult>, Error> {
         let filter = SubscriptionFilter::new().tools_list_changed(true);
         Live::begin(self.client(), filter, pages::<requests::ListTools>).await
@@ -122,12 +122,12 @@ impl Tools<'_> {
 }
 
 impl Prompts<'_> {
-    /// The list, which follows the server. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When there is no connection, the server doesn't tell of changes or doesn't confirm in time
-    /// that it will, or the list can't be fetched.
+    /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
+    /// subscription in time, or the list can't be fetched.
     pub async fn live(self) -> Result<Live<ListPromptsResult>, Error> {
         let filter = SubscriptionFilter::new().prompts_list_changed(true);
         Live::begin(self.client(), filter, pages::<requests::ListPrompts>).await
@@ -135,12 +135,12 @@ impl Prompts<'_> {
 }
 
 impl Resources<'_> {
-    /// The list, which follows the server. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When there is no connection, the server doesn't tell of changes or doesn't confirm in time
-    /// that it will, or the list can't be fetched.
+    /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
+    /// subscription in time, or the list can't be fetched.
     pub async fn live(self) -> Result<Live<ListResourcesResult>, Error> {
         let filter = SubscriptionFilter::new().resources_list_changed(true);
         Live::begin(self.client(), filter, pages::<requests::ListResources>).await

@@ -26,7 +26,7 @@ use crate::client::cache::Key;
 use crate::client::{Client, Params};
 use crate::error::{Error, ErrorKind};
 
-/// Default limit on the pages of one list: a server may invent cursors for ever.
+/// The default limit on the pages of one list: a server may invent cursors for ever.
 const MAX_PAGES: usize = 1_000;
 
 /// Default limit on the items of one list.
@@ -35,10 +35,10 @@ const MAX_ITEMS: usize = 100_000;
 /// Default limit on the bytes of a list that is fetched as a whole, as its server sends it.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What a list can be told before it is fetched.
+/// The options of a list, which are set before it is fetched.
 macro_rules! list_options {
     ($($options:ident).+) => {
-        /// How long the whole list may take, from its first page on. Each page has the time of
+        /// Sets how long the whole list may take, from its first page on. Each page has the time of
         /// [a call](crate::Config::call_timeouts) in any case.
         pub fn timeout(mut self, timeout: Duration) -> Self {
             self.$($options).+.timeout = Some(timeout);
@@ -57,7 +57,7 @@ macro_rules! list_options {
             self
         }
 
-        /// How large the whole list may be, as the server sends it, when it is fetched as one.
+        /// Sets how large the whole list may be, as the server sends it, when it is fetched as one.
         /// Default 64 MiB.
         pub fn max_bytes(mut self, bytes: usize) -> Self {
             self.$($options).+.max_bytes = bytes;
@@ -86,10 +86,10 @@ pub trait Listed: Wire + Send {
     /// What is listed.
     type Item: Send;
 
-    /// The items of the page, and where the next one begins.
+    /// Returns the items of the page, and where the next one begins.
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
 
-    /// What was left out of the page, since it makes no sense.
+    /// Returns the items that were left out of the page because they are invalid.
     fn take_left_out(&mut self) -> SkippedItems {
         SkippedItems::default()
     }
@@ -119,7 +119,7 @@ listed! {
     ListResourceTemplatesResult: resource_templates of ResourceTemplate, skipped_items;
 }
 
-/// A page of a list, from its beginning or from a cursor.
+/// Returns a page of a list, from its beginning or from a cursor.
 pub(super) fn page<'c, R: RequestMethod>(
     client: &'c Client,
     cursor: Option<String>,
@@ -168,7 +168,7 @@ pub struct Pages<'c, P: Listed> {
     session: u64,
     /// A page was kept, and the server may have forgotten where it leads.
     used_cache: bool,
-    /// Whether the server was asked for a page.
+    /// Whether a request for a page was sent.
     sent: Sent,
     has_restarted: bool,
     options: ListOptions,
@@ -226,13 +226,13 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     list_options!(options);
 
-    /// What was left out of the pages so far, since it makes no sense: one odd item doesn't hide
-    /// the others.
+    /// Returns the items that were left out of the pages so far because they are invalid: one
+    /// invalid item doesn't hide the others.
     pub fn skipped_items(&self) -> &SkippedItems {
         &self.skipped_items
     }
 
-    /// The next item. `None` at the end, and after an error.
+    /// Returns the next item. `None` at the end, and after an error.
     ///
     /// Cancel safe: a page that was asked for is asked for again.
     pub async fn next(&mut self) -> Option<Result<P::Item, Error>> {
@@ -247,7 +247,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
     }
 
-    /// The next page as a whole. `None` at the end, and after an error. Cancel safe.
+    /// Returns the next page as a whole. `None` at the end, and after an error. Cancel safe.
     pub async fn next_page(&mut self) -> Option<Result<Vec<P::Item>, Error>> {
         let cursor = match &self.next {
             Next::First => None,
@@ -268,7 +268,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         Some(page)
     }
 
-    /// The page at a cursor.
+    /// Returns the page at a cursor.
     async fn fetch_page(&mut self, cursor: Option<String>) -> Result<P, Error> {
         if cursor.is_none() {
             if self.options.waits_for_ready {
@@ -303,7 +303,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         page
     }
 
-    /// When the time of the list is over, which begins with its first page.
+    /// Returns the deadline of the list. Its time begins with its first page.
     fn until(&mut self) -> Option<Instant> {
         let ListOptions { timeout, until, .. } = &mut self.options;
         if until.is_none() {
@@ -312,8 +312,8 @@ impl<'c, P: Listed> Pages<'c, P> {
         *until
     }
 
-    /// All items that are left, in one list. One that nobody has begun is begun anew, once, when
-    /// its cursors are no longer good. What makes no sense is not among them.
+    /// Returns all items that are left, in one list. If no page was taken before, it is fetched
+    /// anew, once, when its cursors are no longer good. Invalid items are not among them.
     ///
     /// Cancel safe: it only reads, and dropping the future cancels what was asked for.
     ///
@@ -326,11 +326,11 @@ impl<'c, P: Listed> Pages<'c, P> {
         Ok(self.collect_all().await?.0)
     }
 
-    /// The same, and [what was left out](Self::skipped_items). Cancel safe.
+    /// Returns the same list, and [the items that were left out](Self::skipped_items). Cancel safe.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// As for [`collect`](Self::collect).
     pub async fn collect_all(mut self) -> Result<(Vec<P::Item>, SkippedItems), Error> {
         let is_whole = matches!(self.next, Next::First);
         let mut all: Vec<P::Item> = std::mem::take(&mut self.items).collect();
@@ -348,8 +348,8 @@ impl<'c, P: Listed> Pages<'c, P> {
         Ok((all, self.skipped_items))
     }
 
-    /// Whether it may be otherwise from the beginning: the server refuses a cursor that may be
-    /// older than what it has (CH-10), or the connection was lost in between.
+    /// Returns `true` if a new attempt from the first page may succeed: the server refuses a cursor
+    /// that may be older than what it has (CH-10), or the connection was lost in between.
     fn can_restart(&self, error: &Error) -> bool {
         if self.has_restarted {
             return false;
@@ -364,7 +364,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
     }
 
-    /// From the beginning, without what is kept: so this is done once.
+    /// Begins again at the first page, without cached pages. This is done once.
     fn restart(self) -> Self {
         Self {
             items: Vec::new().into_iter(),
@@ -379,7 +379,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
     }
 
-    /// Notes where a page leads.
+    /// Takes the items of a page, and its cursor.
     fn accept_page(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
         self.skipped_items.append(page.take_left_out());
         let (items, cursor) = page.into_parts();
@@ -403,8 +403,8 @@ impl<'c, P: Listed> Pages<'c, P> {
         Ok(items)
     }
 
-    /// An empty string is a cursor since 2026-07-28 only (PG-3). Servers of before say with it
-    /// that there is nothing more.
+    /// Returns `true` if a string is a cursor. An empty one is since 2026-07-28 only (PG-3);
+    /// earlier servers end a list with it.
     fn is_cursor(&self, cursor: &str) -> bool {
         let revision = self.client.revision();
         !cursor.is_empty() || revision.is_none_or(|revision| revision >= Revision::V2026_07_28)
@@ -432,7 +432,8 @@ impl<'c, P: Listed> Pages<'c, P> {
         self.in_list(Error::new(ErrorKind::OversizedFrame, words))
     }
 
-    /// The list is longer than a limit, which one may raise: the server has done nothing wrong.
+    /// Returns the error of a list that exceeds a limit, which can be raised: it is not the
+    /// server's fault.
     fn over_limit(&self, limit: usize, unit: &str, setting: &str) -> Error {
         let words =
             format!("the list has more than {limit} {unit} (raise the limit with `{setting}`)");
@@ -444,7 +445,7 @@ impl<'c, P: Listed> Pages<'c, P> {
         self.in_list(Error::new(ErrorKind::Protocol, words))
     }
 
-    /// The same error, of this list.
+    /// Adds the method of the list, and whether it was sent, to an error.
     fn in_list(&self, error: Error) -> Error {
         error
             .with_sent(self.sent)

@@ -42,36 +42,37 @@ impl<'c> Resources<'c> {
         self.client
     }
 
-    /// The first page of the list.
+    /// Returns the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListResourcesResult> {
         paginated_list::page::<requests::ListResources>(self.client, None)
     }
 
-    /// The page that begins at a cursor.
+    /// Returns the page that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListResourcesResult> {
         paginated_list::page::<requests::ListResources>(self.client, Some(cursor.into()))
     }
 
-    /// The list, fetched while it is gone through.
+    /// Returns the list, fetched while it is gone through.
     pub fn pages(self) -> Pages<'c, ListResourcesResult> {
         Pages::new::<requests::ListResources>(self.client)
     }
 
-    /// The whole list, when it is awaited. Cancel safe.
+    /// Returns the whole list, when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListResourcesResult> {
         WholeList::new::<requests::ListResources>(self.client)
     }
 
-    /// The first page of the templates.
+    /// Returns the first page of the templates.
     pub fn templates(self) -> TypedCall<'c, ListResourceTemplatesResult> {
         paginated_list::page::<requests::ListResourceTemplates>(self.client, None)
     }
 
-    /// The page of templates that begins at a cursor.
+    /// Returns the page of templates that begins at a cursor.
     pub fn templates_from(
         self,
         cursor: impl Into<String>,
@@ -79,16 +80,17 @@ impl<'c> Resources<'c> {
         paginated_list::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
     }
 
-    /// The templates, fetched while they are gone through.
+    /// Returns the templates, fetched while they are gone through.
     pub fn template_pages(self) -> Pages<'c, ListResourceTemplatesResult> {
         Pages::new::<requests::ListResourceTemplates>(self.client)
     }
 
-    /// All templates, when they are awaited. Cancel safe.
+    /// Returns all templates, when they are awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn templates_all(self) -> WholeList<'c, ListResourceTemplatesResult> {
         WholeList::new::<requests::ListResourceTemplates>(self.client)
     }

@@ -1,4 +1,4 @@
-//! Asking a server of 2025-11-25 for a task: whether it is wanted, and whether it is offered.
+//! Negotiates whether a call to a server of 2025-11-25 runs as a task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use bowline_types::tools::TaskSupport;
 
 use crate::client::shared::Shared;
 
-/// Whether a server of 2025-11-25 is asked for a task.
+/// When a server of 2025-11-25 is asked for a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TaskPreference {
-    /// Where the tool is known to demand it.
+    /// Where the tool is known to require it.
     IfRequired,
     /// Where it can be.
     IfSupported,
@@ -22,11 +22,11 @@ pub(super) enum TaskPreference {
     Always(Option<Duration>),
 }
 
-/// Whether we have asked for a task.
+/// Whether a task was requested.
 pub(super) enum TaskRequested {
     Yes,
     No,
-    /// As it was when the call was made last.
+    /// As decided when the call was sent last.
     WhenSent(Arc<AtomicBool>),
 }
 
@@ -41,7 +41,7 @@ impl TaskRequested {
 }
 
 impl TaskPreference {
-    /// The task that is asked for, if one is. Why none can be, where one must.
+    /// Returns the task to request, if any, or why none can be where one must.
     pub(super) fn task_request(
         self,
         tool: &str,
@@ -55,7 +55,7 @@ impl TaskPreference {
             Self::IfRequired | Self::IfSupported => None,
         };
         let requests_task = match (self, &offer.support) {
-            // The server decides (TX-1), or nobody knows yet who it is.
+            // The server decides (TX-1), or the revision is not known yet.
             _ if offer
                 .revision
                 .is_none_or(|revision| revision >= Revision::V2026_07_28) =>
@@ -75,7 +75,7 @@ impl TaskPreference {
     }
 }
 
-/// What a server offers of tasks of a tool.
+/// The task support that a server offers for a tool.
 pub(super) struct TaskOffer {
     pub(super) revision: Option<Revision>,
     /// It runs calls of tools as tasks (TK-1).
@@ -111,15 +111,16 @@ impl TaskOffer {
         }
     }
 
-    /// Whether a task may have to be asked for, and nobody knows if it can be.
+    /// Returns `true` if a task may have to be requested, and the task support of the tool is
+    /// unknown.
     pub(super) fn is_unknown(&self) -> bool {
         self.revision == Some(Revision::V2025_11_25) && self.is_declared && self.support.is_none()
     }
 
-    /// TK-1, TK-2: what is not offered is not asked for.
+    /// Refuses a task that the server doesn't offer (TK-1, TK-2).
     fn check(&self, tool: &str) -> Result<(), String> {
         if self.revision != Some(Revision::V2025_11_25) {
-            // Where there are no tasks it can't be said.
+            // Other revisions have no such declaration.
             return Ok(());
         }
         match (self.is_declared, &self.support) {

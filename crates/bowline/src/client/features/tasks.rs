@@ -2,7 +2,12 @@
 //!
 //! There are two generations. In 2025-11-25 the client asks for a task; since 2026-07-28 an
 //! extension lets the server decide. The handles are the same for both, and a task is always
-//! looked at: notifications of it are hints, and nothing here waits for them (TK-15).
+//! polled: notifications of it are hints, and nothing here waits for them (TK-15).
+//!
+//! - `task_handle`: handles and references that outlive a connection.
+//! - `task_polling`: polls a task until it has ended, and answers its input requests.
+//! - `task_wait`: a call that has become a task, within the limits of the call.
+//! - `task_canceller`: cancels it from another handle.
 
 mod task_canceller;
 mod task_handle;
@@ -33,7 +38,7 @@ pub(super) use task_wait::{TaskWait, WaitLimits};
 
 use task_polling::TaskPoller;
 
-/// Cancels the task that the result of a call is, if it is one: nobody waits for it.
+/// Cancels the task in the result of a call that was dropped, if it is one.
 pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
     if let Ok(CallToolResponse::Task(begun)) = result.decode() {
         TaskPoller::new(shared, TaskRef::from(begun.task.task_id), None).cancel();
@@ -46,7 +51,7 @@ const TASK: &str = "task";
 impl ClientConfig {
     /// Lets servers of 2026-07-28 answer a call of a tool with a task: declares the extension
     /// `io.modelcontextprotocol/tasks`. [Calls](super::Tools::call) that become tasks are
-    /// followed to their end.
+    /// polled until they have ended.
     ///
     /// 2025-11-25 needs no declaration: there the client [asks](super::ToolCall::as_task).
     pub fn tasks(&mut self) -> &mut Self {
@@ -86,31 +91,32 @@ impl<'c> Tasks<'c> {
         Self { client }
     }
 
-    /// A task that was begun before, perhaps by another program. It is looked for when
-    /// something is asked of it.
+    /// Returns the handle of a task that was begun before, perhaps by another program. No request
+    /// is sent until the handle is used.
     pub fn resume(self, task: impl Into<TaskRef>) -> TaskHandle {
         TaskHandle::from_ref(self.client.clone(), task.into())
     }
 
-    /// Where a task stands. Since 2026-07-28 that has the questions, the result or the error.
+    /// Requests the state of a task. Since 2026-07-28 it has the input requests, the result or the
+    /// error.
     pub fn get(self, id: impl Into<String>) -> TypedCall<'c, GetTaskResult> {
         self.about(Method::GetTask, id.into())
     }
 
-    /// The result of a task, when it has ended. Only in 2025-11-25: see
+    /// Requests the result of a task, which comes when it has ended. Only in 2025-11-25: see
     /// [`TaskHandle::wait`] for both generations.
     pub fn result(self, id: impl Into<String>) -> TypedCall<'c, CallToolResult> {
         self.about(Method::GetTaskPayload, id.into())
     }
 
-    /// Cancels a task. 2025-11-25 tells how it stands then; since 2026-07-28 the server only
+    /// Cancels a task. In 2025-11-25 the result has its state; since 2026-07-28 the server only
     /// acknowledges, and the task may end otherwise.
     pub fn cancel(self, id: impl Into<String>) -> TypedCall<'c, CancelTaskResult> {
         self.about(Method::CancelTask, id.into())
     }
 
-    /// Answers questions of a task, by their keys. New in 2026-07-28: whoever
-    /// [waits](TaskHandle::wait) for a task answers them with the client's own handlers.
+    /// Answers input requests of a task, by their keys. New in 2026-07-28.
+    /// [`TaskHandle::wait`] answers them with the handlers of the client.
     pub fn update(
         self,
         id: impl Into<String>,
@@ -121,26 +127,27 @@ impl<'c> Tasks<'c> {
         TypedCall::new(self.client.call(Method::UpdateTask.as_str(), params))
     }
 
-    /// The first page of the list. Only in 2025-11-25, where servers may have it.
+    /// Returns the first page of the list. Only in 2025-11-25, where servers may have it.
     pub fn list(self) -> TypedCall<'c, ListTasksResult> {
         paginated_list::page::<requests::ListTasks>(self.client, None)
     }
 
-    /// The page that begins at a cursor. Only in 2025-11-25.
+    /// Returns the page that begins at a cursor. Only in 2025-11-25.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListTasksResult> {
         paginated_list::page::<requests::ListTasks>(self.client, Some(cursor.into()))
     }
 
-    /// The list, fetched while it is gone through. Only in 2025-11-25.
+    /// Returns the list, fetched while it is gone through. Only in 2025-11-25.
     pub fn pages(self) -> Pages<'c, ListTasksResult> {
         Pages::new::<requests::ListTasks>(self.client)
     }
 
-    /// The whole list, when it is awaited. Only in 2025-11-25. Cancel safe.
+    /// Returns the whole list, when it is awaited. Only in 2025-11-25. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListTasksResult> {
         WholeList::new::<requests::ListTasks>(self.client)
     }

@@ -54,19 +54,19 @@ impl ToolCall<'_> {
         self
     }
 
-    /// Takes a result as it comes, whatever the tool's output schema says: see
+    /// Accepts a result without a check against the tool's output schema: see
     /// [`Tools::call`](super::Tools::call).
     pub fn unchecked(mut self) -> Self {
         self.is_checked = false;
         self
     }
 
-    /// Makes the call, and hands out the task that it becomes, where it becomes one: a handle
+    /// Makes the call, and returns the task that it becomes, where it becomes one: a handle
     /// that outlives the connection, and the program if its id is
     /// [saved](TaskHandle::saved). In 2025-11-25 a task is asked for where the server offers it.
     ///
-    /// Progress is told until it has become a task: a task that is handed out may be waited for
-    /// by anybody.
+    /// Progress is delivered until the call has become a task: the handle of a task may be waited
+    /// for anywhere.
     ///
     /// A server of 2025-11-25 must not be asked to run a tool as a task that doesn't. So its tools
     /// are listed first, where that was not done.
@@ -108,8 +108,8 @@ impl ToolCall<'_> {
         self.into_future()
     }
 
-    /// Says it: now, or when it is made. Whether a task is asked for, and the revision in which
-    /// it is said, where that is known.
+    /// Encodes the call: now, or when it is sent. Returns whether a task is requested, and the
+    /// revision in which it is encoded, where that is known.
     fn prepare(&mut self, shared: &Shared) -> Result<(TaskRequested, Option<Revision>), Error> {
         let encoded_params = std::mem::take(&mut self.encoded_params);
         if self.call.may_wait() {
@@ -128,7 +128,7 @@ impl ToolCall<'_> {
         Ok((requested, offer.revision))
     }
 
-    /// Says it when it is made: nobody knows yet who is spoken to then.
+    /// Encodes the call when it is sent: the session, and its revision, are not known yet.
     fn encode_when_sent(&mut self, params: Params) -> Result<TaskRequested, Error> {
         let members = params.clone().check()?.members;
         self.call.set_params(params);
@@ -148,8 +148,8 @@ impl ToolCall<'_> {
     }
 }
 
-/// Learns whether a tool runs as a task, where it matters and nobody knows (TK-2). Waits so long
-/// for a connection, for a call that does.
+/// Fetches whether a tool runs as a task, where it matters and is unknown (TK-2). A call that waits
+/// for a connection waits for it here for this time.
 async fn fetch_task_support(
     client: &Client,
     tool: &str,
@@ -159,7 +159,7 @@ async fn fetch_task_support(
     if let Some(limits) = waits
         && client.shared.check_open().is_ok()
     {
-        // The call says best why there is none.
+        // The error of the call names the cause.
         let _ = timeout(limits, client.ready()).await;
     }
     if TaskOffer::current(&client.shared, tool).is_unknown() {
@@ -172,8 +172,8 @@ impl IntoFuture for ToolCall<'_> {
     type Output = Result<ToolResult, Error>;
     type IntoFuture = ToolAnswer;
 
-    /// Makes the call. Dropping the future cancels it: the server is told once, and an
-    /// answer that comes nevertheless is dropped. A task that it has become is cancelled too.
+    /// Makes the call. Dropping the future cancels it: the server is notified once, and a
+    /// late response is dropped. A task that it has become is cancelled too.
     fn into_future(mut self) -> ToolAnswer {
         let (idle, total) = self.call.time_limits();
         let shared = Arc::clone(&self.client.shared);
@@ -215,22 +215,22 @@ impl fmt::Debug for ToolCall<'_> {
     }
 }
 
-/// What a tool returns, when it is there. Dropping it cancels the call, or the task that the
+/// The pending result of a tool call. Dropping it cancels the call, or the task that the
 /// call has become.
 pub struct ToolAnswer {
     answer: Answer,
     name: String,
-    /// What its result has to be, unless nobody wants to know.
+    /// The schema that its result has to match, unless the check is off.
     expected: Option<ExpectedOutput>,
     canceller: OnceLock<Arc<Canceller>>,
     phase: ToolCallPhase,
 }
 
-/// Whether the call has become a task.
+/// The phases of the call: it may become a task.
 enum ToolCallPhase {
     Call {
         shared: Arc<Shared>,
-        /// We have asked for one.
+        /// Whether a task was requested.
         requested: TaskRequested,
         limits: WaitLimits,
     },
@@ -238,19 +238,19 @@ enum ToolCallPhase {
 }
 
 impl ToolAnswer {
-    /// The next report of progress, for a call that was made with it. `None` when the call
+    /// Returns the next report of progress, for a call that was made with it. `None` when the call
     /// has ended, or has become a task. Cancel safe.
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         self.answer.progress().await
     }
 
-    /// A handle with which others cancel the call.
+    /// Returns a handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         let canceller = self.canceller.get_or_init(Arc::default);
         self.answer.cancel_handle().with_task(Arc::clone(canceller))
     }
 
-    /// Reads the answer to the call: a result, or a task that was asked for.
+    /// Decodes the response to the call: a result, or a task that was requested.
     fn decode_response(&self, response: &Payload) -> Result<ToolResponse, Error> {
         let is_expected = match &self.phase {
             ToolCallPhase::Call { requested, .. } => requested.is_requested(),
@@ -273,7 +273,7 @@ impl ToolAnswer {
         }
     }
 
-    /// Goes on with the task that the call has become.
+    /// Continues with the task that the call has become.
     fn continue_as_task(&mut self, begun: Task) {
         let canceller = Arc::clone(self.canceller.get_or_init(Arc::default));
         if let ToolCallPhase::Call { shared, limits, .. } = &self.phase {
@@ -291,7 +291,7 @@ impl ToolAnswer {
 }
 
 impl Drop for ToolAnswer {
-    /// The answer may be there and be a task that nobody has seen: it isn't wanted either.
+    /// The response may be there and be a task that no caller has seen: it is cancelled too.
     fn drop(&mut self) {
         if let ToolCallPhase::Call { .. } = &self.phase
             && let Some(response) = self.answer.abandon()
@@ -303,14 +303,14 @@ impl Drop for ToolAnswer {
     }
 }
 
-/// What a call of a tool was answered with.
+/// The response to a tool call.
 enum ToolResponse {
     Complete(CallToolResult),
     Task(Task),
 }
 
-/// With the extension a result says that it is a task. The link lets that through only where it
-/// was declared.
+/// With the extension a result declares by its `resultType` that it is a task. The link accepts
+/// that only where the extension was declared.
 fn has_result_type(response: &Payload) -> bool {
     let kind = response.as_json().reader().peek_member("resultType");
     matches!(kind, Ok(Some(_)))
@@ -336,7 +336,7 @@ impl Future for ToolAnswer {
             return Poll::Pending;
         };
         let polled = phase.as_mut().poll(cx);
-        // After it: what came before the result is told before it.
+        // After it: progress that was received before the result is delivered before it.
         answer.deliver_task_progress(cx);
         self.finish(ready!(polled))
     }

@@ -1,4 +1,4 @@
-//! The parameters of a call of a tool, written once, into what is sent.
+//! The parameters of a tool call, encoded once, into the bytes that are sent.
 
 use bowline_types::tasks::TaskMetadata;
 use bowline_types::{Encoder, RawJsonRef, Revision};
@@ -16,14 +16,14 @@ const ROOM: usize = 256;
 pub(super) struct EncodedToolParams(Result<Vec<u8>, String>);
 
 impl Default for EncodedToolParams {
-    /// Nothing, in place of what was said.
+    /// Returns empty parameters, in place of those that were taken.
     fn default() -> Self {
         Self(Ok(Vec::new()))
     }
 }
 
 impl EncodedToolParams {
-    /// Every revision says them in the same words.
+    /// Encodes them. The encoding is the same in every revision.
     pub(super) fn new(tool: &str, arguments: &impl Serialize) -> Self {
         let mut members = Vec::with_capacity(ROOM);
         let mut encoder = Encoder::lossless(&mut members);
@@ -44,7 +44,7 @@ impl EncodedToolParams {
         Self(Ok(members))
     }
 
-    /// The parameters, with the task that is asked for in this revision.
+    /// Returns the parameters, with the task that is asked for in this revision.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl EncodedToolParams {
     }
 }
 
-/// Members of parameters, and the task that is asked for in this revision. Why there is none in
-/// it, if so.
+/// Returns members of parameters, and the task that is asked for in this revision. Why there is
+/// none in it, if so.
 pub(super) fn with_task(
     members: &[u8],
     task: &TaskMetadata,
@@ -84,7 +84,7 @@ fn add_task(members: &mut Vec<u8>, task: &TaskMetadata, revision: Revision) -> R
     written.map_err(|error| format!("the parameters: {error}"))
 }
 
-/// What is wrong with arguments that are no object.
+/// Returns what is wrong with arguments that are no object.
 fn not_an_object(written: &[u8]) -> String {
     let text = std::str::from_utf8(written).unwrap_or_default();
     match RawJsonRef::parse(text) {

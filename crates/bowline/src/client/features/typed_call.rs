@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind};
 #[must_use = "a call is made when it is awaited"]
 pub struct TypedCall<'c, T> {
     pub(super) call: Call<'c>,
-    /// What it is kept as, when it may be.
+    /// Its key in the cache, when it may be cached.
     key: Option<Key>,
     is_fresh: bool,
     result: PhantomData<fn() -> T>,
@@ -47,7 +47,7 @@ impl<'c, T: Wire> TypedCall<'c, T> {
         }
     }
 
-    /// Its result may be kept, if it has a key.
+    /// Lets the result be cached, if it has a key.
     pub(super) fn cached_as(mut self, key: Option<Key>) -> Self {
         self.key = key;
         self
@@ -107,7 +107,7 @@ pub struct TypedAnswer<T> {
     result: PhantomData<fn() -> T>,
 }
 
-/// Whether output schemas of tools are learned from what is answered.
+/// Records the output schemas of tools from a list, where results are checked.
 #[derive(Default)]
 struct SchemaRecorder(Option<(Arc<Shared>, u64)>);
 
@@ -125,9 +125,9 @@ impl SchemaRecorder {
 }
 
 enum State {
-    /// There is a result that is still fresh.
+    /// A cached result that is still fresh.
     Cached(Arc<str>),
-    /// The server was asked; the result may be kept.
+    /// A request was sent; its result may be cached.
     Pending(Answer, Option<(Arc<Shared>, Ticket)>),
 }
 
@@ -142,17 +142,17 @@ impl<T> TypedAnswer<T> {
         }
     }
 
-    /// How large the result was, as it came.
+    /// Returns the size of the result in bytes, as it was received.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether the result was kept, and nobody is asked for it.
+    /// Returns `true` if the result is from the cache, and no request was sent.
     pub(super) fn is_cached(&self) -> bool {
         matches!(self.state, State::Cached(_))
     }
 
-    /// The next report of progress, for a call that was made with it. `None` when the call
+    /// Returns the next report of progress, for a call that was made with it. `None` when the call
     /// has ended. Cancel safe.
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         match &mut self.state {
@@ -161,7 +161,7 @@ impl<T> TypedAnswer<T> {
         }
     }
 
-    /// A handle with which others cancel the call.
+    /// Returns a handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.state {
             State::Cached(_) => CancelHandle::inert(),
@@ -219,7 +219,7 @@ fn store_in_cache(
 ) {
     match result {
         Ok(result) => {
-            // CH-3: it ages from when it came, and not from when somebody looked at it.
+            // CH-3: its age counts from when it was received, and not from when it was read.
             let received_at = received_at.unwrap_or_else(|| shared.now());
             // Nothing is kept of a connection that is gone.
             let revision = shared
@@ -237,10 +237,10 @@ fn store_in_cache(
     }
 }
 
-/// A result as what it must be.
+/// Decodes a result as its type.
 pub(super) fn decode_result<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
     T::from_json_ref(result).map_err(|error| {
-        // Its words are all that there is to it: as the source it would say them again.
+        // The message is all that it has: as the source it would be repeated.
         let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
         wrong.in_operation(method.to_owned())
     })

@@ -28,7 +28,7 @@ pub(super) struct Queue {
     dropped: u64,
     /// Dropped since something was handed out.
     missed: u64,
-    /// Somebody takes from it.
+    /// A task takes from it.
     has_runner: bool,
 }
 
@@ -58,7 +58,7 @@ impl Queue {
         self.max_bytes = bytes;
     }
 
-    /// Another one with the same limits, in which nothing waits.
+    /// Returns another one with the same limits, in which nothing waits.
     pub(super) fn with_same_limits(&self) -> Self {
         Self {
             max: self.max,
@@ -71,7 +71,7 @@ impl Queue {
         self.dropped
     }
 
-    /// Puts one at the end. Whether somebody has to be sent to take it.
+    /// Adds a notification at the end. Returns `true` if a task has to be started to take it.
     pub(super) fn push(&mut self, note: ServerNotification) -> bool {
         let key = coalescing_key(&note);
         let row = match &key {
@@ -96,7 +96,7 @@ impl Queue {
         !std::mem::replace(&mut self.has_runner, true)
     }
 
-    /// The next one. When there is none, whoever takes is done.
+    /// Returns the next notification. When there is none, the task that takes is done.
     pub(super) fn pop(&mut self) -> Option<ServerNotification> {
         let number = |row: &Row| row.front().map_or(u64::MAX, |(number, _)| *number);
         let is_others = number(&self.others) < number(&self.coalesced);
@@ -111,7 +111,7 @@ impl Queue {
         Some(note)
     }
 
-    /// Whoever took is gone.
+    /// Records that the task that took from it has ended.
     pub(super) fn set_idle(&mut self) {
         self.has_runner = false;
     }
@@ -144,8 +144,8 @@ fn byte_len(note: &ServerNotification) -> usize {
     note.method().len() + params
 }
 
-/// What a notification says that needs to be heard only once: that a list has changed, or
-/// one resource.
+/// Returns the key of a notification that has to be delivered only once however often it waits:
+/// that a list has changed, or one resource.
 fn coalescing_key(note: &ServerNotification) -> Option<Box<str>> {
     match note.method().parse() {
         Ok(Method::ToolListChanged | Method::PromptListChanged | Method::ResourceListChanged) => {
@@ -195,11 +195,11 @@ mod tests {
         assert_eq!(queue.pop().map(|note| note.missed), Some(0));
         assert!(queue.pop().is_some());
         assert!(queue.pop().is_none());
-        assert!(queue.push(log(1)), "somebody has to be sent again");
+        assert!(queue.push(log(1)), "a task has to be started again");
     }
 
     #[test]
-    fn what_needs_to_be_heard_once_waits_once_and_is_not_pushed_out() {
+    fn coalesced_notifications_wait_once_and_are_not_dropped_for_others() {
         let mut queue = Queue::default();
         queue.limit(3, 1 << 20);
         queue.push(log(0));
@@ -215,7 +215,10 @@ mod tests {
         assert_eq!(&*order[0], TOOLS);
         assert_eq!(&*order[1], "notifications/resources/updated");
         queue.push(note(TOOLS, "{}"));
-        assert!(queue.pop().is_some(), "it is told again once it was taken");
+        assert!(
+            queue.pop().is_some(),
+            "it is queued again once it was taken"
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Giving up a task from elsewhere.
+//! Cancels a task, or a call that is being retried, from another handle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Lets others give up a call that has become a task.
+/// Cancels a call that has become a task, or that waits for a URL elicitation.
 #[derive(Debug, Default)]
 pub(in crate::client) struct Canceller {
     is_active: AtomicBool,
@@ -12,9 +12,9 @@ pub(in crate::client) struct Canceller {
 }
 
 impl Canceller {
-    /// Gives up the task. Whether it was followed.
+    /// Cancels the task. Returns `true` if a caller was waiting for it.
     pub(in crate::client) fn cancel(&self) -> bool {
-        // Kept for whoever is about to follow it.
+        // The permit is kept for a caller that is about to wait for it.
         self.cancelled.notify_one();
         self.is_active.swap(false, Ordering::AcqRel)
     }

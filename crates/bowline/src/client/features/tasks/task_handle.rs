@@ -1,4 +1,4 @@
-//! A task as its user holds it.
+//! Handles of tasks, which outlive their connections.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,10 +14,10 @@ use crate::client::features::typed_call::TypedCall;
 use crate::client::output_validation::ExpectedOutput;
 use crate::error::{Error, ErrorKind};
 
-/// What has to be kept to find a task again, in another program as well.
+/// A reference to a task, to resume it later, in another program as well.
 ///
-/// It is a plain value: serialize it, or keep its text and [parse](str::parse) that. Whoever
-/// knows the id of a task may fetch its result: keep it as you would keep a password.
+/// It is a plain value: serialize it, or keep its text and [parse](str::parse) that. The id
+/// of a task is enough to fetch its result: keep it as you would keep a password.
 ///
 /// ```
 /// use bowline::client::features::TaskRef;
@@ -35,13 +35,13 @@ use crate::error::{Error, ErrorKind};
 pub struct TaskRef {
     /// The id that the server gave it.
     pub id: String,
-    /// The tool that it runs; empty when nobody knows.
+    /// The tool that it runs; empty if unknown.
     #[serde(default)]
     pub tool: String,
 }
 
 impl TaskRef {
-    /// A task of this id, which runs this tool.
+    /// Returns a reference to the task of this id, which runs this tool.
     pub fn new(id: impl Into<String>, tool: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -49,7 +49,7 @@ impl TaskRef {
         }
     }
 
-    /// What errors call it.
+    /// Returns the name of the task in errors.
     pub(super) fn name(&self) -> &str {
         if self.tool.is_empty() {
             &self.id
@@ -90,7 +90,7 @@ impl FromStr for TaskRef {
     }
 }
 
-/// What came of a call that [may become a task](super::super::ToolCall::start_task).
+/// The outcome of a call that [may become a task](super::super::ToolCall::start_task).
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a server answers or doesn't")]
 pub enum Started {
@@ -101,7 +101,7 @@ pub enum Started {
 }
 
 impl Started {
-    /// The result, when it is there: see [`TaskHandle::wait`]. Cancel safe.
+    /// Returns the result, when it is there: see [`TaskHandle::wait`]. Cancel safe.
     ///
     /// # Errors
     ///
@@ -117,25 +117,25 @@ impl Started {
 /// A task on a server.
 ///
 /// It belongs to no connection, and not to this program either: dropping the handle leaves the
-/// task alone, and whoever has [saved](Self::saved) it can [go on](super::Tasks::resume) with
-/// it. The server keeps a task only so long: [`Task::ttl`] says how long.
+/// task alone, and a program that has [saved](Self::saved) it can [resume](super::Tasks::resume)
+/// it. The server keeps a task only for a time: see [`Task::ttl`].
 #[derive(Clone, Debug)]
 pub struct TaskHandle {
     client: Client,
     task: TaskRef,
     begun: Option<Task>,
     output_check: OutputCheck,
-    /// What the task was answered, by this handle or a clone.
+    /// The input requests that this handle or a clone has answered.
     answered: SharedAnsweredKeys,
 }
 
-/// Whether the result has to fit its tool's output schema.
+/// Which output schema the result has to match, if any.
 #[derive(Clone, Debug)]
 enum OutputCheck {
     Off,
-    /// What was known when the call was made.
+    /// The schema that was known when the call was sent.
     FromCall(ExpectedOutput),
-    /// Nobody knows when that was: what is known when the result is first waited for.
+    /// The time of the call is unknown: the schema that is known when the result is waited for.
     FromCache,
 }
 
@@ -150,7 +150,7 @@ impl TaskHandle {
         }
     }
 
-    /// What a call has become, whose result is expected to be so.
+    /// Returns the handle of a task that a call has become.
     pub(in super::super) fn from_call(
         client: Client,
         task: TaskRef,
@@ -174,41 +174,41 @@ impl TaskHandle {
         self
     }
 
-    /// Its id.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         &self.task.id
     }
 
-    /// The tool that it runs; empty when it was [resumed](super::Tasks::resume) without it.
+    /// Returns the tool that it runs; empty when it was [resumed](super::Tasks::resume) without it.
     pub fn tool(&self) -> &str {
         &self.task.tool
     }
 
-    /// What to keep to find it again.
+    /// Returns the reference to save in order to resume the task later.
     pub fn saved(&self) -> &TaskRef {
         &self.task
     }
 
-    /// How it stood when the server made it. `None` when it was resumed.
+    /// Returns the state in which the server created it. `None` when it was resumed.
     pub fn begun(&self) -> Option<&Task> {
         self.begun.as_ref()
     }
 
-    /// How it stands now.
+    /// Requests the current state of the task.
     pub fn get(&self) -> TypedCall<'_, GetTaskResult> {
         self.client.tasks().get(&*self.task.id)
     }
 
-    /// Tells the server to cancel it. Whoever [waits](Self::wait) learns of it when the
-    /// server has done so.
+    /// Requests the server to cancel the task. [`wait`](Self::wait) ends when the server has done
+    /// so.
     pub fn cancel(&self) -> TypedCall<'_, CancelTaskResult> {
         self.client.tasks().cancel(&*self.task.id)
     }
 
     /// Waits until it has ended, however long that takes, and returns what its tool returned.
     ///
-    /// The task is looked at as often as the server wants, though at most every 50 ms, and
-    /// every second where the server doesn't say. What it asks is answered with the
+    /// The task is polled at the interval that the server gives, though at most every 50 ms, and
+    /// every second where the server gives none. Its input requests are answered with the
     /// [handlers of the client](crate::ClientConfig). A connection that is lost is waited for.
     ///
     /// Cancel safe: dropping the future leaves the task alone, and another one may wait for

@@ -1,8 +1,8 @@
-//! Following a task to its end.
+//! Polls a task until it has ended.
 //!
-//! A task is looked at again and again, as often as its server wants. Connections may come and
-//! go meanwhile, and the server of the next one may speak another revision: each look is made in
-//! the words of the revision that is spoken then.
+//! A task is polled at the interval that its server gives. Connections may come and go meanwhile,
+//! and the server of the next one may speak another revision: each request is encoded for the
+//! revision of the session in which it is sent.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -26,34 +26,34 @@ use crate::client::server_requests::ServerRequest;
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind, Recovery};
 
-/// How long to wait between two looks, where the server doesn't say.
+/// The poll interval where the server gives none.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long at least, whatever the server says: 0 would be a loop without a pause.
+/// The shortest poll interval, whatever the server gives: 0 would be a loop without a pause.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long at most: a server may say a million years.
+/// The longest poll interval: a server may give a million years.
 const MAX_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// How long at most before a server that is busy, or was lost, is asked the same again.
+/// The longest pause before a request is repeated to a server that is busy, or was lost.
 const MAX_BUSY_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often the result of a task is asked for while the server says that it is busy. The task
-/// itself may have failed with those words, and then nothing else is ever said (TK-9).
+/// How often the result of a task is requested while the server answers that it is busy. The task
+/// itself may have failed with that error, and then every response is the same (TK-9).
 const MAX_BUSY_RESULTS: u32 = 3;
 
-/// Questions that one task may ask. A server that asks more doesn't end.
+/// The limit on the input requests of one task. A server that sends more never ends.
 const MAX_INPUT_REQUESTS: usize = 100;
 
-/// How long to wait before the next look at a task.
+/// Returns how long to wait before the task is polled again.
 pub(super) fn poll_delay(status: &TaskStatus, interval: Option<i64>) -> Duration {
     match status {
-        // There is something to be fetched, or to be answered.
+        // There is a result to fetch, or an input request to answer.
         TaskStatus::Completed
         | TaskStatus::Failed
         | TaskStatus::Cancelled
         | TaskStatus::InputRequired => Duration::ZERO,
-        // Also one that nobody knows yet.
+        // Also an unknown status of a later revision.
         _ => poll_interval(interval),
     }
 }
@@ -68,12 +68,12 @@ fn poll_interval(interval: Option<i64>) -> Duration {
     }
 }
 
-/// Follows one task.
+/// Polls one task.
 #[derive(Debug)]
 pub(in super::super) struct TaskPoller {
     shared: Arc<Shared>,
     task: TaskRef,
-    /// How long the server may take to answer.
+    /// How long the server may take to respond.
     timeout: Duration,
     answered: SharedAnsweredKeys,
 }
@@ -92,13 +92,13 @@ impl TaskPoller {
         }
     }
 
-    /// One that follows the task with others, and asks nothing that these have answered.
+    /// Shares the answered input requests with other pollers of the same task.
     pub(super) fn with_shared_answers(mut self, answered: &SharedAnsweredKeys) -> Self {
         self.answered = Arc::clone(answered);
         self
     }
 
-    /// What the tool returned, when the task has ended. It is looked at for the first time
+    /// Returns what the tool returned, when the task has ended. It is polled for the first time
     /// after `pause`. Dropping the future leaves the task alone.
     pub(in super::super) async fn wait_for_result(
         &self,
@@ -126,7 +126,7 @@ impl TaskPoller {
                     let (result, _) = self.request(Method::GetTaskPayload, self.timeout).await?;
                     return decode_result(result.as_json(), Method::GetTaskPayload.as_str());
                 }
-                // TK-8: what it wants to know is asked while its result is waited for.
+                // TK-8: its input requests arrive while its result is waited for.
                 (TaskStatus::InputRequired, false) => {
                     if let Some(result) = self.blocking_result().await? {
                         return decode_result(result.as_json(), Method::GetTaskPayload.as_str());
@@ -137,7 +137,7 @@ impl TaskPoller {
                         pause = MIN_INTERVAL;
                     }
                 }
-                // It works, or is in a state that nobody knows yet, which is no end.
+                // It works, or has an unknown status of a later revision, which is no end.
                 (_, _) => {}
             }
         }
@@ -147,8 +147,8 @@ impl TaskPoller {
         &self.shared
     }
 
-    /// Tells the server that nobody wants the task any more. It is not waited for, and not said
-    /// again.
+    /// Sends `tasks/cancel` to the server. The response is not waited for, and the request not
+    /// repeated.
     pub(super) fn cancel(&self) {
         let params = TaskParams::new(&*self.task.id);
         let Ok(params) = Params::encode(&params, self.revision()).check() else {
@@ -168,7 +168,7 @@ impl TaskPoller {
         }
     }
 
-    /// How the task stands.
+    /// Requests the state of the task.
     async fn fetch(&self) -> Result<TaskSnapshot, Error> {
         let (text, revision) = self.request(Method::GetTask, self.timeout).await?;
         let found: GetTaskResult = decode_result(text.as_json(), Method::GetTask.as_str())?;
@@ -179,8 +179,8 @@ impl TaskPoller {
         })
     }
 
-    /// The result as 2025-11-25 has it, which comes when the task has ended. `None` when the
-    /// server takes so long that it is looked at again.
+    /// Returns the result as 2025-11-25 has it, which comes when the task has ended. `None` when
+    /// the server takes so long that the task is polled again.
     async fn blocking_result(&self) -> Result<Option<Payload>, Error> {
         let patience = self.shared.call_timeouts.total;
         match self.request(Method::GetTaskPayload, patience).await {
@@ -190,13 +190,13 @@ impl TaskPoller {
         }
     }
 
-    /// Answers what the task asks and was not asked before. Whether there was something.
+    /// Answers the input requests of the task that are new. Returns `true` if there were any.
     async fn answer_input_requests(
         &self,
         task: &Payload,
         revision: Revision,
     ) -> Result<bool, Error> {
-        // Whoever else follows this task waits: it is about to be answered.
+        // Other pollers of this task wait here: its input requests are about to be answered.
         let mut answered = self.answered.lock().await;
         let mut responses = Map::new();
         let mut keys = Vec::new();
@@ -235,9 +235,9 @@ impl TaskPoller {
         self.send(method, &params, timeout).await
     }
 
-    /// Asks the server, again after a connection was lost: all that is asked of a task does the
-    /// same when it is asked twice. The answer, with the revision that it is said in: the
-    /// connection may be gone when somebody looks at it.
+    /// Sends a request, again after a connection was lost: all requests about a task may be
+    /// repeated. Returns the result with the revision of its session, which may have ended by the
+    /// time that the result is read.
     async fn send<T: Wire>(
         &self,
         method: Method,
@@ -273,7 +273,7 @@ impl TaskPoller {
             changes.mark_unchanged();
             match self.shared.lock().link.state() {
                 State::Starting | State::Initializing | State::Backoff => {}
-                // A call says best what is the matter.
+                // The error of the call names the cause.
                 State::Ready | State::Closing | State::Closed => return,
             }
             if changes.changed().await.is_err() {
@@ -321,30 +321,30 @@ impl TaskPoller {
     }
 }
 
-/// How a task stood.
+/// The state of a task at one moment.
 struct TaskSnapshot {
     task: DetailedTask,
-    /// As it came, with its questions.
+    /// As it was received, with its input requests.
     text: Payload,
-    /// The revision that it was said in: in 2025-11-25 the result is fetched apart.
+    /// The revision of its session: in 2025-11-25 the result is fetched apart.
     revision: Revision,
 }
 
-/// Whether the same may be asked again at once, or when there is a connection.
+/// Returns `true` if the same request may be repeated at once, or when there is a connection.
 fn is_transient(error: &Error) -> bool {
     match error.recovery() {
         Recovery::Reconnect => true,
-        // Too much is under way, here or there.
+        // Too many requests are in flight, here or there.
         Recovery::Retry => error.kind() != ErrorKind::Timeout,
         Recovery::Abort | Recovery::Ignore => false,
     }
 }
 
-/// Questions that were answered, for all who follow a task.
+/// The input requests that were answered, shared by all pollers of a task.
 pub(super) type SharedAnsweredKeys = Arc<tokio::sync::Mutex<AnsweredKeys>>;
 
-/// Questions that were answered: the server may show them for a while (TX-12). Their keys are a
-/// server's, and kept short.
+/// The keys of input requests that were answered: the server may repeat them for a while (TX-12).
+/// The keys are chosen by the server, so that only digests are kept.
 #[derive(Debug, Default)]
 pub(super) struct AnsweredKeys {
     keys: HashSet<u64>,

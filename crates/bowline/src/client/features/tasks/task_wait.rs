@@ -18,12 +18,12 @@ use super::task_polling::{TaskPoller, poll_delay};
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind};
 
-/// How long the caller waits.
+/// The limits of how long the caller waits.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct WaitLimits {
     /// When the call was made.
     pub(in super::super) since: Instant,
-    /// How long the server may take for each answer.
+    /// How long the server may take for each response.
     pub(in super::super) idle: Duration,
     /// How long it may take altogether.
     pub(in super::super) total: Duration,
@@ -31,8 +31,8 @@ pub(in super::super) struct WaitLimits {
 
 /// A call that has become a task.
 ///
-/// When nobody wants the result any more the task is cancelled, as a call would be: its future
-/// is dropped, it takes too long, or what the task asks has no answer.
+/// The task is cancelled when its result is no longer needed, as a call would be: its future is
+/// dropped, it takes too long, or an input request of the task can't be answered.
 #[derive(Debug)]
 pub(in super::super) struct TaskWait {
     poller: TaskPoller,
@@ -57,7 +57,7 @@ impl TaskWait {
         }
     }
 
-    /// What the tool returned. Dropping the future cancels the task.
+    /// Returns what the tool returned. Dropping the future cancels the task.
     pub(in super::super) async fn wait(mut self, begun: Task) -> Result<CallToolResult, Error> {
         let first = poll_delay(&begun.status, begun.poll_interval);
         let ended = self
@@ -78,7 +78,7 @@ impl TaskWait {
         ended
     }
 
-    /// How the task ended, or why it is no longer waited for.
+    /// Returns how the task ended, or why it is no longer waited for.
     async fn wait_within_limits(
         &self,
         first: Duration,
@@ -114,11 +114,11 @@ impl Drop for TaskWait {
     }
 }
 
-/// Whether it is the task that has ended, and not our patience with it.
+/// Returns `true` if the task itself has ended, and not only the wait for it.
 fn has_task_ended(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::JsonRpc | ErrorKind::InvalidResponse => true,
-        // The server says so; that we gave it up has another operation.
+        // By the server; when this client cancels it, the operation is another one.
         ErrorKind::Cancelled => error.operation() == Some(Method::GetTask.as_str()),
         _ => false,
     }
