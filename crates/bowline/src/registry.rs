@@ -1,8 +1,8 @@
 //! Connections by name.
 //!
 //! A [`Registry`] starts clients, finds them, lists them and stops them. It is a value like
-//! any other: a process may have as many as it likes, and none is global. What it holds
-//! doesn't hold it up: a server that never answers, or crashes all the time, is one entry.
+//! any other: a process may have as many as it likes, and none is global. Its clients
+//! don't block it: a server that never responds, or crashes all the time, is one entry.
 //!
 //! ```
 //! use bowline::registry::{RegistryEvent, Registry};
@@ -94,15 +94,15 @@ struct Member {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// The state of its connection.
     pub state: State,
     /// How many sessions it has had.
     pub session: u64,
     /// Calls that have not ended.
     pub pending: usize,
-    /// The revision that was agreed, the last time.
+    /// The revision that was agreed in the latest handshake.
     pub revision: Option<Revision>,
-    /// Who the server says it is, the last time that it did.
+    /// The name and version of the server, as it last sent them.
     pub server: Option<Implementation>,
     /// Why there is no connection: what failed last, what the server wrote, and when it is tried
     /// again or that the client has given up. `None` while there is a connection, before anything
@@ -111,7 +111,7 @@ pub struct Entry {
 }
 
 impl Registry {
-    /// One without clients.
+    /// Creates a registry without clients.
     pub fn new() -> Self {
         Self::default()
     }
@@ -151,13 +151,13 @@ impl Registry {
         Ok(())
     }
 
-    /// The client of a name.
+    /// Returns the client of this name.
     pub fn get(&self, name: &str) -> Option<Client> {
         let table = self.0.lock();
         Some(table.members.get(name)?.client.clone())
     }
 
-    /// All clients, sorted by name, also those that have closed by themselves.
+    /// Returns all clients, sorted by name, also those that have closed by themselves.
     pub fn list(&self) -> Vec<Entry> {
         // Each has a lock of its own: none is taken under that of the table.
         let members = self.0.lock().members.clone();
@@ -177,7 +177,7 @@ impl Registry {
         entries.collect()
     }
 
-    /// Stops a client and removes it; the name is free then. Whether there was one.
+    /// Stops a client and removes it; the name is free then. Returns `true` if there was one.
     ///
     /// Takes as long as [`Client::stop`], about 50 ms at most. Cancel safe: the client is
     /// stopped all the same, and stays in the list as closed.
@@ -191,7 +191,8 @@ impl Registry {
         true
     }
 
-    /// Stops all clients that are there now, at once, and removes them. How many there were.
+    /// Stops all clients that are there now, at once, and removes them. Returns how many there
+    /// were.
     ///
     /// Takes about 100 ms at most, however many there are and whatever they do. Cancel safe:
     /// they are stopped all the same, and stay in the list as closed.
@@ -210,7 +211,7 @@ impl Registry {
             stopped.push((name, number));
         }
         let all = async {
-            // All begin; then it doesn't matter for which one it is waited first.
+            // All begin; then the order in which they are waited for doesn't matter.
             poll_fn(|cx| {
                 stopping.retain_mut(|stop| stop.as_mut().poll(cx).is_pending());
                 Poll::Ready(())
@@ -230,7 +231,7 @@ impl Registry {
         stopped.len()
     }
 
-    /// What becomes of the clients, from now on; those that are there are told first.
+    /// Returns a stream of the changes of clients from now on. It begins with those that exist.
     pub fn watch(&self) -> Watch {
         let pending = Arc::new(PendingEvents::default());
         let mut table = self.0.lock();
@@ -274,7 +275,7 @@ impl fmt::Debug for Registry {
 }
 
 impl Inner {
-    /// The table. Nothing in it is half done when a panic leaves it.
+    /// Returns the table. Nothing in it is half done when a panic leaves it.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -306,7 +307,7 @@ impl Drop for Inner {
     }
 }
 
-/// Tells those who watch that there are other members now.
+/// Notifies all watches that members were added or removed.
 fn notify_watches(watches: &[Weak<PendingEvents>]) {
     for watch in watches.iter().filter_map(Weak::upgrade) {
         watch.mark_all();

@@ -1,7 +1,7 @@
-//! What becomes of the members of a registry.
+//! Changes of the members of a registry, as a stream.
 //!
-//! There is neither a task nor a queue: whoever watches holds one future for each member,
-//! which is polled when that member has something to tell, and not otherwise.
+//! There is neither a task nor a queue: a watch holds one future for each member, which is
+//! polled only when that member has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -17,28 +17,27 @@ use crate::client::StateChanges;
 
 /// Changes of the clients of a registry, as a stream.
 ///
-/// It tells how things stand, not everything that happened: who reads slowly is told of the
-/// last change of each client, and that one client has taken another's place, but not of
-/// what came and went in between. So it holds one entry for each client that it has told of,
-/// whatever happens meanwhile. For every change of one client see
+/// It reports the latest state, not every change: a slow reader gets the last change of each
+/// client, and that one client has replaced another, but not what came and went in between.
+/// So it holds one entry for each client that it has reported. For every change of one client see
 /// [`Client::state_changes`](crate::Client::state_changes).
 pub struct Watch {
     registry: Weak<Inner>,
     pending: Arc<PendingEvents>,
     known: BTreeMap<Name, Known>,
-    /// Names to look at.
+    /// Members that may have an event.
     dirty: VecDeque<Name>,
 }
 
-/// What happened to a client of a registry.
+/// A change of a client of a registry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RegistryEvent {
-    /// There is a client of this name now.
+    /// A client of this name was added.
     Started {
         /// Its name.
         name: String,
-        /// Where it stands.
+        /// Its state.
         state: State,
     },
     /// Its state has changed.
@@ -56,7 +55,7 @@ pub enum RegistryEvent {
 }
 
 impl RegistryEvent {
-    /// The name of the client.
+    /// Returns the name of the client.
     pub fn name(&self) -> &str {
         match self {
             Self::Started { name, .. } | Self::State { name, .. } | Self::Stopped { name } => name,
@@ -74,7 +73,7 @@ impl fmt::Display for RegistryEvent {
     }
 }
 
-/// A member that was told of.
+/// A member that was reported.
 struct Known {
     number: u64,
     next: Next,
@@ -94,7 +93,8 @@ impl Watch {
         }
     }
 
-    /// The next change. `None` when the registry is gone and all is told. Cancel safe.
+    /// Returns the next change. `None` when the registry was dropped and no event is left. Cancel
+    /// safe.
     pub async fn next(&mut self) -> Option<RegistryEvent> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -103,7 +103,7 @@ impl Watch {
         loop {
             while let Some(name) = self.dirty.front().cloned() {
                 match self.next_event_of(&name) {
-                    // There may be more to tell of the same one.
+                    // There may be more events of the same member.
                     Some(change) => return Poll::Ready(Some(change)),
                     None => self.dirty.pop_front(),
                 };
@@ -124,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// What is to be told of a name, if anything.
+    /// Returns the next event of a name, if there is one.
     fn next_event_of(&mut self, name: &Name) -> Option<RegistryEvent> {
         let registry = self.registry.upgrade();
         let member = registry.and_then(|registry| registry.lock().members.get(name).cloned());
@@ -161,7 +161,7 @@ impl fmt::Debug for Watch {
 
 impl Known {
     fn new(member: &Member, name: &Name, pending: &Arc<PendingEvents>) -> (Self, State) {
-        // Changes before the state: one that comes in between is told twice, not never.
+        // Changes before the state: one in between is reported twice, not never.
         let next = next_change(member.client.state_changes());
         let state = member.client.state();
         let waker = MemberWaker {
@@ -176,7 +176,8 @@ impl Known {
         (known, state)
     }
 
-    /// The last change since it was asked. When there is no more, it rings at the next one.
+    /// Returns the last change since the previous call. When there is none, the waker is registered
+    /// for the next one.
     fn last_change(&mut self) -> Option<Transition> {
         let mut last = None;
         let mut cx = Context::from_waker(&self.waker);
@@ -200,7 +201,7 @@ fn next_change(mut changes: StateChanges) -> Next {
     })
 }
 
-/// What somebody who watches should look at.
+/// The members that a watch has to poll.
 #[derive(Debug, Default)]
 pub(super) struct PendingEvents(Mutex<Pending>);
 
@@ -226,7 +227,7 @@ impl PendingEvents {
         wake(pending);
     }
 
-    /// What there is to look at. When there is nothing, the task is woken later.
+    /// Takes the members to poll. When there are none, the task is woken later.
     fn take(&self, cx: &Context<'_>) -> Option<Pending> {
         let mut pending = self.lock();
         if pending.names.is_empty() && !pending.is_all {
@@ -249,7 +250,7 @@ fn wake(mut pending: MutexGuard<'_, Pending>) {
     }
 }
 
-/// Rings when a member has something to tell.
+/// Marks a member when its state has changed.
 struct MemberWaker {
     name: Name,
     pending: Weak<PendingEvents>,
