@@ -1,4 +1,4 @@
-//! Panics of others: caught where they happen, told in the log, and never passed on.
+//! Panics of foreign code: caught where they happen, logged, and never passed on.
 
 use std::any::Any;
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A panic, in its own words.
+/// A panic, with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Panicked(pub(crate) String);
 

@@ -71,7 +71,10 @@ async fn a_result_that_does_not_fit_is_an_error_that_has_it() -> Test {
         for (rest, words) in [
             (WRONG, "sum: sum: must be 9 at most"),
             (r#","structuredContent":{}"#, "sum: sum: is missing"),
-            ("", "sum: there is no structured content, which it declares"),
+            (
+                "",
+                "sum: there is no structured content, which its outputSchema requires",
+            ),
         ] {
             let error = call(&client, &mut server, rest).await?;
             let error = error.expect_err(words);
