@@ -1,12 +1,12 @@
-//! How bytes reach a server.
+//! Transports: how bytes reach a server.
 //!
-//! A [`Transport`] opens a stream of bytes, once for each life of a connection. Everything
+//! A [`Transport`] opens a stream of bytes, once for each connection. Everything
 //! else, reconnecting included, is the client's: bring your own transport and it has it all.
 //!
 //! | transport | of what |
 //! |---|---|
-//! | [`ChildProcess`] | a command that is started for each life of a connection |
-//! | [`stdio()`] | our own stdin and stdout, once |
+//! | [`ChildProcess`] | a command that is started for each connection |
+//! | [`stdio()`] | stdin and stdout of this process, once |
 //! | [`UnixSocket`], [`Tcp`] | a server that listens |
 //! | [`once()`] | a stream that is there already |
 //! | [`memory`] | a server in the same process, for tests |
@@ -40,7 +40,7 @@ pub use sockets::UnixSocket;
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 
-/// A future of a trait object.
+/// The boxed future of a trait object.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Opens streams of bytes to a server.
@@ -65,7 +65,7 @@ pub trait Transport: Send + 'static {
     /// Opens a stream. Dropping the future gives it up.
     fn open(&mut self) -> impl Future<Output = Result<Stream, OpenError>> + Send;
 
-    /// How long a server may be silent at first, where
+    /// Returns how long a server may be silent at first, where
     /// [nothing else is configured](crate::Config::startup_timeout). Default: no longer than
     /// the handshake may take.
     fn startup_timeout(&self) -> Option<Duration> {
@@ -90,7 +90,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream of two halves. Dropping them closes it.
+    /// Creates a stream of two halves. Dropping them closes it.
     ///
     /// The reader is polled while the client is locked: it must not use its client.
     pub fn new(
@@ -104,7 +104,7 @@ impl Stream {
         }
     }
 
-    /// The same stream, with somebody who knows why it ended.
+    /// Returns the same stream, with a peer that knows why it ended.
     #[must_use]
     pub fn peer(mut self, peer: impl Peer) -> Self {
         self.peer = Some(Box::new(peer));
@@ -118,13 +118,12 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// Who is at the other end of a stream, as far as that is known. Dropping it is the end of
-/// whoever that is.
+/// The process or object at the other end of a stream. Dropping it ends that process.
 pub trait Peer: Send + 'static {
-    /// Why the stream ended, which it just did. `None` when nobody knows.
+    /// Returns why the stream has just ended. `None` if that is unknown.
     ///
     /// Calls wait for this before they fail, so that they can say why: it should take a few
-    /// milliseconds. After a second nobody waits for it any more.
+    /// milliseconds. It is not waited for longer than a second.
     fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>>;
 }
 
@@ -132,16 +131,16 @@ pub trait Peer: Send + 'static {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TransportEnd {
-    /// In words: short, and safe to show.
+    /// The reason as a message: short, and safe to show.
     pub reason: String,
     /// The exit status of a process.
     pub status: Option<ExitStatus>,
-    /// The end of what it said on stderr, as it said it: 64 KiB at most.
+    /// The end of its stderr output, unchanged: 64 KiB at most.
     pub stderr: String,
 }
 
 impl TransportEnd {
-    /// An ending that is known in words only.
+    /// Creates an end of which only the reason is known.
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),

@@ -1,9 +1,13 @@
 //! A server as a child process, on its stdin and stdout.
 //!
-//! [`ChildProcess`] says what to start. Each life of a connection starts it anew: a thread
-//! spawns it (`family`), the reaper ends it (`reaper`), a task drains its stderr (`stderr`),
-//! whoever notices its end learns why (`ending`), and whoever wants to can wait for it
-//! (`children`).
+//! [`ChildProcess`] is the command, which is started for each connection.
+//!
+//! - `process_group`: spawns the child, its process group and the watchdog over them.
+//! - `reaper`: the thread that terminates children and waits for them.
+//! - `stderr`: drains stderr to the log, a file or a function, and keeps its end.
+//! - `exit_witness`: why a stream ended, with the exit status and the last stderr output.
+//! - `process_count`: counts the processes of a command, to wait until none is left.
+//! - `spawn_error`: why a command could not be started.
 
 mod exit_witness;
 mod process_count;
@@ -60,10 +64,10 @@ const INHERITED: &[&str] = &[
 /// No moment is further away than this, so that times can be added.
 const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a child may take until it says something.
+/// How long a child may take until its first message.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A command that is a server. It is started for each life of a connection and ended with it.
+/// A command that is a server. It is started for each connection and ended with it.
 ///
 /// ```
 /// use bowline::transport::ChildProcess;
@@ -78,8 +82,8 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 /// When the connection is closed, lost or dropped, the child's stdin is closed. Unless it
 /// ends, its process group gets SIGTERM after a second ([`grace`](Self::grace)) and SIGKILL
 /// after another one. What it left behind in its group when it ended is killed at once.
-/// A thread does this in the background: nobody waits for it ([`children`](Self::children) can),
-/// and no runtime is needed.
+/// A thread does this in the background: stopping a client doesn't wait for it
+/// ([`children`](Self::children) can), and no runtime is needed.
 ///
 /// When our own process ends first, even by SIGKILL, the same happens: the group's leader is a
 /// small shell that waits for our end ([`watchdog`](Self::watchdog)).
@@ -105,7 +109,7 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// A command, looked for as a shell does. It has no arguments.
+    /// Creates a command without arguments. It is searched for in `PATH` as a shell does.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -121,7 +125,7 @@ impl ChildProcess {
         }
     }
 
-    /// Adds arguments.
+    /// Adds arguments to the command.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
@@ -145,21 +149,21 @@ impl ChildProcess {
         self
     }
 
-    /// The folder that it runs in. Default: ours.
+    /// Sets its working directory. Default: that of this process.
     #[must_use]
     pub fn current_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Where its stderr goes. Default: to the log.
+    /// Sets where its stderr goes. Default: to the log.
     #[must_use]
     pub fn stderr(mut self, to: StderrTo) -> Self {
         self.stderr = to;
         self
     }
 
-    /// How long it may take to end after its stdin is closed, and again after SIGTERM.
+    /// Sets how long it may take to end after its stdin is closed, and again after SIGTERM.
     /// Default: a second each, which most servers never need. More than a day is a day.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
@@ -167,7 +171,7 @@ impl ChildProcess {
         self
     }
 
-    /// Whether a `/bin/sh` waits beside it for the end of our process, to end it then.
+    /// Sets whether a `/bin/sh` waits beside it for the end of our process, to end it then.
     /// Default: yes, where there is one. It costs a millisecond and a quarter of a megabyte.
     #[must_use]
     pub fn watchdog(mut self, has_watchdog: bool) -> Self {
@@ -176,7 +180,7 @@ impl ChildProcess {
     }
 
     /// Runs a function with the process id of each child that is started, before anything is
-    /// said to it: for a log, or to look at the process. The child may end, and its number
+    /// sent to it: for a log, or to inspect the process. The child may end, and its number
     /// become another's, at any time. It runs on the runtime: it should not block. A panic in
     /// it is contained.
     ///
@@ -195,8 +199,8 @@ impl ChildProcess {
         self
     }
 
-    /// The processes that this and its clones start, to wait for their end: who stops a client
-    /// doesn't wait for its server, and who exits then leaves that to the
+    /// Returns the processes that this and its clones start, to wait for their end: who stops a
+    /// client doesn't wait for its server, and who exits then leaves that to the
     /// [watchdog](Self::watchdog).
     ///
     /// ```
@@ -243,7 +247,7 @@ impl ChildProcess {
             StderrTo::File(path) => Some(stderr::open(path)?),
             _ => None,
         };
-        // First, so that there is no child that nobody takes care of.
+        // First, so that every child has a reaper.
         let reaper = Reaper::running().map_err(cannot_start_now)?;
         let shell = self.has_watchdog.then_some(SHELL);
         let mut group = ProcessGroup::spawn(&mut self.command(), shell, self.grace)
@@ -271,7 +275,7 @@ impl Transport for ChildProcess {
         let spawning = thread::Builder::new().name("bowline-spawn".into());
         spawning
             .spawn(move || {
-                // When nobody waits any more, the child is dropped here, which is its end.
+                // When the receiver is gone, the child is dropped here, which ends it.
                 let _ = sender.send(span.in_scope(|| this.spawn(guard)));
             })
             .map_err(cannot_start_now)?;
@@ -285,24 +289,24 @@ impl Transport for ChildProcess {
             "server process started"
         );
         if let Some(OnStart(hook)) = &self.on_start {
-            // The hook has told about a panic; the child is none the worse.
+            // A panic of the hook was logged by the panic handler; the child is not affected.
             let _ = caught(|| hook(spawned.pid.as_raw_pid().unsigned_abs()));
         }
         spawned.into_stream(&self.stderr, &self.process_count)
     }
 
-    /// A minute: package runners install first, and starting again would begin anew.
+    /// Returns one minute: package runners install first, and starting again would begin anew.
     fn startup_timeout(&self) -> Option<Duration> {
         Some(STARTUP_TIMEOUT)
     }
 
-    /// The command without its arguments, which may have secrets in them.
+    /// Returns the command without its arguments, which may have secrets in them.
     fn label(&self) -> String {
         self.program.to_string_lossy().into_owned()
     }
 }
 
-/// Who is told of each start.
+/// The callback of each start.
 #[derive(Clone)]
 struct OnStart(Arc<dyn Fn(u32) + Send + Sync>);
 
@@ -316,7 +320,7 @@ fn cannot_start_now(error: io::Error) -> OpenError {
     OpenError::transient(format!("cannot start the server process: {error}"))
 }
 
-/// A child that was started. Dropping it is its end.
+/// A child that was started. Dropping it ends the child.
 struct Spawned {
     pid: Pid,
     stdin: Option<std::process::ChildStdin>,
@@ -354,7 +358,7 @@ impl Spawned {
     }
 }
 
-/// A child that runs. Dropping it is its end.
+/// A child that runs. Dropping it ends the child.
 struct Process {
     witness: ExitWitness,
     _reaped: ReapedOnDrop,

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{OpenError, Stream, Transport};
 
-/// A transport of two halves that are there already. When they are lost, the connection is:
+/// Returns a transport of two halves that are there already. When they are lost, the connection is:
 /// there is nothing to open again.
 ///
 /// ```

@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 
 use super::{OpenError, Stream, Transport};
 
-/// A server that listens on TCP.
+/// A transport to a server on TCP.
 ///
-/// Nothing is encrypted, and nobody proves who they are: it is for this machine, or for a
-/// network that does both.
+/// There is neither encryption nor authentication: use it on one machine, or in a network that
+/// provides both.
 ///
 /// ```
 /// let server = bowline::transport::Tcp::new("localhost:7000");
@@ -22,7 +22,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A server at `host:port`. A name is looked up for each connection.
+    /// Creates a transport to `host:port`. A name is looked up for each connection.
     pub fn new(address: impl Into<String>) -> Self {
         let address = address.into();
         Self { address }
@@ -46,7 +46,7 @@ impl Transport for Tcp {
     }
 }
 
-/// A server that listens on a Unix socket.
+/// A transport to a server on a Unix socket.
 ///
 /// ```
 /// let server = bowline::transport::UnixSocket::new("/run/server.sock");
@@ -59,7 +59,7 @@ pub struct UnixSocket {
 
 #[cfg(unix)]
 impl UnixSocket {
-    /// A server at a path.
+    /// Creates a transport to the socket at a path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { path }
@@ -80,7 +80,7 @@ impl Transport for UnixSocket {
     }
 }
 
-/// Why there is no connection. A server that isn't there may come later.
+/// Converts the error of a connect. A server that isn't there may come later.
 fn connect_error(address: &str, error: &io::Error) -> OpenError {
     let words = match error.kind() {
         io::ErrorKind::ConnectionRefused => {

@@ -1,4 +1,4 @@
-//! How a child's stream ended, told as soon as it is known.
+//! Why a child's stream ended, reported as soon as it is known.
 
 use std::fs;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use super::stderr::{Tail, lines, one_line};
 /// a machine that is so busy that it takes longer is worth the wait.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long it is waited for when nobody knows whether the child is ending.
+/// How long the exit status is waited for when it is unknown whether the child is ending.
 pub(super) const UNKNOWN_STATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How long the last words of a child that has ended may take: somebody else may hold its
-/// stderr, and never close it.
+/// How long the last stderr output of a child that has ended may take: another process may hold
+/// its stderr, and never close it.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(50);
 
 impl TransportEnd {
-    /// The end of what the process wrote to stderr, line by line: 2 KiB at most, without what
-    /// would confuse a terminal. `None` if it wrote nothing.
+    /// Returns the end of what the process wrote to stderr, line by line: 2 KiB at most, without
+    /// what would confuse a terminal. `None` if it wrote nothing.
     ///
     /// [`reason`](Self::reason) has the same on one line.
     pub fn last_words(&self) -> Option<String> {
@@ -32,7 +32,7 @@ impl TransportEnd {
     }
 }
 
-/// Who knows how a child is.
+/// Knows whether a child runs, and how it ended.
 #[derive(Clone, Debug)]
 pub(super) struct ExitWitness {
     pub(super) pid: Pid,
@@ -41,7 +41,7 @@ pub(super) struct ExitWitness {
 }
 
 impl ExitWitness {
-    /// How a stream ended: with the child, or, in the words given, without it. Cancel safe.
+    /// Returns how a stream ended: with the child, or, in the words given, without it. Cancel safe.
     pub(super) async fn transport_end(&mut self, default_reason: &str) -> TransportEnd {
         let limit = match self.is_ending() {
             Some(true) => EXIT_TIMEOUT,
@@ -69,7 +69,7 @@ impl ExitWitness {
         ending
     }
 
-    /// Whether it has ended or is about to, if that is known.
+    /// Returns `true` if it has ended or is about to, if that is known.
     fn is_ending(&self) -> Option<bool> {
         if *self.exit.borrow() != Exit::Running {
             return Some(true);
@@ -77,22 +77,22 @@ impl ExitWitness {
         is_ending(&self.stat()?)
     }
 
-    /// Whether it was stopped, and not ended.
+    /// Returns `true` if it was stopped, and not ended.
     pub(super) fn is_stopped(&self) -> bool {
         let is_running = *self.exit.borrow() == Exit::Running;
         is_running && self.stat().is_some_and(|stat| is_stopped(&stat))
     }
 
-    /// Its line in `/proc`, where there is one.
+    /// Returns its line in `/proc`, where there is one.
     fn stat(&self) -> Option<String> {
-        // Its number is its own for as long as it runs, as far as we know: the reaper tells
-        // right after it has waited for it.
+        // Its number is its own for as long as it runs, as far as we know: the reaper reports
+        // the exit right after it has waited for it.
         fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_pid())).ok()
     }
 }
 
-/// Whether a process is about to end, by its line in `/proc`: its name in parentheses, its
-/// state, five numbers, its flags.
+/// Returns `true` if a process is about to end, by its line in `/proc`: its name in parentheses,
+/// its state, five numbers, its flags.
 fn is_ending(stat: &str) -> Option<bool> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
@@ -101,7 +101,7 @@ fn is_ending(stat: &str) -> Option<bool> {
     Some(matches!(state, "Z" | "X") || flags & EXITING != 0)
 }
 
-/// Whether a process is stopped, by the same line.
+/// Returns `true` if a process is stopped, by the same line.
 fn is_stopped(stat: &str) -> bool {
     let fields = stat.rsplit_once(')').map(|(_, fields)| fields);
     fields.is_some_and(|fields| fields.trim_start().starts_with('T'))

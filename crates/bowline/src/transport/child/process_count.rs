@@ -1,4 +1,4 @@
-//! How many processes a command has, for those who want to see them gone.
+//! Counts the processes of a command, to wait until none is left.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,8 @@ pub struct Children {
 type Latest = Arc<Mutex<Option<ExitWitness>>>;
 
 impl Children {
-    /// How many there are: they are being started, run, or have not been waited for yet.
+    /// Returns the number of processes that are being started, run, or have not been waited for
+    /// yet.
     pub fn count(&self) -> usize {
         *self.count.borrow()
     }
@@ -28,20 +29,20 @@ impl Children {
     /// Waits until there is none. One whose client is stopped or dropped ends within twice its
     /// [grace](super::ChildProcess::grace); one that has a client goes on. Cancel safe.
     pub async fn ended(&mut self) {
-        // Whoever could start another one may be gone.
+        // An error: no command is left that could start another one.
         let _ = self.count.wait_for(|count| *count == 0).await;
     }
 
-    /// The end of what the process that was started last has written to stderr, line by line:
-    /// 2 KiB at most, without what would confuse a terminal. `None` if it wrote nothing, or
+    /// Returns the end of what the process that was started last has written to stderr, line by
+    /// line: 2 KiB at most, without what would confuse a terminal. `None` if it wrote nothing, or
     /// [not to this process](super::StderrTo::Inherit).
     pub fn last_words(&self) -> Option<String> {
         let words = lines(&self.latest()?.tail.text());
         Some(words).filter(|words| !words.is_empty())
     }
 
-    /// Whether the process that was started last is stopped, as one is that asks for something
-    /// on a terminal: that is not its own. `false` too where nobody knows.
+    /// Returns `true` if the process that was started last is stopped, as one is that asks for
+    /// something on a terminal: that is not its own. `false` too where that is unknown.
     pub fn is_stopped(&self) -> bool {
         self.latest().is_some_and(|latest| latest.is_stopped())
     }
@@ -80,20 +81,20 @@ impl ProcessCount {
         }
     }
 
-    /// One more, until this is dropped.
+    /// Counts one more process, until the guard is dropped.
     pub(super) fn count(&self) -> CountGuard {
         self.count.send_modify(|count| *count += 1);
         CountGuard(Arc::clone(&self.count))
     }
 
-    /// Knows who can tell of the process that was started last.
+    /// Sets the witness of the process that was started last.
     pub(super) fn set_latest(&self, witness: ExitWitness) {
         let latest = self.latest.lock();
         *latest.unwrap_or_else(PoisonError::into_inner) = Some(witness);
     }
 }
 
-/// A process that counts.
+/// A guard that counts one process.
 #[derive(Debug)]
 pub(super) struct CountGuard(Arc<watch::Sender<usize>>);
 

@@ -3,7 +3,7 @@
 //! All of them are one process group, whose leader is the watchdog: a shell that reads from a
 //! pipe of ours. When our process dies, however it does, the kernel closes the pipe, and the
 //! shell ends its own group as the reaper would have. Until the watchdog is waited for, the
-//! group's number can't become somebody else's, so that signalling the group is always safe.
+//! group's number can't be reused, so that signalling the group is always safe.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,12 +16,12 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process, kill_process_group, waitid,
 };
 
-/// Who the watchdog is.
+/// The shell of the watchdog.
 pub(super) const SHELL: &str = "/bin/sh";
 
-/// What it does: it outlives the polite signals to its group, and reads until nobody holds
-/// the other end. The child's stdin was closed at the same moment; who just stops a client
-/// and exits must not cost a server the time that it has to end.
+/// The script of the watchdog: it ignores the signals before SIGKILL, and reads until no process
+/// holds the other end. The child's stdin was closed at the same moment; a program that stops a
+/// client and exits must still leave the server the time that it has to end.
 const SCRIPT: &str = r#"
     trap "" HUP INT TERM QUIT
     read _
@@ -75,7 +75,7 @@ impl ProcessGroup {
         })
     }
 
-    /// Our ends of the child's streams.
+    /// Takes our ends of the child's streams.
     pub(super) fn take_streams(
         &mut self,
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
@@ -91,15 +91,16 @@ impl ProcessGroup {
         }
     }
 
-    /// The child's process id.
+    /// Returns the child's process id.
     pub(super) fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Whether the child has ended. It is not waited for, so that its number stays its own.
+    /// Returns `true` if the child has ended. It is not waited for, so that its number stays its
+    /// own.
     pub(super) fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error: somebody else waited for it.
+        // An error: other code has waited for it.
         !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
@@ -108,8 +109,8 @@ impl ProcessGroup {
         if self.is_reaped {
             return;
         }
-        // Who has left the group gets the signal by itself. Nobody gets it twice: many
-        // programs take the second one for impatience.
+        // A child that has left the group gets the signal by itself. None gets it twice: many
+        // programs exit at once on the second one.
         if getpgid(Some(self.pid)).is_ok_and(|group| group != self.group) {
             self.signal_child(signal);
         }
@@ -121,7 +122,7 @@ impl ProcessGroup {
         let _ = kill_process_group(self.group, signal);
     }
 
-    /// By its handle, which is never somebody else's, where there is one.
+    /// Signals the child by its handle where there is one, which never refers to another process.
     fn signal_child(&self, signal: Signal) {
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
@@ -132,7 +133,7 @@ impl ProcessGroup {
     }
 
     /// Kills what the child left behind in its group, and waits for the child, which has
-    /// ended. `None` when somebody else got its status.
+    /// ended. `None` if its status was taken by other code.
     ///
     /// In this order, since the numbers of processes that were waited for are used again.
     // proves: F-CP-19
@@ -142,7 +143,7 @@ impl ProcessGroup {
         if is_ours {
             self.signal(Signal::KILL);
         } else if self.watchdog.is_some() {
-            // The child's number may be somebody else's by now, the group's is not.
+            // The child's number may belong to another process by now, the group's does not.
             self.signal_group(Signal::KILL);
         }
         self.is_reaped = true;
@@ -169,7 +170,7 @@ fn open_pidfd(_: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// The shell that leads a group. Dropping it is its end.
+/// The shell that leads a group. Dropping it ends it.
 #[derive(Debug)]
 struct Watchdog(Child);
 
@@ -222,7 +223,7 @@ mod tests {
 
     // proves: F-CP-19
     #[test]
-    fn a_number_that_is_somebody_elses_by_now_is_left_alone() {
+    fn a_reused_process_id_is_left_alone() {
         let script = "sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
         let output = Command::new(SHELL).args(["-c", script]).output().unwrap();
         let output = String::from_utf8(output.stdout).unwrap();
@@ -231,7 +232,7 @@ mod tests {
             let grace = Duration::from_secs(1);
             let mut command = Command::new("true");
             let mut group = ProcessGroup::spawn(&mut command, Some(SHELL), grace).unwrap();
-            // Somebody waits for all children of the process, and the number is used again.
+            // Other code waits for all children of the process, and the number is used again.
             group.child.wait().unwrap();
             group.pid = stranger;
             if !has_handle {

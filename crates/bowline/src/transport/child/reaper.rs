@@ -1,4 +1,4 @@
-//! The end of children: asked, told, killed, and always waited for.
+//! Terminates children: closes stdin, sends SIGTERM, then SIGKILL, and always waits for them.
 //!
 //! One thread does it for all children of the process. It starts with the first of them,
 //! outlives every handle, and needs no runtime: a handle may be dropped anywhere, even while
@@ -20,13 +20,13 @@ use tokio::sync::watch;
 use super::process_count::CountGuard;
 use super::process_group::ProcessGroup;
 
-/// How often a child is looked at that the kernel gives us no handle of.
+/// How often a child is polled for which the kernel gives no handle.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The thread, once it runs.
 static REAPER: Mutex<Option<Reaper>> = Mutex::new(None);
 
-/// The way to the thread.
+/// The handle of the thread.
 #[derive(Clone, Debug)]
 pub(super) struct Reaper(Arc<CommandQueue>);
 
@@ -43,7 +43,7 @@ enum Command {
 }
 
 impl Reaper {
-    /// The reaper, started if it isn't running.
+    /// Returns the reaper, started if it isn't running.
     ///
     /// # Errors
     ///
@@ -105,15 +105,15 @@ impl Reaper {
     }
 }
 
-/// Whether a child runs.
+/// Whether a child runs or has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     Running,
-    /// It was waited for. `None` when somebody else got its status.
+    /// It has exited. `None` if its status was taken by other code.
     Ended(Option<ExitStatus>),
 }
 
-/// A child that somebody takes care of. Dropping this begins its end.
+/// A child under supervision. Dropping this begins its termination.
 #[derive(Debug)]
 pub(super) struct ReapedOnDrop {
     exit: watch::Receiver<Exit>,
@@ -122,7 +122,7 @@ pub(super) struct ReapedOnDrop {
 }
 
 impl ReapedOnDrop {
-    /// Whether it runs, and every change.
+    /// Returns a receiver of its exit.
     pub(super) fn exit(&self) -> watch::Receiver<Exit> {
         self.exit.clone()
     }
@@ -146,7 +146,7 @@ struct SupervisedChild {
     _count_guard: CountGuard,
 }
 
-/// How far the end of a child is. Its stdin is closed by whoever drops the handle.
+/// The steps of a termination. Stdin is closed when the stream is dropped.
 #[derive(Clone, Copy, Debug)]
 enum Termination {
     NotRequested,
@@ -163,7 +163,7 @@ impl SupervisedChild {
         }
     }
 
-    /// When patience ends.
+    /// Returns when the next step is due.
     fn deadline(&self) -> Option<Instant> {
         match self.termination {
             Termination::StdinClosed { until } | Termination::Terminated { until } => Some(until),
@@ -171,7 +171,7 @@ impl SupervisedChild {
         }
     }
 
-    /// Does what is due. Whether the child is to be watched any longer.
+    /// Takes the step that is due. Returns `true` while the child has to be supervised.
     fn advance(&mut self, now: Instant) -> bool {
         if self.may_have_ended && self.group.has_ended() {
             let status = self.group.reap();

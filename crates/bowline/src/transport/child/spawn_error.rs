@@ -1,4 +1,4 @@
-//! Why a command could not be started, in words that say what to do.
+//! Why a command could not be started, in messages that tell what to do.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,10 +8,10 @@ use rustix::io::Errno;
 
 use super::super::OpenError;
 
-/// The error of a spawn. `folder` is where the command was to run.
+/// Returns the error of a spawn. `folder` is where the command was to run.
 pub(super) fn spawn_error(program: &OsStr, folder: Option<&Path>, error: &io::Error) -> OpenError {
     let name = program.to_string_lossy();
-    // The kernel says the same of both.
+    // The kernel reports the same error for both.
     if let Some(folder) = folder
         && let Some(fault) = folder_fault(folder, error)
     {
@@ -24,7 +24,7 @@ pub(super) fn spawn_error(program: &OsStr, folder: Option<&Path>, error: &io::Er
     OpenError::permanent(format!("{name}: {words} ({error})"))
 }
 
-/// What is wrong with a folder, if that may be the reason.
+/// Returns what is wrong with a folder, if that may be the reason.
 fn folder_fault(folder: &Path, error: &io::Error) -> Option<&'static str> {
     let kind = error.kind();
     match folder.metadata() {
@@ -52,7 +52,7 @@ fn can_enter(folder: &Path) -> bool {
     folder.join(".").metadata().is_ok()
 }
 
-/// What to do about an error that doesn't pass by itself. `None` when it may.
+/// Returns what to do about an error that doesn't pass by itself. `None` when it may.
 fn advice(program: &OsStr, error: &io::Error) -> Option<&'static str> {
     let path = Path::new(program);
     let is_path = path.components().count() > 1 || path.is_absolute();

@@ -1,6 +1,6 @@
-//! What a child says on stderr: always drained, its end kept.
+//! The stderr of a child: always drained, its end kept.
 //!
-//! A task drains it for as long as the child lives and may have more to say, even when the
+//! A task drains it for as long as the child runs and may write more, even when the
 //! stream is closed: a child that can't write can't end either.
 
 mod file;
@@ -37,7 +37,7 @@ const MAX_SHOWN: usize = 2048;
 /// Bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
 
-/// How long a stderr is drained that somebody else holds when the child has ended.
+/// How long a stderr is drained that another process holds when the child has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Where a child's stderr goes. Its end is kept for errors, unless it is inherited.
@@ -55,9 +55,9 @@ pub enum StderrTo {
     /// UTF-8 replaced. It runs on the runtime: it should not block. A panic in it is
     /// contained.
     Callback(Arc<dyn Fn(&str) + Send + Sync>),
-    /// To the end of a file, as it is said. A disk that is slower than the child slows it
-    /// down; one that stands still for a second loses what is said meanwhile, and the file
-    /// says how much that was.
+    /// To the end of a file, as it is written. A disk that is slower than the child slows it
+    /// down; one that stalls for a second loses what is written meanwhile, and the file
+    /// notes how many bytes that were.
     File(PathBuf),
 }
 
@@ -73,7 +73,7 @@ impl fmt::Debug for StderrTo {
     }
 }
 
-/// The end of what a child said.
+/// The end of the stderr of a child.
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -81,13 +81,13 @@ pub(super) struct Tail {
     over: watch::Receiver<()>,
 }
 
-/// A child is drained to the end while somebody holds this, and a little longer.
+/// The stderr of a child is drained while this is held, and a little longer.
 #[derive(Debug)]
 pub(super) struct DrainGuard {
     _held: oneshot::Sender<()>,
 }
 
-/// Who else hears it.
+/// Where the output goes besides the tail.
 enum Sink {
     Discard,
     Lines(Lines),
@@ -95,7 +95,7 @@ enum Sink {
 }
 
 impl Tail {
-    /// Of a child that says nothing to us.
+    /// Returns the tail of a child whose stderr is not captured.
     pub(super) fn silent() -> Self {
         let (_, over) = watch::channel(());
         let kept = Arc::default();
@@ -167,7 +167,7 @@ impl Tail {
         while over.changed().await.is_ok() {}
     }
 
-    /// What is kept, as it was said.
+    /// Returns what is kept, as it was written.
     pub(super) fn text(&self) -> String {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(kept.make_contiguous());
@@ -175,21 +175,21 @@ impl Tail {
     }
 }
 
-/// Waits until nobody can be interested any more: the stream is closed, the child has ended,
-/// and what it started and could not be killed with it has had its time.
+/// Waits until the output is no longer needed: the stream is closed, the child has ended, and
+/// processes that it left behind have had their time.
 async fn drain_deadline(mut exit: watch::Receiver<Exit>, guard_dropped: oneshot::Receiver<()>) {
     let _ = guard_dropped.await;
     let _ = exit.wait_for(|exit| *exit != Exit::Running).await;
     tokio::time::sleep(LINGER).await;
 }
 
-/// Last words as an error shows them: [`lines`] on one line.
+/// Returns the last output as an error shows it: [`lines`] on one line.
 pub(super) fn one_line(text: &str) -> String {
     lines(text).replace('\n', " ")
 }
 
-/// The lines of last words: short, and without what would confuse a terminal or reorder the
-/// text around it.
+/// Returns the last lines of output: short, and without what would confuse a terminal or reorder
+/// the text around it.
 pub(super) fn lines(text: &str) -> String {
     let text = last(text.trim_end(), MAX_SHOWN).trim_start();
     let mut shown = String::with_capacity(text.len());
@@ -210,7 +210,7 @@ fn is_bidirectional(char: char) -> bool {
     matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The end of a text, whole characters of it.
+/// Returns the end of a text, whole characters of it.
 fn last(text: &str, bytes: usize) -> &str {
     let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     text.get(from..).unwrap_or_default()

@@ -22,7 +22,7 @@ const MAX_WAITING_CHUNKS: usize = 64;
 /// How long the child may be held up by the disk.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Opens a file to append to. This blocks, but not until somebody reads from a named pipe,
+/// Opens a file to append to. This blocks, but not until a named pipe has a reader,
 /// which may never happen: each attempt would leave a thread behind.
 pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
@@ -48,7 +48,7 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
     })
 }
 
-/// The way to the thread.
+/// The handle of the writing thread.
 pub(super) struct Tee {
     chunks: mpsc::Sender<Vec<u8>>,
     /// Bytes that the disk had no time for.
@@ -65,7 +65,7 @@ impl Tee {
         Ok(Self { chunks, lost: 0 })
     }
 
-    /// Passes on a chunk, or counts it when the disk stands still. Cancel safe, but for the
+    /// Passes on a chunk, or counts it as lost when the disk is stalled. Cancel safe, but for the
     /// chunk.
     pub(super) async fn push(&mut self, bytes: &[u8]) {
         let permit = match self.lost {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_disk_that_stands_still_stops_nobody() {
+    async fn a_stalled_disk_does_not_block_the_child() {
         let (chunks, mut disk) = mpsc::channel(1);
         let mut tee = Tee { chunks, lost: 0 };
         tee.push(b"a").await;
@@ -118,16 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn a_named_pipe_that_nobody_reads_is_not_waited_for() {
+    fn a_named_pipe_without_a_reader_is_not_waited_for() {
         let name = format!("bowline-fifo-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("it runs").success());
-        let error = open(&path).expect_err("nobody reads");
+        let error = open(&path).expect_err("it has no reader");
         assert!(!error.is_permanent, "{error:?}");
         let mut options = OpenOptions::new();
         let reader = options.read(true).write(true).open(&path).expect("a pipe");
-        let file = open(&path).expect("somebody reads");
+        let file = open(&path).expect("it has a reader");
         let flags = fcntl_getfl(&file).expect("flags");
         assert!(!flags.contains(OFlags::NONBLOCK), "who writes may wait");
         drop(reader);

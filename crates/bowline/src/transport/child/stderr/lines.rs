@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Bytes of a line. What is beyond is cut: who writes no line breaks gets one line.
+/// Bytes of a line. The rest is cut: output without line breaks is one line.
 const MAX_LINE: usize = 8 * 1024;
 
 type Callback = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Makes lines of chunks.
+/// Splits chunks into lines.
 pub(super) struct Lines {
     line: Vec<u8>,
     to: Option<Callback>,
@@ -59,7 +59,7 @@ impl Lines {
                 "server wrote a line to stderr"
             ),
             Some(callback) => {
-                // The hook has told about a panic; the next line may fare better.
+                // A panic was logged by the panic handler; the next line is still passed on.
                 let _ = catch_unwind(AssertUnwindSafe(|| callback(text)));
             }
         }
