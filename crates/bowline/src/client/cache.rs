@@ -407,7 +407,7 @@ mod tests {
 
     // proves: MO-1
     #[test]
-    fn what_an_older_server_says_of_its_results_is_no_hint() {
+    fn hints_of_an_older_server_are_ignored() {
         for (policy, until) in [
             (CachePolicy::new(), None),
             (
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_does_not_say_the_user_may() {
+    fn the_policy_applies_where_the_server_gives_no_hint() {
         let plain = Payload::from(JsonObject::parse("{}").expect("an object"));
         for (policy, is_cached) in [
             (CachePolicy::new(), false),

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error_that_says_so() {
+    fn params_that_are_no_object_are_an_error() {
         for (text, words) in [
             ("", "not valid JSON"),
             ("[1]", "they must be a JSON object, not an array"),

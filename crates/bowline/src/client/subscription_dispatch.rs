@@ -310,7 +310,7 @@ mod tests {
 
     // proves: F-BP-05
     #[test]
-    fn beyond_the_limit_it_is_only_said_that_something_changed() {
+    fn beyond_the_limit_only_unknown_is_kept() {
         let limits = ChangeLimits::default();
         let channel = channel(limits);
         let change = |number: usize| SubscriptionEvent::Resource(format!("x:/{number}"));

@@ -210,7 +210,7 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn what_a_revision_lacks_is_told_with_those_that_have_it() {
+    fn what_a_revision_lacks_is_reported_with_those_that_have_it() {
         for (name, revision, also) in [
             ("completions", Revision::V2025_06_18, None),
             ("completions", Revision::V2024_11_05, Some("2025-03-26")),

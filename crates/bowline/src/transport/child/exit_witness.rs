@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_ends_is_told_from_one_that_runs() {
+    fn a_process_that_ends_is_distinguished_from_one_that_runs() {
         let running = "12 (a) S 4) S 1 12 12 0 -1 4194304 100 0";
         assert_eq!(is_ending(running), Some(false));
         let exiting = "12 (sh) R 1 12 12 0 -1 4194308 100 0";

@@ -92,7 +92,7 @@ mod tests {
 
     // proves: F-CP-13
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn transient_errors_are_distinguished_from_permanent_ones() {
         for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN] {
             let error = refused("server", Some("/no/such"), errno);
             assert!(!error.is_permanent, "{error:?}");

@@ -151,7 +151,7 @@ fn files_are_read_and_written() {
 }
 
 #[test]
-fn a_terminal_that_says_nothing_holds_nobody_up() {
+fn a_silent_terminal_does_not_block_the_end() {
     // A pipe that is read as if it were one.
     let (silent, _kept): (PipeReader, _) = pipe().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -169,7 +169,7 @@ fn a_terminal_that_says_nothing_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn who_writes_to_nobody_is_told() {
+async fn writing_without_a_reader_is_an_error() {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
     let mut writer = super::writer(writer.into()).unwrap();

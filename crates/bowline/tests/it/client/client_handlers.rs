@@ -1,4 +1,4 @@
-//! What a server may ask of a client, and what it is told.
+//! Handlers of sampling, elicitation and roots.
 
 use bowline::testing::{Handshake, peer};
 use bowline::types::Wire as _;
@@ -123,7 +123,7 @@ async fn sampling_with_tools_has_to_be_declared_and_in_order() -> Test {
 
 // proves: FT-5
 #[tokio::test(start_paused = true)]
-async fn roots_change_at_run_time_and_the_server_is_told() -> Test {
+async fn roots_change_at_run_time_and_the_server_is_notified() -> Test {
     let mut config = config();
     config.roots([Root::new("file:///a"), Root::new("https://example.com")]);
     let (client, mut server, _peer) = connected_with(config.clone(), OLD).await?;
@@ -188,7 +188,7 @@ async fn arguments_that_are_no_object_are_not_sent() -> Test {
 
 // proves: FT-4
 #[tokio::test(start_paused = true)]
-async fn a_server_is_asked_for_its_model_where_it_says_that_it_has_one() -> Test {
+async fn sampling_by_a_server_needs_its_capability() -> Test {
     for revision in [OLD, NEW] {
         for has_model in [false, true] {
             let (transport, mut peer) = peer();
@@ -223,7 +223,7 @@ async fn a_server_is_asked_for_its_model_where_it_says_that_it_has_one() -> Test
 
 // proves: FT-5
 #[tokio::test(start_paused = true)]
-async fn a_server_that_cannot_be_told_of_roots_is_an_error() -> Test {
+async fn a_roots_change_that_cannot_be_sent_is_an_error() -> Test {
     let mut config = config();
     config.roots([]);
     config.connection().limits().max_queued(1);

@@ -22,7 +22,7 @@ impl Transport for Unreachable {
 
 // proves: CN-4, ER-1
 #[tokio::test(start_paused = true)]
-async fn connecting_takes_no_longer_than_it_may_and_tells_the_last_reason() {
+async fn connecting_respects_its_timeout_and_reports_the_last_failure() {
     let mut config = config();
     config.connect_timeout(Some(Duration::from_secs(5)));
     let began = tokio::time::Instant::now();
@@ -42,7 +42,7 @@ async fn connecting_takes_no_longer_than_it_may_and_tells_the_last_reason() {
 
 // proves: CN-3
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_told_where_it_stands() {
+async fn a_silent_server_times_out_with_the_state_of_the_client() {
     let (transport, _peer) = testing::peer();
     let mut config = config();
     config.connect_timeout(Some(Duration::from_secs(2)));
@@ -147,7 +147,7 @@ async fn a_server_that_is_not_there_is_tried_as_often_as_it_may_be() {
 
 // proves: CN-2
 #[tokio::test(start_paused = true)]
-async fn every_change_of_state_is_told_once_and_in_order() -> Test {
+async fn every_change_of_state_is_reported_once_and_in_order() -> Test {
     let (client, server, mut peer) = connected(NEW).await?;
     let mut changes = client.state_changes();
     server.hang_up();
@@ -177,7 +177,7 @@ async fn every_change_of_state_is_told_once_and_in_order() -> Test {
 
 // proves: CN-2
 #[tokio::test(start_paused = true)]
-async fn who_is_more_than_64_changes_behind_is_told_how_many_it_missed() {
+async fn a_reader_more_than_64_changes_behind_learns_how_many_it_missed() {
     let client = Client::start(Unreachable(OpenError::transient("gone")), config());
     let (mut slow, mut fast) = (client.state_changes(), client.state_changes());
     let mut all = Vec::new();
@@ -199,7 +199,7 @@ async fn who_is_more_than_64_changes_behind_is_told_how_many_it_missed() {
 
 // proves: PV-1
 #[tokio::test(start_paused = true)]
-async fn what_a_server_says_of_itself_is_known_once_it_is_ready() -> Test {
+async fn server_info_is_known_once_the_client_is_ready() -> Test {
     for revision in Revisions::ALL.iter() {
         let (transport, mut peer) = testing::peer();
         let client = Client::start(transport, config());

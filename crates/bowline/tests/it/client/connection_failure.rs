@@ -122,7 +122,7 @@ fn chain(error: &Error) -> String {
 
 // proves: CN-4, ER-1
 #[tokio::test]
-async fn a_client_that_gave_up_says_why_to_every_later_call() {
+async fn every_later_call_has_the_reason_why_the_client_gave_up() {
     let client = Client::start(ChildProcess::new("/no/such/server"), config());
     let waiting = client.call("tools/list", ()).wait_for_ready().send();
     let mut all = vec![waiting.await.unwrap_err()];
@@ -152,7 +152,7 @@ async fn a_client_that_gave_up_says_why_to_every_later_call() {
 
 // proves: CN-4, ER-1
 #[tokio::test]
-async fn a_client_without_attempts_left_says_how_the_last_one_failed() {
+async fn a_client_without_attempts_left_reports_how_the_last_one_failed() {
     let server = shell("echo no licence >&2; exit 3");
     let client = Client::start(server, attempts(Some(2)));
     client.ready().await.unwrap_err();
@@ -181,7 +181,7 @@ fn check_ending(error: &Error) {
 
 // proves: PV-2, ER-1
 #[tokio::test(start_paused = true)]
-async fn a_client_without_a_common_revision_says_so_to_every_later_call() -> Test {
+async fn every_later_call_reports_that_no_revision_is_common() -> Test {
     let (transport, mut peer) = testing::peer();
     let mut config = config();
     config.connection().revisions(Era::Stateless.revisions());
@@ -225,7 +225,7 @@ async fn a_refused_handshake_is_not_taken_for_the_answer_to_a_later_call() -> Te
         if most == 1 {
             let error = client.ready().await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::JsonRpc);
-            assert_eq!(error.server_error().map(|it| it.code), Some(-32042));
+            assert_eq!(error.server_error().map(|error| error.code), Some(-32042));
         }
     }
     Ok(())
@@ -233,7 +233,7 @@ async fn a_refused_handshake_is_not_taken_for_the_answer_to_a_later_call() -> Te
 
 // proves: CN-29
 #[tokio::test(start_paused = true)]
-async fn only_a_client_that_was_stopped_says_that_it_is_stopped() -> Test {
+async fn only_a_client_that_was_stopped_reports_shutdown() -> Test {
     let (client, _server, _peer) = connected(OLD).await?;
     client.stop().await;
     let waiting = Client::start(Missing, config());
@@ -342,7 +342,7 @@ async fn the_last_failure_is_known_until_calls_are_served() -> Test {
 
 // proves: CN-3, ER-1
 #[tokio::test]
-async fn connecting_in_vain_tells_the_attempt_under_way_from_the_one_before() {
+async fn a_connect_timeout_names_the_attempt_under_way_and_the_one_before() {
     let (then, _peer) = testing::peer();
     let first = Some(shell("echo no licence >&2; exit 3"));
     let mut config = attempts(None);

@@ -47,7 +47,7 @@ async fn a_list_without_an_end_is_an_error() -> Test {
 
 // proves: F-CL-05
 #[tokio::test(start_paused = true)]
-async fn a_list_of_too_many_pages_is_an_error_that_says_what_to_do() -> Test {
+async fn a_list_of_too_many_pages_is_an_error_with_advice() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
     let listing = client.clone();
     let all = tokio::spawn(async move { listing.tools().list_all().await });
@@ -218,7 +218,7 @@ async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
         "nobody answers the second"
     );
 
-    // Whoever wants to know is told.
+    // The skipped items are available on request.
     let asked = client.tools().list().fresh().send();
     page(&mut server, fresh).await?;
     assert_eq!(asked.await?.tools.len(), 1);
@@ -324,7 +324,7 @@ async fn a_kept_page_whose_cursor_the_server_forgot_is_fetched_again() -> Test {
     page(&mut server, "").await?;
     assert_eq!(all.await??.len(), 2, "the kept page is not counted");
 
-    // Once: a server that forgets what it has just said forgets it always.
+    // Once: a server that forgets a cursor it has just sent forgets it always.
     let listing = client.clone();
     let all = tokio::spawn(async move { listing.tools().list_all().await });
     refuse_cursor(&mut server, -32602).await?;
@@ -370,7 +370,7 @@ async fn a_list_that_follows_its_server_begins_with_what_is_there_now() -> Test 
     });
     answered?;
     assert!(list?.is_empty());
-    // A tool was added while nobody listened, so that nobody was told.
+    // A tool was added while there was no subscription, and thus no notification.
     let now = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}"#;
     let (live, answered) = tokio::join!(client.tools().live(), async {
         let request = server.expect("subscriptions/listen").await?;
@@ -511,7 +511,7 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
             assert!(!request.params().as_str().contains("cursor"));
             let tools = r#"{"tools":[{"name":"b","inputSchema":{"type":"object"}}]}"#;
             server.reply(&request, tools).await?;
-            let names: Vec<_> = all.await??.into_iter().map(|it| it.name).collect();
+            let names: Vec<_> = all.await??.into_iter().map(|tool| tool.name).collect();
             assert_eq!(names, ["b"]);
         } else {
             let error = all.await?.expect_err("it is lost");
@@ -523,7 +523,7 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
 
 // proves: F-CL-05
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_too_large_as_a_whole_is_an_error_that_says_what_to_do() -> Test {
+async fn a_list_that_is_too_large_as_a_whole_is_an_error_with_advice() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
     let rest = format!(r#","_meta":{{"a":"{}"}}"#, "x".repeat(1000));
     let size = {

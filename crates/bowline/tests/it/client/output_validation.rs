@@ -63,7 +63,7 @@ const WRONG: &str = r#","structuredContent":{"sum":33,"secret":"hunter2"}"#;
 async fn a_result_that_does_not_fit_is_an_error_that_has_it() -> Test {
     for revision in [Revision::V2025_06_18, OLD, NEW] {
         let (client, mut server, _peer) = able(config(), revision).await?;
-        // Nobody knows yet what it must be, and nobody asks.
+        // The schema is not known yet, and no list is fetched for it.
         call(&client, &mut server, WRONG).await??;
         list(&client, &mut server, SUM).await?;
         let fits = call(&client, &mut server, FITS).await??;
@@ -106,7 +106,7 @@ async fn a_revision_without_structured_results_has_nothing_to_check() -> Test {
 
 // proves: F-HD-14
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_checked_is_handed_out_and_says_so() -> Test {
+async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
     let mut strict = config();
     strict.outputs(OutputPolicy::new().strict());
     let large = format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(1 << 20));
@@ -226,7 +226,7 @@ async fn what_was_listed_is_forgotten_with_a_change_and_with_the_connection() ->
 #[tokio::test(start_paused = true)]
 async fn no_server_can_switch_the_check_off_for_a_result_it_is_about_to_send() -> Test {
     for revision in [OLD, NEW] {
-        // It says that its tools have changed.
+        // The server notifies that its tools have changed.
         let (client, mut server, _peer) = able(config(), revision).await?;
         list(&client, &mut server, SUM).await?;
         let answer = client.tools().call("sum", ()).send();
@@ -237,7 +237,7 @@ async fn no_server_can_switch_the_check_off_for_a_result_it_is_about_to_send() -
         let error = answer.await.expect_err("it doesn't fit");
         assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
 
-        // It hangs up before anybody has looked at the result.
+        // It hangs up before the result was read.
         list(&client, &mut server, SUM).await?;
         let answer = client.tools().call("sum", ()).send();
         let request = server.expect("tools/call").await?;

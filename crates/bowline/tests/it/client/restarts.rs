@@ -67,7 +67,7 @@ async fn a_server_that_comes_back_in_the_other_era_is_understood() -> Test {
     Ok(())
 }
 
-// What a network does with packets is not told to anybody: silence is all there is.
+// A network drops packets without an error: silence is the only sign.
 // proves: F-TO-07
 #[tokio::test(start_paused = true)]
 async fn a_server_that_falls_silent_is_noticed() -> Test {

@@ -36,7 +36,7 @@ fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
 
 // proves: FT-5, ER-4
 #[tokio::test(start_paused = true)]
-async fn requests_are_answered_by_whoever_answers_them() -> Test {
+async fn requests_are_answered_by_their_handlers() -> Test {
     let count = Arc::default();
     let mut config = answering(&count);
     config.answer::<requests::ListRoots, _, _>(|_| async {
@@ -103,7 +103,7 @@ async fn a_handler_that_panics_is_an_error_without_its_words() -> Test {
     Ok(())
 }
 
-/// A handler that never ends, and tells when it begins and when it is dropped.
+/// A handler that never ends, and signals when it begins and when it is dropped.
 fn endless(config: &mut ClientConfig) -> mpsc::UnboundedReceiver<&'static str> {
     struct Tells(mpsc::UnboundedSender<&'static str>);
     impl Drop for Tells {
@@ -139,7 +139,7 @@ async fn a_request_that_the_server_cancels_drops_its_handler_and_has_no_answer()
     cancel(&mut server, &id).await?;
     assert_eq!(told.recv().await, Some("dropped"));
     all_is_read(&client, &mut server).await?;
-    // An id that is none of its requests is nobody's.
+    // An unknown id matches no request.
     cancel(&mut server, &id).await?;
     all_is_read(&client, &mut server).await?;
     Ok(())
@@ -255,7 +255,7 @@ async fn the_time_of_a_call_stands_still_while_our_handler_runs() -> Test {
 
 // proves: CN-8
 #[tokio::test(start_paused = true)]
-async fn questions_that_nobody_answers_end_the_call() -> Test {
+async fn input_requests_without_a_handler_end_the_call() -> Test {
     let (client, mut server, _peer) = connected(NEW).await?;
     let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
     let request = server.expect("tools/call").await?;
@@ -286,7 +286,7 @@ async fn ends(config: ClientConfig, question: &str) -> Result<Error, Unexpected>
 
 // proves: CN-8, ER-1
 #[tokio::test(start_paused = true)]
-async fn who_has_no_answer_is_told_apart() -> Test {
+async fn errors_distinguish_why_an_input_request_failed() -> Test {
     let form = r#"{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}"#;
     let page = r#"{"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://a"}}"#;
     let odd = r#"{"method":"elicitation/create","params":{}}"#;
@@ -361,7 +361,7 @@ async fn who_has_no_answer_is_told_apart() -> Test {
         let error = ends(config, question).await?;
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");
-        assert_eq!(error.handler_error().map(|it| it.code), Some(code));
+        assert_eq!(error.handler_error().map(|error| error.code), Some(code));
         assert!(error.server_error().is_none());
         assert_eq!(error.operation(), Some("tools/call"));
     }
@@ -370,7 +370,7 @@ async fn who_has_no_answer_is_told_apart() -> Test {
 
 // proves: CN-8
 #[tokio::test(start_paused = true)]
-async fn more_questions_than_there_may_be_end_the_call_and_nobody_is_asked() -> Test {
+async fn too_many_input_requests_end_the_call_before_any_handler_runs() -> Test {
     let count = Arc::default();
     let mut config = answering(&count);
     config.link().max_questions(3);

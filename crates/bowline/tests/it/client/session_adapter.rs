@@ -58,7 +58,7 @@ async fn a_call_that_waits_is_refused_where_the_server_lacks_it() -> Test {
 
 // proves: PV-5
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_is_said_in_the_words_of_who_answers() -> Test {
+async fn a_call_that_waits_is_encoded_for_the_revision_of_its_session() -> Test {
     for (revision, knows) in [(Revision::V2024_11_05, false), (BEFORE, true)] {
         let (transport, mut peer) = testing::peer();
         let client = Client::start(transport, config());
@@ -141,7 +141,7 @@ async fn a_call_that_is_made_again_is_fitted_to_who_is_there_now() -> Test {
 
 // proves: FT-6, PV-5
 #[tokio::test(start_paused = true)]
-async fn the_level_of_the_log_is_said_only_where_calls_say_it() -> Test {
+async fn the_log_level_is_sent_only_in_calls_of_the_stateless_era() -> Test {
     let (client, mut server, mut peer) = able(config(), NEW).await?;
     client.logging().set_level(LoggingLevel::Error).await?;
     let call = client.tools().call("a", ()).retry(Retry::Idempotent).send();

@@ -248,7 +248,7 @@ async fn connecting_that_is_given_up_closes_the_connection() -> Test {
 
 // proves: CN-23
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_a_stop_is_still_sent() -> Test {
+async fn messages_queued_before_a_stop_are_still_sent() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     client.notify("notifications/roots/list_changed", ())?;
     let call = client.call("tools/list", ()).send();
@@ -258,7 +258,7 @@ async fn what_was_said_before_a_stop_is_still_sent() -> Test {
     server
         .expect_notification("notifications/roots/list_changed")
         .await?;
-    // The call had not left, and nobody waits for its answer.
+    // The call was not sent, and its response is not waited for.
     server.expect_notification("notifications/x").await?;
     server.expect_end().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Streams that break, and who knows why.
+//! Streams that break, and the reason that their peers report.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -36,7 +36,7 @@ async fn a_server_that_dies_while_we_owe_it_too_much_is_noticed() -> Test {
     Ok(())
 }
 
-/// Somebody who takes some time to tell.
+/// A peer that takes some time to report the reason.
 struct Slow {
     takes: Duration,
     asked: Arc<AtomicUsize>,
@@ -65,9 +65,9 @@ fn slow(takes: Duration) -> (Client, Streams, Trap, Arc<AtomicUsize>) {
     (Client::start(transport, config()), streams, breaks, asked)
 }
 
-// In real time: time that stands still until nobody has anything to do would stand still.
+// In real time: paused time advances only when all tasks are idle, and would not advance.
 #[tokio::test]
-async fn who_takes_long_to_say_why_a_pipe_broke_is_not_asked_again_and_again() -> Test {
+async fn a_slow_peer_is_queried_once_for_the_reason_of_a_broken_pipe() -> Test {
     let (client, mut streams, breaks, asked) = slow(Duration::from_millis(50));
     let _server = streams.accept(OLD).await?;
     client.ready().await?;
@@ -81,7 +81,7 @@ async fn who_takes_long_to_say_why_a_pipe_broke_is_not_asked_again_and_again() -
 
 // proves: CN-5
 #[tokio::test(start_paused = true)]
-async fn who_never_says_why_a_stream_ended_is_not_waited_for() -> Test {
+async fn a_peer_that_never_reports_its_end_is_not_waited_for() -> Test {
     let (client, mut streams, _breaks, _asked) = slow(Duration::MAX);
     let mut server = streams.accept(OLD).await?;
     client.ready().await?;
@@ -96,7 +96,7 @@ async fn who_never_says_why_a_stream_ended_is_not_waited_for() -> Test {
     Ok(())
 }
 
-/// Somebody who knows which stream it was.
+/// A peer that knows which stream it was.
 struct Numbered(usize);
 
 impl Peer for Numbered {
@@ -108,7 +108,7 @@ impl Peer for Numbered {
 
 // proves: ER-1
 #[tokio::test(start_paused = true)]
-async fn a_call_is_told_of_its_own_stream_however_late_it_asks() -> Test {
+async fn a_call_reports_the_end_of_its_own_stream_however_late_it_is_polled() -> Test {
     let mut number = 0;
     let (transport, mut streams) = wrapped(move |reader, writer| {
         number += 1;

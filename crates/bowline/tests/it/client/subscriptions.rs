@@ -203,7 +203,7 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
         assert!(error.to_string().contains(words), "{error}");
     }
 
-    // A server that has them, and a client that has not said so (TX-15).
+    // A server that has tasks, and a client that has not declared them (TX-15).
     let (transport, mut peer) = bowline::testing::peer();
     let client = Client::start(transport, config());
     let mut hello = Handshake::new(NEW);
@@ -258,7 +258,7 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
 
 // proves: CN-6
 #[tokio::test(start_paused = true)]
-async fn subscribing_without_a_connection_fails_or_waits_as_it_was_told() -> Test {
+async fn subscribing_without_a_connection_fails_or_waits_as_configured() -> Test {
     let (transport, _peer) = bowline::testing::peer();
     let client = Client::start(transport, config());
     let error = client.resources().subscribe("x:/a").await;
@@ -268,7 +268,7 @@ async fn subscribing_without_a_connection_fails_or_waits_as_it_was_told() -> Tes
     let error = client.tools().live().await.expect_err("nor for a list");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 
-    // Nobody answers: it waits, though not for ever.
+    // There is no response: it waits, though not for ever.
     let waiting = client.resources().subscribe("x:/a").wait_for_ready();
     let error = waiting.await.expect_err("nobody is there");
     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -402,7 +402,7 @@ async fn long_uris_that_wait_are_bounded_as_configured() -> Test {
 
 // proves: FT-6
 #[tokio::test(start_paused = true)]
-async fn the_level_of_the_log_is_told_to_every_connection() -> Test {
+async fn the_log_level_is_sent_on_every_connection() -> Test {
     let (client, mut server, mut peer) = able(config(), OLD).await?;
     let setting = client.clone();
     let setting =
@@ -416,7 +416,7 @@ async fn the_level_of_the_log_is_told_to_every_connection() -> Test {
     let mut server = able_again(&client, &mut peer, OLD).await?;
     server.expect("logging/setLevel").await?;
 
-    // In the other era each call says it.
+    // In the stateless era each call carries it.
     let (client, mut server, _peer) = able(config(), NEW).await?;
     client.logging().set_level(LoggingLevel::Error).await?;
     let call = client.tools().call("a", ()).send();

@@ -1,4 +1,4 @@
-//! Tasks of both generations, with servers that do what a test tells them to.
+//! Tasks of both generations, with scripted servers.
 
 #[path = "tasks/extension.rs"]
 mod extension;
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::client::support::{NEW, config};
 
-/// When it was made and changed: nobody looks at it.
+/// When it was created and changed: no test depends on it.
 const TIMES: &str = r#""createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z""#;
 
 const DONE: &str = r#"{"resultType":"complete","content":[{"type":"text","text":"done"}]}"#;

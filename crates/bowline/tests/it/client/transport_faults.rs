@@ -65,7 +65,7 @@ async fn a_driver_that_panics_fails_what_is_under_way_and_starts_anew() -> Test 
 
 // proves: CN-24
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_panics_too_often_gives_up_and_says_why() -> Test {
+async fn a_driver_that_panics_too_often_gives_up_with_the_reason() -> Test {
     let (client, mut streams, trap) = panicking();
     for crash in 1..=4 {
         let mut server = streams.accept(OLD).await?;
@@ -132,7 +132,9 @@ async fn a_transport_that_panics_when_it_is_opened_is_given_up() {
     assert!(error.to_string().contains("too many crashes"), "{error}");
     assert_eq!(waiting.await.unwrap_err().may_have_run(), Some(false));
     let crashes = client.history().into_iter();
-    let crashes = crashes.filter(|it| it.cause == Cause::DriverCrash).count();
+    let crashes = crashes
+        .filter(|transition| transition.cause == Cause::DriverCrash)
+        .count();
     assert_eq!(crashes, 3);
 }
 
@@ -157,7 +159,7 @@ fn a_runtime_that_goes_away_ends_what_others_wait_for() {
             let error = answer.unwrap_err();
             while changes.next().await.is_some() {}
             client.stop().await;
-            // Nobody has stopped it: its runtime was shut down.
+            // It was not stopped: its runtime was shut down.
             for error in [&error, &client.ready().await.unwrap_err(), &end] {
                 let words = error.to_string();
                 assert!(

@@ -1,4 +1,4 @@
-//! Calls that a server of 2025-11-25 refuses until its user has visited pages.
+//! Calls that a server of 2025-11-25 refuses until URL elicitations are done.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::client::support::{NEW, OLD, Test, able, all_is_read, config};
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 const COMPLETE: &str = "notifications/elicitation/complete";
 
-/// A client whose user does this with every page, and the pages that were opened.
+/// A client whose user takes this action on every URL elicitation, and the URLs that were opened.
 fn visitor(action: ElicitAction) -> (ClientConfig, Arc<Mutex<Vec<String>>>) {
     let opened = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&opened);
@@ -68,7 +68,7 @@ async fn is_refused(answer: ToolAnswer, page: &str) {
 
 // proves: FT-8
 #[tokio::test(start_paused = true)]
-async fn a_call_is_made_again_when_the_server_says_that_its_pages_are_done() -> Test {
+async fn a_call_is_retried_when_the_server_completes_its_elicitations() -> Test {
     let (config, opened) = visitor(ElicitAction::Accept);
     let (client, mut server, _peer) = able(config, OLD).await?;
     let call = tokio::spawn(client.tools().call("files", ()).send());
@@ -136,7 +136,7 @@ async fn a_call_whose_pages_are_not_opened_ends_with_the_refusal() -> Test {
         refuse(&mut server, &["a", "b"]).await?;
         is_refused(call, "a").await;
     }
-    // Nobody opens so many.
+    // There are more than the limit.
     let (config, opened) = visitor(ElicitAction::Accept);
     let (client, mut server, _peer) = able(config, OLD).await?;
     let call = client.tools().call("files", ()).send();

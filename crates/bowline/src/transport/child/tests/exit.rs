@@ -175,7 +175,7 @@ fn a_child_has_its_time_when_our_own_process_ends_first() {
 }
 
 #[tokio::test]
-async fn whoever_wants_to_can_wait_until_it_is_gone() {
+async fn the_end_of_a_child_can_be_waited_for() {
     let child = shell("echo $$; cat; sleep 0.05");
     let mut children = child.children();
     children.ended().await;

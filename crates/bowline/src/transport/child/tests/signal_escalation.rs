@@ -180,7 +180,7 @@ fn a_runtime_that_is_torn_down_takes_its_children_along() {
 }
 
 #[tokio::test]
-async fn a_child_is_ended_when_nobody_waits_for_its_start() {
+async fn a_child_is_ended_when_its_open_future_is_dropped() {
     let folder = std::env::temp_dir().join(format!("bowline-unwanted-{}", std::process::id()));
     let script = r#"trap "" TERM; echo $$ > "$0"; while :; do sleep 1000; done"#;
     let mut child = shell(script)

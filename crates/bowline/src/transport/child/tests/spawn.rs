@@ -21,7 +21,7 @@ async fn output(child: ChildProcess) -> String {
 
 // proves: F-CP-13
 #[tokio::test]
-async fn what_is_wrong_with_a_command_is_said() {
+async fn the_error_names_what_is_wrong_with_a_command() {
     let folder = std::env::temp_dir().join(format!("bowline-refused-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let script = folder.join("script");
@@ -69,7 +69,7 @@ async fn a_child_sees_no_variables_but_those_that_it_needs() {
 }
 
 #[tokio::test]
-async fn each_start_is_told_with_the_process_id() {
+async fn each_start_is_reported_with_the_process_id() {
     let started = Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = Arc::clone(&started);
     let mut child = shell("echo $$; read _").on_start(move |id| {

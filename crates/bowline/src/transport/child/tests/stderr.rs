@@ -44,7 +44,7 @@ async fn what_would_confuse_a_terminal_is_escaped() {
 }
 
 #[tokio::test]
-async fn a_child_that_runs_can_be_asked_what_it_said_and_whether_it_is_stopped() {
+async fn the_stderr_and_state_of_a_running_child_can_be_read() {
     let (sender, mut heard) = tokio::sync::mpsc::channel(1);
     let callback = move |_: &str| {
         let _ = sender.try_send(());
@@ -112,7 +112,7 @@ async fn words_are_appended_to_a_file() {
 }
 
 #[tokio::test]
-async fn a_stderr_that_somebody_else_holds_is_not_waited_for() {
+async fn a_stderr_that_another_process_holds_is_not_waited_for() {
     let script = "setsid sh -c 'sleep 1000' >/dev/null & echo $! words >&2; exit 6";
     let mut stream = opened(shell(script)).await;
     let (ending, took) = ending(&mut stream).await;

@@ -78,8 +78,7 @@ async fn a_task_that_asks_is_waited_for_while_its_questions_are_answered() -> Te
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn the_result_is_fetched_on_the_next_connection_when_this_one_says_that_it_is_there() -> Test
-{
+async fn the_result_of_a_completed_task_is_fetched_on_the_next_connection() -> Test {
     for status in ["completed", "failed"] {
         let (client, mut server, mut peer) = connected(OLD).await?;
         let call = tokio::spawn(client.tools().call("slow", ()).as_task(None).send());
@@ -96,7 +95,7 @@ async fn the_result_is_fetched_on_the_next_connection_when_this_one_says_that_it
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn how_it_ends_is_told() -> Test {
+async fn the_end_of_a_task_is_reported() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let call = || tokio::spawn(client.tools().call("slow", ()).as_task(None).send());
     // TK-10: the tool failed, or the request did.
@@ -115,7 +114,7 @@ async fn how_it_ends_is_told() -> Test {
     let error = ErrorObject::new(-32000, "broken");
     server.reply_error(&request, &error).await?;
     let error = failed.await?.unwrap_err();
-    assert_eq!(error.server_error().map(|it| it.code), Some(-32000));
+    assert_eq!(error.server_error().map(|error| error.code), Some(-32000));
 
     // TK-9: these may be the words of the task, which are not asked for without end.
     let failed = call();
@@ -149,7 +148,7 @@ async fn how_it_ends_is_told() -> Test {
     server.reply(&request, DONE).await?;
     assert_eq!(quick.await??.text(), "done");
 
-    // Nobody wants it any more.
+    // The result is no longer needed.
     let dropped = call();
     begin(&mut server).await?;
     old_look(&mut server, "working", "").await?;
@@ -226,7 +225,7 @@ async fn a_tool_that_came_with_a_change_may_run_as_a_task() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_nobody_has_listed_is_listed_before_a_task_is_asked_for() -> Test {
+async fn an_unlisted_tool_is_listed_before_a_task_is_requested() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     for is_known in [false, true] {
         let call = client.tools().call("plain", ()).start_task();
@@ -359,7 +358,7 @@ async fn progress_goes_on_until_the_task_has_ended() -> Test {
     }
     assert_eq!(reports.recv().await, None, "the callback is gone");
 
-    // Nobody waits for it any more: what comes is counted, and that is all.
+    // No caller waits any more: progress is only counted.
     server.report(&request, 7).await?;
     all_is_read(&client, &mut server).await?;
     assert_eq!(client.stats().pointless_notifications, 1);
@@ -368,7 +367,7 @@ async fn progress_goes_on_until_the_task_has_ended() -> Test {
 
 // proves: FT-9, FT-12
 #[tokio::test(start_paused = true)]
-async fn progress_of_a_task_that_nobody_waits_for_is_told_to_nobody() -> Test {
+async fn progress_of_a_dropped_task_is_not_delivered() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     for is_started in [true, false] {
         let call = client.tools().call("slow", ()).as_task(None);

@@ -44,7 +44,7 @@ async fn an_interval_of_a_million_years_is_an_hour() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn a_status_that_nobody_knows_is_no_end() -> Test {
+async fn an_unknown_status_does_not_end_a_task() -> Test {
     let (client, mut server, _peer) = connected(NEW).await?;
     let call = tokio::spawn(client.tools().call("slow", ()).send());
     let request = server.expect("tools/call").await?;
@@ -96,7 +96,7 @@ async fn a_task_that_has_ended_already_is_fetched_at_once() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn a_task_on_another_method_or_that_nobody_asked_for_is_invalid() -> Test {
+async fn a_task_on_another_method_or_not_requested_is_invalid() -> Test {
     // TX-4.
     let (client, mut server, _peer) = connected(NEW).await?;
     let read = tokio::spawn(client.resources().read("file:///a").send());
