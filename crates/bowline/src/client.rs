@@ -306,7 +306,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When it can't be sent now, the revision that is spoken doesn't have it, or the
+    /// When it can't be sent now, the revision of the session doesn't have it, or the
     /// parameters are no object.
     pub fn notify(&self, method: &str, params: impl Into<Params>) -> Result<(), Error> {
         let notified = params.into().check().and_then(|params| {

@@ -31,7 +31,7 @@ use crate::transport::TransportEnd;
 ///
 /// fn advice(error: &Error) -> &'static str {
 ///     match (error.kind(), error.recovery()) {
-///         (ErrorKind::JsonRpc, _) => "the server said no",
+///         (ErrorKind::JsonRpc, _) => "the server answered with an error",
 ///         (_, Recovery::Retry) => "try again",
 ///         (_, Recovery::Reconnect) => "try again when the connection is back",
 ///         (_, Recovery::Abort) => "give up",
@@ -57,7 +57,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Details {
     server: Option<ErrorObject>,
-    /// Whether the call was sent, as the core says; `None` of what is no call.
+    /// Whether the call was sent, as the core reports it; `None` if it is no call.
     sent: Option<Sent>,
     /// Whether it may be made twice, where that doesn't follow from its method.
     may_repeat: Option<bool>,

@@ -12,6 +12,10 @@
 //! | [`memory`] | a server in the same process, for tests |
 //!
 //! Child processes, stdio and Unix sockets are for Unix, and tested on Linux.
+//!
+//! The files: `child` (a process), `stdio`, `sockets` (TCP and Unix), `single_stream` (a stream that
+//! is there already) and `memory` (tests). A transport only opens streams: retries, timeouts and the
+//! protocol belong to the client.
 
 #[cfg(unix)]
 mod child;

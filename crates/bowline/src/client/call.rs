@@ -1,4 +1,4 @@
-//! A call before it is made.
+//! A call before it is sent.
 
 use std::borrow::Cow;
 use std::fmt;

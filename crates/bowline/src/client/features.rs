@@ -5,6 +5,13 @@
 //! the session lacks, is an error of kind
 //! [`CapabilityNotSupported`](crate::ErrorKind::CapabilityNotSupported).
 //! [`Client::call`] checks only that the revision has the method, where the protocol knows it.
+//!
+//! - `tools`, `resources`, `prompts`, `completion`, `logging`, `roots`, `sampling`, `tasks`: the
+//!   handles.
+//! - `tool_call`, `tool_params`, `task_negotiation`: a tool call, which may become a task.
+//! - `typed_call`, `call_options`: what all calls of handles have in common.
+//! - `paginated_list`, `live_list`: lists in pages, and lists that are kept up to date.
+//! - `capability_check`: refuses what the server has not declared.
 
 #[macro_use]
 mod call_options;

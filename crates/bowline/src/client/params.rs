@@ -107,7 +107,7 @@ impl Params {
         let Some(inner) = inner else {
             return Self(Err(ParamsError::NotAnObject(not_an_object(&bytes))));
         };
-        // Members or nothing: who puts something before them has to know which.
+        // Without surrounding space: code that puts a member before them has to know whether there are any.
         let inner = inner.trim_ascii();
         // The connection writes `_meta`, so it must not come twice.
         if META.find(inner).is_some()

@@ -1,4 +1,4 @@
-//! What a client's handles and its driver share.
+//! The state that the handles of a client and its driver share.
 //!
 //! The core sits behind a short lock: a call enters it directly, and a dropped future leaves
 //! it at once. Nothing is awaited, decoded or woken while it is held.

@@ -199,8 +199,8 @@ impl ChildProcess {
         self
     }
 
-    /// Returns the processes that this and its clones start, to wait for their end: who stops a
-    /// client doesn't wait for its server, and who exits then leaves that to the
+    /// Returns the processes that this and its clones start, to wait for their end: stopping a
+    /// client doesn't wait for its server, and a program that exits then leaves that to the
     /// [watchdog](Self::watchdog).
     ///
     /// ```

@@ -28,7 +28,7 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 /// Our own stdin and stdout as a transport, which can be opened once in a process.
 ///
 /// From then on nothing else reaches them: what is printed goes to stderr, also a line that
-/// was begun before, and who reads stdin is at its end. So a stray `println!` can't get between two
+/// was begun before, and reading stdin returns its end. So a stray `println!` can't get between two
 /// messages, and dropping the stream closes both.
 ///
 /// ```no_run

@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Lists that are fetched in pages.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -37,22 +37,22 @@ impl<'c> Prompts<'c> {
         self.client
     }
 
-    /// Returns the first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListPromptsResult> {
         paginated_list::page::<requests::ListPrompts>(self.client, None)
     }
 
-    /// Returns the page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListPromptsResult> {
         paginated_list::page::<requests::ListPrompts>(self.client, Some(cursor.into()))
     }
 
-    /// Returns the list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListPromptsResult> {
         Pages::new::<requests::ListPrompts>(self.client)
     }
 
-    /// Returns the whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///

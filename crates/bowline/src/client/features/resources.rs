@@ -42,22 +42,22 @@ impl<'c> Resources<'c> {
         self.client
     }
 
-    /// Returns the first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListResourcesResult> {
         paginated_list::page::<requests::ListResources>(self.client, None)
     }
 
-    /// Returns the page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListResourcesResult> {
         paginated_list::page::<requests::ListResources>(self.client, Some(cursor.into()))
     }
 
-    /// Returns the list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListResourcesResult> {
         Pages::new::<requests::ListResources>(self.client)
     }
 
-    /// Returns the whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///
@@ -67,12 +67,12 @@ impl<'c> Resources<'c> {
         WholeList::new::<requests::ListResources>(self.client)
     }
 
-    /// Returns the first page of the templates.
+    /// Fetches the first page of the templates.
     pub fn templates(self) -> TypedCall<'c, ListResourceTemplatesResult> {
         paginated_list::page::<requests::ListResourceTemplates>(self.client, None)
     }
 
-    /// Returns the page of templates that begins at a cursor.
+    /// Fetches the page of templates that begins at a cursor.
     pub fn templates_from(
         self,
         cursor: impl Into<String>,
@@ -80,12 +80,12 @@ impl<'c> Resources<'c> {
         paginated_list::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
     }
 
-    /// Returns the templates, fetched while they are gone through.
+    /// Returns the templates as a stream of items, fetched page by page.
     pub fn template_pages(self) -> Pages<'c, ListResourceTemplatesResult> {
         Pages::new::<requests::ListResourceTemplates>(self.client)
     }
 
-    /// Returns all templates, when they are awaited. Cancel safe.
+    /// Fetches all templates when they are awaited. Cancel safe.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<'c> Resources<'c> {
         TypedCall::new(call).cached_as(Some(Key::Contents(uri)))
     }
 
-    /// Watches a resource, across connections: see [`Subscription`](crate::client::Subscription).
+    /// Subscribes to a resource, across connections: see [`Subscription`](crate::client::Subscription).
     /// Await it to begin.
     pub fn subscribe(self, uri: impl Into<String>) -> Subscribing<'c> {
         let filter = SubscriptionFilter::new().resource_subscriptions([uri.into()]);

@@ -1,4 +1,4 @@
-//! The model of a server that has one.
+//! Sampling by a server that has a model.
 
 use bowline_types::Method;
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};

@@ -127,22 +127,22 @@ impl<'c> Tasks<'c> {
         TypedCall::new(self.client.call(Method::UpdateTask.as_str(), params))
     }
 
-    /// Returns the first page of the list. Only in 2025-11-25, where servers may have it.
+    /// Fetches the first page of the list. Only in 2025-11-25, where servers may have it.
     pub fn list(self) -> TypedCall<'c, ListTasksResult> {
         paginated_list::page::<requests::ListTasks>(self.client, None)
     }
 
-    /// Returns the page that begins at a cursor. Only in 2025-11-25.
+    /// Fetches the page of the list that begins at a cursor. Only in 2025-11-25.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListTasksResult> {
         paginated_list::page::<requests::ListTasks>(self.client, Some(cursor.into()))
     }
 
-    /// Returns the list, fetched while it is gone through. Only in 2025-11-25.
+    /// Returns the list as a stream of items, fetched page by page. Only in 2025-11-25.
     pub fn pages(self) -> Pages<'c, ListTasksResult> {
         Pages::new::<requests::ListTasks>(self.client)
     }
 
-    /// Returns the whole list, when it is awaited. Only in 2025-11-25. Cancel safe.
+    /// Fetches the whole list when it is awaited. Only in 2025-11-25. Cancel safe.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A call of a tool, before and after it is made.
+//! A tool call, before and after it is sent.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};

@@ -60,22 +60,22 @@ impl<'c> Tools<'c> {
         self.client
     }
 
-    /// Returns the first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListToolsResult> {
         paginated_list::page::<requests::ListTools>(self.client, None)
     }
 
-    /// Returns the page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListToolsResult> {
         paginated_list::page::<requests::ListTools>(self.client, Some(cursor.into()))
     }
 
-    /// Returns the list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListToolsResult> {
         Pages::new::<requests::ListTools>(self.client)
     }
 
-    /// Returns the whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Calls whose results have a type.
+//! Calls with typed results.
 
 use std::fmt;
 use std::future::IntoFuture;

@@ -1,7 +1,7 @@
 //! A process that speaks through its own stdin and stdout, whatever they are.
 //!
 //! The other process is this one again: it runs the test that is ignored. What its harness
-//! prints comes before what it says.
+//! prints comes before its messages.
 
 use std::fs;
 use std::io::{BufRead as _, PipeReader, Read, Write, pipe};
@@ -75,7 +75,7 @@ fn skip_to_ready(from: &mut impl Read) {
     assert!(!said.contains("stray"), "{said}");
 }
 
-/// Says much, closes, and expects to hear the same.
+/// Writes much, closes, and expects to read the same.
 fn check(
     mut to: impl Write + Send,
     from: impl Read,

@@ -1,4 +1,4 @@
-//! How it is told that a child has ended, and what becomes of children when we end.
+//! How the end of a child is reported, and what happens to children when our process ends.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
@@ -153,7 +153,7 @@ fn client_with_a_child(name: &str, variable: Option<(&str, &str)>) -> (Child, Pa
     (client, path, group)
 }
 
-/// Who stops a client and exits at once doesn't take a server's time to end from it.
+/// A program that stops a client and exits at once leaves the server its time to end.
 #[test]
 fn a_child_has_its_time_when_our_own_process_ends_first() {
     let path = std::env::temp_dir().join(format!("bowline-late-{}", std::process::id()));

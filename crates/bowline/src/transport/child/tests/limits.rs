@@ -85,7 +85,7 @@ async fn many_cycles() {
         let script = ["read _", "exit 0", "sleep 1000", "trap '' TERM; sleep 1000"];
         let child = shell(script[cycle % script.len()]).grace(Duration::from_millis(1));
         let mut stream = opened(child).await;
-        // At different moments of its life.
+        // At different moments after its start.
         for _ in 0..cycle % 7 {
             let _ = stream.writer.write(b"x").await;
             tokio::task::yield_now().await;

@@ -10,7 +10,7 @@ use rustix::process::{Signal, kill_process};
 
 use super::*;
 
-/// A child that says its number, starts a grandchild that says its own, and ignores
+/// A child that prints its number, starts a grandchild that prints its own, and ignores
 /// everything that can be ignored.
 const STUBBORN: &str = r#"
     trap "" TERM HUP INT
@@ -74,7 +74,7 @@ async fn who_is_asked_politely_may_end_by_itself() {
         told.iter().filter(|line| *line == "TERM").count()
     };
     until("it is heard", LONG, || count() > 0);
-    // Once, though it is in the group and could be told by itself too.
+    // Once, though it is in the group and could be signalled by itself too.
     assert_eq!(count(), 1);
 }
 
@@ -112,7 +112,7 @@ async fn a_stopped_child_is_ended_too() {
     until_gone(group, LONG);
 }
 
-/// A limit that is documented: who leaves the group is not found. The child itself is.
+/// A documented limit: a grandchild that leaves the group is not found. The child itself is.
 // proves: F-CP-07
 #[tokio::test]
 async fn a_grandchild_with_a_session_of_its_own_survives() {

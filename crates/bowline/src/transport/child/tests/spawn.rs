@@ -115,7 +115,7 @@ async fn children_started_at_once_share_nothing() {
     }
 }
 
-/// Returns what whoever started this test gave to it and everything that it starts.
+/// Returns what the parent of this test gave to it and everything that it starts.
 fn inherited() -> Vec<String> {
     let is_inherited = |path: &std::path::Path| {
         let info = fs::read_to_string(path).ok()?;

@@ -66,7 +66,7 @@ async fn the_stderr_and_state_of_a_running_child_can_be_read() {
     assert_eq!(children.last_words().as_deref(), Some("visit\\u{1b}\nx:y"));
     let pid = i32::try_from(started.await.expect("it is started")).unwrap();
     let pid = Pid::from_raw(pid).unwrap();
-    // Nobody tells when it has stopped itself.
+    // There is no event when it has stopped itself.
     let begun = Instant::now();
     while !children.is_stopped() {
         assert!(begun.elapsed() < Duration::from_secs(30), "it runs on");
