@@ -371,7 +371,7 @@ impl Client {
         let core = self.shared.lock();
         let failure = core.connection_failure(now);
         let state = core.link.state();
-        let words = match &failure {
+        let message = match &failure {
             Some(failed) if state == State::Backoff => {
                 format!("after {limit:?}; the last attempt: {}", failed.cause)
             }
@@ -381,7 +381,7 @@ impl Client {
             }
             None => format!("after {limit:?}, while {state}"),
         };
-        let error = Error::new(ErrorKind::Timeout, words).in_operation("connect");
+        let error = Error::new(ErrorKind::Timeout, message).in_operation("connect");
         match failure {
             Some(mut failure) => {
                 // The client ends with this error.

@@ -228,8 +228,8 @@ impl Error {
     /// Returns the end of what the server's process wrote on stderr before it ended or its stream
     /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
     pub fn last_words(&self) -> Option<&str> {
-        let words = self.transport_end()?.stderr.trim();
-        Some(words).filter(|words| !words.is_empty())
+        let output = self.transport_end()?.stderr.trim();
+        Some(output).filter(|output| !output.is_empty())
     }
 
     /// Returns how many attempts have failed: to hand a message to a busy transport, or in a row to
@@ -285,8 +285,8 @@ impl Error {
 
     /// Returns the same error with another message.
     #[cfg(feature = "client")]
-    pub(crate) fn with_message(mut self, words: &'static str) -> Self {
-        self.0.message = words.into();
+    pub(crate) fn with_message(mut self, message: &'static str) -> Self {
+        self.0.message = message.into();
         self
     }
 
@@ -309,8 +309,8 @@ impl Error {
             };
             inner.message = format!("{}; start a new client to try again", failure.cause).into();
         } else if inner.kind == ErrorKind::Timeout {
-            let words = format!("{}; not connected: {failure}", inner.message);
-            inner.message = words.into();
+            let message = format!("{}; not connected: {failure}", inner.message);
+            inner.message = message.into();
         } else {
             inner.message = failure.to_string().into();
         }
@@ -365,16 +365,16 @@ impl Error {
         let (kind, message): (_, Cow<'static, str>) = match outcome {
             Outcome::Result(payload) => return Ok(payload),
             Outcome::Error(error) => {
-                let words = error.to_string();
+                let message = error.to_string();
                 details.server = Some(error);
-                (ErrorKind::JsonRpc, words.into())
+                (ErrorKind::JsonRpc, message.into())
             }
             Outcome::TimedOut { elapsed } => {
                 details.elapsed = Some(elapsed);
-                let words = format!("after {:?}", rounded(elapsed));
-                (ErrorKind::Timeout, words.into())
+                let message = format!("after {:?}", rounded(elapsed));
+                (ErrorKind::Timeout, message.into())
             }
-            Outcome::Unsupported(words) => (ErrorKind::CapabilityNotSupported, words.into()),
+            Outcome::Unsupported(message) => (ErrorKind::CapabilityNotSupported, message.into()),
             Outcome::Cancelled => (ErrorKind::Cancelled, "by the caller".into()),
             Outcome::CancelledByServer => (ErrorKind::Cancelled, "by the server".into()),
             Outcome::Invalid(reason) => (ErrorKind::Protocol, reason.into()),
@@ -388,8 +388,8 @@ impl Error {
             }
             Outcome::Lost { reason } => {
                 // The kind has it already.
-                let words = reason.strip_prefix("transport lost: ").map(str::to_owned);
-                (ErrorKind::TransportDown, words.unwrap_or(reason).into())
+                let message = reason.strip_prefix("transport lost: ").map(str::to_owned);
+                (ErrorKind::TransportDown, message.unwrap_or(reason).into())
             }
             Outcome::Shutdown => (ErrorKind::Shutdown, "".into()),
             other => (ErrorKind::Protocol, other.name().into()),
@@ -403,7 +403,7 @@ impl Error {
     /// core.
     #[cfg(feature = "client")]
     pub(crate) fn from_link(error: LinkError, until: impl FnOnce(Instant) -> Duration) -> Self {
-        let words = error.to_string();
+        let message = error.to_string();
         let error = match error {
             LinkError::Unavailable {
                 state,
@@ -414,8 +414,8 @@ impl Error {
                 error.0.details.next_attempt = next_attempt.map(until);
                 error
             }
-            LinkError::Backpressure => Self::new(ErrorKind::Backpressure, words),
-            LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, words),
+            LinkError::Backpressure => Self::new(ErrorKind::Backpressure, message),
+            LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, message),
             LinkError::Shutdown | LinkError::GaveUp => Self::new(ErrorKind::Shutdown, ""),
             other => Self::new(ErrorKind::State, other.to_string()),
         };
@@ -538,7 +538,7 @@ mod tests {
 
     #[test]
     fn durations_are_rounded_for_people() {
-        for (nanos, words) in [
+        for (nanos, message) in [
             (30_001_479_255, "after 30s"),
             (1_590_000_000, "after 1.5s"),
             (501_387_401, "after 501ms"),
@@ -548,7 +548,7 @@ mod tests {
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("no answer came in time: {words}")
+                format!("no answer came in time: {message}")
             );
             assert_eq!(error.elapsed(), Some(elapsed));
         }

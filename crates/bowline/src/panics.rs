@@ -14,16 +14,16 @@ pub(crate) struct Panicked(pub(crate) String);
 /// in order between any two of its steps.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let words = panic_message(&*payload).to_owned();
+        let message = panic_message(&*payload).to_owned();
         // Dropping the payload may panic too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-        Panicked(words)
+        Panicked(message)
     })
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    if let Some(words) = payload.downcast_ref::<&'static str>() {
-        return words;
+    if let Some(message) = payload.downcast_ref::<&'static str>() {
+        return message;
     }
     payload.downcast_ref::<String>().map_or("", String::as_str)
 }

@@ -245,8 +245,8 @@ impl Registry {
         let earlier = table.members.get(&*name);
         if earlier.is_some_and(|member| member.client.state() != State::Closed) {
             drop(table);
-            let words = format!("a client named {name:?} already exists");
-            return Err(Error::new(ErrorKind::Config, words).in_operation("registry"));
+            let message = format!("a client named {name:?} already exists");
+            return Err(Error::new(ErrorKind::Config, message).in_operation("registry"));
         }
         let client = client();
         let member = Member {

@@ -24,8 +24,8 @@ use crate::error::{Error, ErrorKind};
 
 /// Returns the refusal of a request that the server must not send, since it was not declared.
 fn not_declared(what: &str) -> Refusal {
-    let words = format!("{what} is not declared");
-    Refusal::NotDeclared(ErrorObject::invalid_params(words))
+    let message = format!("{what} is not declared");
+    Refusal::NotDeclared(ErrorObject::invalid_params(message))
 }
 
 type HandlerFuture<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
@@ -101,7 +101,8 @@ impl ClientConfig {
                 // SM-8: tool use and tool results have an order, also for a client that has not
                 // declared tools.
                 let checked = request.check_turns();
-                let checked = checked.map_err(|words| ErrorObject::invalid_params(words).into());
+                let checked =
+                    checked.map_err(|message| ErrorObject::invalid_params(message).into());
                 let answering = checked.and_then(|()| handler(request));
                 async move { answering?.await.map_err(Refusal::from) }
             });
@@ -258,8 +259,8 @@ impl RootList {
     pub(super) fn set(&self, roots: Vec<Root>) -> Result<(), Error> {
         if let Some(invalid) = roots.iter().find(|root| !is_file(root)) {
             let uri: String = invalid.uri.chars().take(100).collect();
-            let words = format!("root {uri:?} is not a `file://` URI");
-            return Err(Error::new(ErrorKind::Config, words));
+            let message = format!("root {uri:?} is not a `file://` URI");
+            return Err(Error::new(ErrorKind::Config, message));
         }
         *self.lock() = roots.into();
         Ok(())

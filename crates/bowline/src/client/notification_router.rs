@@ -355,9 +355,9 @@ impl Drop for QueueRunner {
     }
 }
 
-fn log_panic(method: &str, words: &str) {
+fn log_panic(method: &str, message: &str) {
     let method = &*shortened(method);
-    tracing::error!(method, panic = words, "notification handler panicked");
+    tracing::error!(method, panic = message, "notification handler panicked");
 }
 
 #[cfg(test)]

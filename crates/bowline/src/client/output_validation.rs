@@ -251,23 +251,23 @@ mod enabled {
             };
             let outcome = match &result.structured_content {
                 None => {
-                    let words = "there is no structured content, which its outputSchema requires";
-                    Err(Misfit::Wrong(words.to_owned()))
+                    let message = "there is no structured content, which its outputSchema requires";
+                    Err(Misfit::Wrong(message.to_owned()))
                 }
                 Some(content) => output.check(content.as_str()),
             };
             let tool = shortened(tool);
-            let words = match outcome {
+            let message = match outcome {
                 Ok(()) => return Ok((result, None)),
-                Err(Misfit::Wrong(words)) => words,
-                Err(Misfit::Unchecked(words)) if self.is_strict => words,
-                Err(Misfit::Unchecked(words)) => {
+                Err(Misfit::Wrong(message)) => message,
+                Err(Misfit::Unchecked(message)) if self.is_strict => message,
+                Err(Misfit::Unchecked(message)) => {
                     let _entered = self.span.as_ref().map(Span::enter);
-                    tracing::warn!(tool, reason = words, "result of the tool not checked");
-                    return Ok((result, Some(words)));
+                    tracing::warn!(tool, reason = message, "result of the tool not checked");
+                    return Ok((result, Some(message)));
                 }
             };
-            let error = Error::new(ErrorKind::SchemaMismatch, format!("{tool}: {words}"));
+            let error = Error::new(ErrorKind::SchemaMismatch, format!("{tool}: {message}"));
             let method = Method::CallTool.as_str();
             Err(error.in_operation(method).with_tool_result(result))
         }
@@ -333,9 +333,9 @@ mod enabled {
                 Misfit::Unchecked(format!("its outputSchema is refused: {refused}"))
             })?;
             schema.check(content).map_err(|misfit| match misfit {
-                Misfit::Wrong(words) => Misfit::Wrong(words),
-                Misfit::Unchecked(words) => {
-                    Misfit::Unchecked(format!("it can't be checked: {words}"))
+                Misfit::Wrong(message) => Misfit::Wrong(message),
+                Misfit::Unchecked(message) => {
+                    Misfit::Unchecked(format!("it can't be checked: {message}"))
                 }
             })
         }

@@ -73,8 +73,8 @@ impl Params {
     pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
         match Self::encode(value, revision).0 {
             Ok(checked) => Ok(checked.members),
-            Err(ParamsError::NotAnObject(words) | ParamsError::NotInRevision(words)) => {
-                Err(format!("the parameters: {words}"))
+            Err(ParamsError::NotAnObject(message) | ParamsError::NotInRevision(message)) => {
+                Err(format!("the parameters: {message}"))
             }
         }
     }
@@ -83,10 +83,10 @@ impl Params {
     pub(super) fn check(self) -> Result<Checked, Error> {
         self.0.map_err(|invalid| match invalid {
             // The kind of the error names the parameters.
-            ParamsError::NotAnObject(words) => Error::new(ErrorKind::InvalidParams, words),
-            ParamsError::NotInRevision(words) => {
-                let words = format!("the parameters: {words}");
-                Error::new(ErrorKind::CapabilityNotSupported, words)
+            ParamsError::NotAnObject(message) => Error::new(ErrorKind::InvalidParams, message),
+            ParamsError::NotInRevision(message) => {
+                let message = format!("the parameters: {message}");
+                Error::new(ErrorKind::CapabilityNotSupported, message)
             }
         })
     }
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn params_that_are_no_object_are_an_error() {
-        for (text, words) in [
+        for (text, message) in [
             ("", "not valid JSON"),
             ("[1]", "they must be a JSON object, not an array"),
             ("{\"a\":}", "not valid JSON"),
@@ -257,7 +257,7 @@ mod tests {
         ] {
             let error = Params::from(text).check().expect_err(text);
             assert_eq!(error.kind(), ErrorKind::InvalidParams);
-            assert!(error.to_string().contains(words), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
         for value in [json!(null), json!([1]), json!("{}"), json!(3)] {
             let error = Params::from(value).check().expect_err("no object");

@@ -225,12 +225,13 @@ fn no_handler_error(method: &str) -> ErrorObject {
 fn input_round_error(method: &str, refusal: Refusal) -> Error {
     let error = match refusal {
         Refusal::NotDeclared(error) => {
-            let words = format!("the server requested {method}: {error}");
-            return Error::new(ErrorKind::CapabilityNotSupported, words).with_handler_error(error);
+            let message = format!("the server requested {method}: {error}");
+            return Error::new(ErrorKind::CapabilityNotSupported, message)
+                .with_handler_error(error);
         }
         Refusal::Failed(error) => error,
     };
-    let (kind, words) = match error.code {
+    let (kind, message) = match error.code {
         codes::USER_REJECTED => (
             ErrorKind::Cancelled,
             format!("this client rejected {method}: {error}"),
@@ -244,7 +245,7 @@ fn input_round_error(method: &str, refusal: Refusal) -> Error {
             format!("the server requested {method}: {error}"),
         ),
     };
-    Error::new(kind, words).with_handler_error(error)
+    Error::new(kind, message).with_handler_error(error)
 }
 
 fn encode_result<T: Wire>(result: T, revision: Revision) -> RpcResult {

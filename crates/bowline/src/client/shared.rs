@@ -262,7 +262,7 @@ impl Core {
             Some(revision) => check_revision(method, revision),
             None => Ok(()),
         };
-        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+        checked.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))
     }
 
     /// Refuses a call of what the server has not declared. Without a session that is not known:
@@ -272,7 +272,7 @@ impl Core {
             (Some(agreement), Some(_)) => check_capability(method, agreement, self.declares_tasks),
             (_, _) => Ok(()),
         };
-        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+        checked.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))
     }
 
     /// Returns the `_meta` of a call, with the log level where calls carry it.

@@ -149,8 +149,8 @@ impl Subscribing<'_> {
         match timeout(limit, self.open_when_ready(timeouts)).await {
             Ok(opened) => opened,
             Err(_) => {
-                let words = format!("not confirmed after {limit:?}");
-                let error = Error::new(ErrorKind::Timeout, words);
+                let message = format!("not confirmed after {limit:?}");
+                let error = Error::new(ErrorKind::Timeout, message);
                 Err(shared.with_connection_failure(error))
             }
         }
@@ -303,12 +303,12 @@ fn check_filter(
     let missing = checks
         .iter()
         .find(|(is_wanted, has, _)| *is_wanted && *has != Some(true));
-    let words = match missing {
+    let message = match missing {
         Some((.., name)) => not_declared_message(name, agreement.revision),
         None if wants_tasks && !declares_tasks => tasks_not_enabled_message(),
         None => return Ok(()),
     };
-    Err(Error::new(ErrorKind::CapabilityNotSupported, words))
+    Err(Error::new(ErrorKind::CapabilityNotSupported, message))
 }
 
 impl Drop for Subscription {

@@ -82,7 +82,7 @@ impl Transport for UnixSocket {
 
 /// Converts the error of a connect. A server that isn't there may come later.
 fn connect_error(address: &str, error: &io::Error) -> OpenError {
-    let words = match error.kind() {
+    let message = match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             format!("{address}: connection refused: no server is listening ({error})")
         }
@@ -92,9 +92,9 @@ fn connect_error(address: &str, error: &io::Error) -> OpenError {
     match error.kind() {
         // No address, a path that is too long, a socket that others may not use.
         io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied => {
-            OpenError::permanent(words)
+            OpenError::permanent(message)
         }
-        _ => OpenError::transient(words),
+        _ => OpenError::transient(message),
     }
 }
 

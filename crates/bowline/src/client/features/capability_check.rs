@@ -32,7 +32,7 @@ fn in_other_revisions(revision: Revision, has: Revisions) -> String {
 /// Returns the message for a capability that the server has not declared. Where the revision has no
 /// such capability, it names the revisions that have it.
 pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) -> String {
-    let words = format!("the server has not declared `{name}`");
+    let message = format!("the server has not declared `{name}`");
     let outermost = name.split(['.', '[']).next();
     let has = match ServerCapabilities::SHAPE {
         Shape::Struct(all) => all
@@ -48,8 +48,8 @@ pub(in crate::client) fn not_declared_message(name: &str, revision: Revision) ->
         has.map(|member| member.revisions)
     };
     match has.filter(|has| !has.contains(revision)) {
-        Some(has) => format!("{words}: {}", in_other_revisions(revision, has)),
-        None => words,
+        Some(has) => format!("{message}: {}", in_other_revisions(revision, has)),
+        None => message,
     }
 }
 
@@ -219,10 +219,14 @@ mod tests {
             (TASKS_EXTENSION, Revision::V2026_07_28, None),
             ("tools.listChanged", Revision::V2024_11_05, None),
         ] {
-            let words = not_declared_message(name, revision);
-            assert!(words.contains(name), "{words}");
-            assert_eq!(words.contains("not in revision"), also.is_some(), "{words}");
-            assert!(words.contains(also.unwrap_or_default()), "{words}");
+            let message = not_declared_message(name, revision);
+            assert!(message.contains(name), "{message}");
+            assert_eq!(
+                message.contains("not in revision"),
+                also.is_some(),
+                "{message}"
+            );
+            assert!(message.contains(also.unwrap_or_default()), "{message}");
         }
     }
 

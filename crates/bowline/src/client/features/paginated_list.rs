@@ -411,38 +411,38 @@ impl<'c, P: Listed> Pages<'c, P> {
     }
 
     fn connection_lost(&self) -> Error {
-        let words = "between two pages: fetch the list again from its first page";
-        self.in_list(Error::new(ErrorKind::TransportDown, words))
+        let message = "between two pages: fetch the list again from its first page";
+        self.in_list(Error::new(ErrorKind::TransportDown, message))
     }
 
     fn timed_out(&self) -> Error {
-        let words = match self.options.timeout {
+        let message = match self.options.timeout {
             Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
             None => String::new(),
         };
-        self.in_list(Error::new(ErrorKind::Timeout, words))
+        self.in_list(Error::new(ErrorKind::Timeout, message))
     }
 
     fn too_many_bytes(&self) -> Error {
         let most = self.options.max_bytes;
-        let words = format!(
+        let message = format!(
             "the list has more than {most} bytes \
              (go through its pages, or raise the limit with `max_bytes`)"
         );
-        self.in_list(Error::new(ErrorKind::OversizedFrame, words))
+        self.in_list(Error::new(ErrorKind::OversizedFrame, message))
     }
 
     /// Returns the error of a list that exceeds a limit, which can be raised: it is not the
     /// server's fault.
     fn over_limit(&self, limit: usize, unit: &str, setting: &str) -> Error {
-        let words =
+        let message =
             format!("the list has more than {limit} {unit} (raise the limit with `{setting}`)");
-        self.in_list(Error::new(ErrorKind::OversizedFrame, words))
+        self.in_list(Error::new(ErrorKind::OversizedFrame, message))
     }
 
     fn repeated_cursor(&self) -> Error {
-        let words = "the list does not end: the server repeated a pagination cursor";
-        self.in_list(Error::new(ErrorKind::Protocol, words))
+        let message = "the list does not end: the server repeated a pagination cursor";
+        self.in_list(Error::new(ErrorKind::Protocol, message))
     }
 
     /// Adds the method of the list, and whether it was sent, to an error.

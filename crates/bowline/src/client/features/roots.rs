@@ -45,8 +45,8 @@ impl<'c> Roots<'c> {
     pub fn set(self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let operation = Method::RootsListChanged.as_str();
         let Some(list) = self.client.shared.handlers.roots() else {
-            let words = "roots were not declared: configure the client with ClientConfig::roots";
-            return Err(Error::new(ErrorKind::State, words).in_operation(operation));
+            let message = "roots were not declared: configure the client with ClientConfig::roots";
+            return Err(Error::new(ErrorKind::State, message).in_operation(operation));
         };
         list.set(roots.into_iter().collect())
             .map_err(|error| error.in_operation(operation))?;

@@ -118,7 +118,8 @@ impl ToolCall<'_> {
         }
         let offer = TaskOffer::current(shared, &self.name);
         let wanted = self.as_task.task_request(&self.name, &offer);
-        let task = wanted.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))?;
+        let task =
+            wanted.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))?;
         let params = encoded_params.params(&self.name, task.as_ref().zip(offer.revision))?;
         self.call.set_params(params);
         let requested = match task {
@@ -256,9 +257,9 @@ impl ToolAnswer {
             ToolCallPhase::Call { requested, .. } => requested.is_requested(),
             ToolCallPhase::Task(_) => false,
         };
-        let invalid = |words: &str| {
-            let words = format!("{}: {words}", self.name);
-            let error = Error::new(ErrorKind::InvalidResponse, words);
+        let invalid = |message: &str| {
+            let message = format!("{}: {message}", self.name);
+            let error = Error::new(ErrorKind::InvalidResponse, message);
             Err(error.in_operation(Method::CallTool.as_str()))
         };
         match decode_result(response.as_json(), Method::CallTool.as_str())? {

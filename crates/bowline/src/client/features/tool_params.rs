@@ -55,13 +55,13 @@ impl EncodedToolParams {
         task: Option<(&TaskMetadata, Revision)>,
     ) -> Result<Params, Error> {
         let invalid = |why| {
-            let words = format!("the arguments of tool {tool:?} {why}");
-            Error::new(ErrorKind::InvalidParams, words)
+            let message = format!("the arguments of tool {tool:?} {why}");
+            Error::new(ErrorKind::InvalidParams, message)
         };
         let mut members = self.0.map_err(invalid)?;
         if let Some((task, revision)) = task {
             let added = add_task(&mut members, task, revision);
-            added.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))?;
+            added.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))?;
         }
         Ok(Params::of_members(members.into()))
     }
@@ -127,14 +127,14 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_are_refused() {
-        for (arguments, words) in [
+        for (arguments, message) in [
             (json!([1]), "must be a JSON object, not an array"),
             (json!("{"), "must be a JSON object, not a string"),
             (json!(1), "must be a JSON object, not a number"),
         ] {
             let error = encode(arguments, None).expect_err("no object");
             assert_eq!(error.kind(), ErrorKind::InvalidParams);
-            assert!(error.to_string().contains(words), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
         let error = encode([("x", f64::NAN)], None).expect_err("no number");
         assert!(error.to_string().contains("no number of JSON"), "{error}");

@@ -228,18 +228,18 @@ impl ToolResult {
             return None;
         }
         let said: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
-        let words = if said.is_empty() {
+        let message = if said.is_empty() {
             self.tool.clone()
         } else {
             format!("{}: {said}", self.tool)
         };
-        let error = Error::new(ErrorKind::Tool, words);
+        let error = Error::new(ErrorKind::Tool, message);
         Some(error.in_operation(Method::CallTool.as_str()))
     }
 
     fn invalid(&self, why: &str) -> Error {
-        let words = format!("{}: {why}", self.tool);
-        Error::new(ErrorKind::InvalidResponse, words).in_operation(Method::CallTool.as_str())
+        let message = format!("{}: {why}", self.tool);
+        Error::new(ErrorKind::InvalidResponse, message).in_operation(Method::CallTool.as_str())
     }
 }
 

@@ -28,7 +28,7 @@ impl TransportEnd {
     ///
     /// [`reason`](Self::reason) has the same on one line.
     pub fn last_words(&self) -> Option<String> {
-        Some(lines(&self.stderr)).filter(|words| !words.is_empty())
+        Some(lines(&self.stderr)).filter(|output| !output.is_empty())
     }
 }
 
@@ -61,10 +61,10 @@ impl ExitWitness {
             ending.status = status;
         }
         ending.stderr = self.tail.text();
-        let words = one_line(&ending.stderr);
-        if !words.is_empty() {
+        let output = one_line(&ending.stderr);
+        if !output.is_empty() {
             ending.reason += "; its last words: ";
-            ending.reason += &words;
+            ending.reason += &output;
         }
         ending
     }

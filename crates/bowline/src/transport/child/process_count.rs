@@ -37,8 +37,8 @@ impl Children {
     /// line: 2 KiB at most, without what would confuse a terminal. `None` if it wrote nothing, or
     /// [not to this process](super::StderrTo::Inherit).
     pub fn last_words(&self) -> Option<String> {
-        let words = lines(&self.latest()?.tail.text());
-        Some(words).filter(|words| !words.is_empty())
+        let output = lines(&self.latest()?.tail.text());
+        Some(output).filter(|output| !output.is_empty())
     }
 
     /// Returns `true` if the process that was started last is stopped, as one is that asks for

@@ -18,10 +18,10 @@ pub(super) fn spawn_error(program: &OsStr, folder: Option<&Path>, error: &io::Er
         let folder = folder.display();
         return OpenError::permanent(format!("{name}: its working directory {folder} {fault}"));
     }
-    let Some(words) = advice(program, error) else {
+    let Some(message) = advice(program, error) else {
         return OpenError::transient(format!("{name}: cannot be started: {error}"));
     };
-    OpenError::permanent(format!("{name}: {words} ({error})"))
+    OpenError::permanent(format!("{name}: {message} ({error})"))
 }
 
 /// Returns what is wrong with a folder, if that may be the reason.
@@ -56,7 +56,7 @@ fn can_enter(folder: &Path) -> bool {
 fn advice(program: &OsStr, error: &io::Error) -> Option<&'static str> {
     let path = Path::new(program);
     let is_path = path.components().count() > 1 || path.is_absolute();
-    let words = match error.kind() {
+    let message = match error.kind() {
         io::ErrorKind::NotFound if !is_path => {
             "no such command in PATH: install it, or give its full path"
         }
@@ -78,7 +78,7 @@ fn advice(program: &OsStr, error: &io::Error) -> Option<&'static str> {
         }
         _ => return None,
     };
-    Some(words)
+    Some(message)
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
             assert!(!error.is_permanent, "{error:?}");
             assert!(error.reason.starts_with("server: cannot be started"));
         }
-        for (program, folder, errno, words) in [
+        for (program, folder, errno, message) in [
             ("server", None, Errno::NOENT, "no such command in PATH"),
             ("/no/server", None, Errno::NOENT, "no such file"),
             ("/etc/passwd", None, Errno::NOENT, "interpreter"),
@@ -112,7 +112,7 @@ mod tests {
         ] {
             let error = refused(program, folder, errno);
             assert!(error.is_permanent, "{error:?}");
-            assert!(error.reason.contains(words), "{error:?}");
+            assert!(error.reason.contains(message), "{error:?}");
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A task drains it for as long as the child runs and may write more, even when the
 //! stream is closed: a child that can't write can't end either.
+//!
+//! `lines` splits the output into lines for the log or a function; `file` copies it to a file in a
+//! thread of its own.
 
 mod file;
 mod lines;

@@ -93,9 +93,9 @@ fn check(
             drop(to);
             close();
         });
-        let heard = std::io::BufReader::new(from).lines();
-        let heard: Vec<_> = heard.map(Result::unwrap).collect();
-        assert!(heard == lines.map(|line| format!("> {line}")));
+        let received = std::io::BufReader::new(from).lines();
+        let received: Vec<_> = received.map(Result::unwrap).collect();
+        assert!(received == lines.map(|line| format!("> {line}")));
     });
     assert_eq!(child.wait().expect("it is ours").code(), Some(21));
 }

@@ -388,7 +388,7 @@ async fn a_call_that_waited_in_vain_learns_what_it_waited_for() {
     for error in waited {
         let words = chain(&error);
         assert_eq!(error.kind(), ErrorKind::Timeout, "{words}");
-        assert!(words.contains("there is no connection"), "{words}");
+        assert!(words.contains("not connected"), "{words}");
         assert!(words.contains("exit status: 3"), "{words}");
         assert_eq!(words.matches("no licence").count(), 1, "{words}");
         assert!(words.contains("attempt 2 in "), "{words}");

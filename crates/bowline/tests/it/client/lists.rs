@@ -488,7 +488,10 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
     let mut server = able_again(&client, &mut peer, OLD).await?;
     let error = pages.next().await.expect("an end").expect_err("it is lost");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
-    assert!(error.to_string().contains("begun anew"), "{error}");
+    assert!(
+        error.to_string().contains("fetch the list again"),
+        "{error}"
+    );
     assert!(pages.next().await.is_none());
 
     // A whole list begins anew by itself, where it may wait; once.

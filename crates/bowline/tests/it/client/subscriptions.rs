@@ -196,7 +196,10 @@ async fn a_confirmation_that_spells_the_id_as_a_string_counts() -> Test {
 #[tokio::test(start_paused = true)]
 async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
     let filter = || SubscriptionFilter::new().task_ids(["t1".to_owned()]);
-    for (revision, words) in [(OLD, "is in 2026-07-28"), (NEW, "has not declared")] {
+    for (revision, words) in [
+        (OLD, "revisions that have it: 2026-07-28"),
+        (NEW, "has not declared"),
+    ] {
         let (client, _server, _peer) = able(config(), revision).await?;
         let error = client.subscribe(filter()).await.expect_err("undeclared");
         assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);

@@ -84,8 +84,8 @@ impl FromStr for TaskRef {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         serde_json::from_str(text).map_err(|error| {
-            let words = format!("not a saved task: {error}");
-            Error::new(ErrorKind::Config, words)
+            let message = format!("not a saved task: {error}");
+            Error::new(ErrorKind::Config, message)
         })
     }
 }

@@ -182,8 +182,8 @@ impl TaskPoller {
     /// Returns the result as 2025-11-25 has it, which comes when the task has ended. `None` when
     /// the server takes so long that the task is polled again.
     async fn blocking_result(&self) -> Result<Option<Payload>, Error> {
-        let patience = self.shared.call_timeouts.total;
-        match self.request(Method::GetTaskPayload, patience).await {
+        let limit = self.shared.call_timeouts.total;
+        match self.request(Method::GetTaskPayload, limit).await {
             Ok((result, _)) => Ok(Some(result)),
             Err(error) if error.kind() == ErrorKind::Timeout || is_transient(&error) => Ok(None),
             Err(error) => Err(error),
@@ -289,19 +289,19 @@ impl TaskPoller {
 
     fn embedded_result(&self, task: &DetailedTask) -> Result<CallToolResult, Error> {
         let Some(result) = &task.result else {
-            let words = "the task is completed but has no result";
-            return Err(self.error(ErrorKind::InvalidResponse, words.to_owned()));
+            let message = "the task is completed but has no result";
+            return Err(self.error(ErrorKind::InvalidResponse, message.to_owned()));
         };
         CallToolResult::from_json(result.as_str()).map_err(|error| {
-            let words = error.under_key("result").to_string();
-            self.error(ErrorKind::InvalidResponse, words)
+            let message = error.under_key("result").to_string();
+            self.error(ErrorKind::InvalidResponse, message)
         })
     }
 
     fn embedded_error(&self, task: DetailedTask) -> Error {
         let Some(error) = task.error else {
-            let words = "the task has failed but has no error";
-            return self.error(ErrorKind::InvalidResponse, words.to_owned());
+            let message = "the task has failed but has no error";
+            return self.error(ErrorKind::InvalidResponse, message.to_owned());
         };
         match Error::from_outcome(Outcome::Error(error), Some(Sent::Maybe), None) {
             Err(error) => error.in_operation(Method::GetTask.as_str()),
@@ -315,9 +315,9 @@ impl TaskPoller {
         self.error(ErrorKind::Cancelled, why)
     }
 
-    fn error(&self, kind: ErrorKind, words: String) -> Error {
-        let words = format!("{}: {words}", self.task.name());
-        Error::new(kind, words).in_operation(Method::GetTask.as_str())
+    fn error(&self, kind: ErrorKind, message: String) -> Error {
+        let message = format!("{}: {message}", self.task.name());
+        Error::new(kind, message).in_operation(Method::GetTask.as_str())
     }
 }
 
@@ -358,6 +358,6 @@ impl AnsweredKeys {
 }
 
 fn too_many_input_requests() -> Error {
-    let words = format!("a task sent more than {MAX_INPUT_REQUESTS} input requests");
-    Error::new(ErrorKind::Protocol, words).in_operation(Method::GetTask.as_str())
+    let message = format!("a task sent more than {MAX_INPUT_REQUESTS} input requests");
+    Error::new(ErrorKind::Protocol, message).in_operation(Method::GetTask.as_str())
 }

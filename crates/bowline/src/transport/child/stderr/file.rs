@@ -34,7 +34,7 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
         Ok(file)
     });
     opened.map_err(|error| {
-        let words = format!("{}, where stderr is to go: {error}", path.display());
+        let message = format!("{}, where stderr is to go: {error}", path.display());
         match error.kind() {
             io::ErrorKind::NotFound
             | io::ErrorKind::PermissionDenied
@@ -42,8 +42,8 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
             | io::ErrorKind::IsADirectory
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::InvalidFilename
-            | io::ErrorKind::InvalidInput => OpenError::permanent(words),
-            _ => OpenError::transient(words),
+            | io::ErrorKind::InvalidInput => OpenError::permanent(message),
+            _ => OpenError::transient(message),
         }
     })
 }

@@ -39,9 +39,9 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
     for _ in 0..5 {
         let mut stream = opened(shell(script).grace(Duration::from_millis(10))).await;
         let group = group_of(number(&mut stream).await);
-        let (told, took) = ending(&mut stream).await;
-        assert_eq!(told.status, None);
-        assert!(told.reason.starts_with("the server closed its output"));
+        let (end, took) = ending(&mut stream).await;
+        assert_eq!(end.status, None);
+        assert!(end.reason.starts_with("the server closed its output"));
         fastest = fastest.min(took);
         drop(stream);
         until_gone(group, LONG);

@@ -61,17 +61,17 @@ async fn no_patience_is_too_much() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_asked_politely_may_end_by_itself() {
     let script = r#"trap 'echo TERM >&2; exit 3' TERM; echo $$; while :; do sleep 0.01; done"#;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
-    let callback = move |line: &str| heard.lock().unwrap().push(line.to_owned());
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&lines);
+    let callback = move |line: &str| sink.lock().unwrap().push(line.to_owned());
     let child = shell(script).stderr(StderrTo::Callback(Arc::new(callback)));
     let mut stream = opened(child).await;
     let group = group_of(number(&mut stream).await);
     drop(stream);
     until_gone(group, LONG);
     let count = || {
-        let told = told.lock().unwrap();
-        told.iter().filter(|line| *line == "TERM").count()
+        let lines = lines.lock().unwrap();
+        lines.iter().filter(|line| *line == "TERM").count()
     };
     until("it is heard", LONG, || count() > 0);
     // Once, though it is in the group and could be signalled by itself too.

@@ -71,9 +71,9 @@ async fn a_child_sees_no_variables_but_those_that_it_needs() {
 #[tokio::test]
 async fn each_start_is_reported_with_the_process_id() {
     let started = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = Arc::clone(&started);
+    let sink = Arc::clone(&started);
     let mut child = shell("echo $$; read _").on_start(move |id| {
-        told.lock().unwrap().push(i32::try_from(id).unwrap());
+        sink.lock().unwrap().push(i32::try_from(id).unwrap());
     });
     let mut said = Vec::new();
     for _ in 0..2 {

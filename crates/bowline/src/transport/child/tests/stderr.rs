@@ -45,7 +45,7 @@ async fn what_would_confuse_a_terminal_is_escaped() {
 
 #[tokio::test]
 async fn the_stderr_and_state_of_a_running_child_can_be_read() {
-    let (sender, mut heard) = tokio::sync::mpsc::channel(1);
+    let (sender, mut received) = tokio::sync::mpsc::channel(1);
     let callback = move |_: &str| {
         let _ = sender.try_send(());
     };
@@ -62,7 +62,7 @@ async fn the_stderr_and_state_of_a_running_child_can_be_read() {
         }
     });
     let mut stream = opened(child).await;
-    heard.recv().await.expect("it speaks");
+    received.recv().await.expect("it speaks");
     assert_eq!(children.last_words().as_deref(), Some("visit\\u{1b}\nx:y"));
     let pid = i32::try_from(started.await.expect("it is started")).unwrap();
     let pid = Pid::from_raw(pid).unwrap();
@@ -80,10 +80,10 @@ async fn the_stderr_and_state_of_a_running_child_can_be_read() {
 
 #[tokio::test]
 async fn lines_go_to_a_function() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
+    let collected = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&collected);
     let callback = move |line: &str| {
-        heard.lock().unwrap().push(line.to_owned());
+        received.lock().unwrap().push(line.to_owned());
         assert_ne!(line, "b", "contained");
     };
     let child = shell(r"printf 'a\nb\r\nc' >&2");
@@ -91,8 +91,8 @@ async fn lines_go_to_a_function() {
     let mut stream = opened(child).await;
     let (ending, _) = ending(&mut stream).await;
     assert_eq!(ending.stderr, "a\nb\r\nc");
-    let told = told.lock().unwrap_or_else(|error| error.into_inner());
-    assert_eq!(*told, ["a", "b", "c"]);
+    let collected = collected.lock().unwrap_or_else(|error| error.into_inner());
+    assert_eq!(*collected, ["a", "b", "c"]);
 }
 
 #[tokio::test]
