@@ -112,7 +112,7 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets when it is made again after its connection was lost. Any but [`Retry::Never`] also
+    /// Sets whether it is retried after its connection was lost. Any but [`Retry::Never`] also
     /// [waits](Self::wait_for_ready) for a connection.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;

@@ -23,7 +23,7 @@ macro_rules! call_settings {
             self
         }
 
-        /// Sets when it is made again after its connection was lost. Any but
+        /// Sets whether it is retried after its connection was lost. Any but
         /// [`Retry::Never`](crate::client::Retry::Never) also waits for a connection.
         pub fn retry(mut self, retry: crate::client::Retry) -> Self {
             self.call = self.call.retry(retry);
