@@ -20,13 +20,13 @@ impl Clock {
         Self(Moment::now())
     }
 
-    /// Now, for the core.
+    /// Returns the current time, for the core.
     pub(crate) fn now(self) -> Instant {
         let nanos = self.0.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// A moment of the core, for the runtime.
+    /// Converts a moment of the core for the runtime.
     fn moment(self, at: Instant) -> Moment {
         let since = at.since(Instant::START);
         self.0 + since.min(self.0.elapsed() + NEVER)
@@ -38,7 +38,7 @@ impl Clock {
 pub(crate) struct Alarm {
     clock: Clock,
     timer: Pin<Box<Sleep>>,
-    /// When it goes off: at the latest when somebody wants it.
+    /// When it goes off: no later than the earliest time that was requested.
     armed: Option<Instant>,
 }
 
@@ -51,7 +51,7 @@ impl Alarm {
         }
     }
 
-    /// Goes off at this moment, or before. It is set anew only for an earlier one: it goes
+    /// Arms the alarm for this moment, or before. It is set anew only for an earlier one: it goes
     /// off once too often then, which is cheaper than setting it with each call that ends.
     pub(crate) fn arm(&mut self, at: Option<Instant>) {
         let Some(at) = at else {
@@ -63,7 +63,7 @@ impl Alarm {
         }
     }
 
-    /// Ready when it has gone off.
+    /// Polls the alarm. Ready when it has gone off.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.armed.is_some() && self.timer.as_mut().poll(cx).is_ready() {
             self.armed = None;

@@ -52,7 +52,7 @@ impl ConnectionFailure {
     /// most. `None` if that was nothing, or is not known.
     pub fn last_words(&self) -> Option<&str> {
         let ending = self.ending.as_ref()?;
-        Some(ending.stderr.trim()).filter(|words| !words.is_empty())
+        Some(ending.stderr.trim()).filter(|output| !output.is_empty())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one error of the library.
+//! The error type of the library.
 
 mod delivery;
 
@@ -31,7 +31,7 @@ use crate::transport::TransportEnd;
 ///
 /// fn advice(error: &Error) -> &'static str {
 ///     match (error.kind(), error.recovery()) {
-///         (ErrorKind::JsonRpc, _) => "the server said no",
+///         (ErrorKind::JsonRpc, _) => "the server answered with an error",
 ///         (_, Recovery::Retry) => "try again",
 ///         (_, Recovery::Reconnect) => "try again when the connection is back",
 ///         (_, Recovery::Abort) => "give up",
@@ -57,7 +57,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Details {
     server: Option<ErrorObject>,
-    /// Whether the call was sent, as the core says; `None` of what is no call.
+    /// Whether the call was sent, as the core reports it; `None` if it is no call.
     sent: Option<Sent>,
     /// Whether it may be made twice, where that doesn't follow from its method.
     may_repeat: Option<bool>,
@@ -72,7 +72,7 @@ struct Details {
     malformed_sample: Option<String>,
 }
 
-/// What kind of thing went wrong.
+/// The kinds of [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -84,63 +84,63 @@ pub enum ErrorKind {
     Protocol,
     /// The server answered with an error: see [`Error::server_error`].
     JsonRpc,
-    /// Not allowed now.
+    /// Not allowed in the present state.
     State,
-    /// There is no connection now.
+    /// The client is not connected.
     Unavailable,
-    /// No answer came in time.
+    /// No response was received in time.
     Timeout,
-    /// No longer wanted.
+    /// The call was cancelled.
     Cancelled,
     /// The client was stopped.
     Shutdown,
-    /// Too much is under way.
+    /// Too many calls or bytes are in flight.
     Backpressure,
-    /// The peer, or the revision that it speaks, doesn't have it.
+    /// The peer, or the revision of the session, doesn't support it.
     CapabilityNotSupported,
-    /// The answer can't be decoded.
+    /// The response can't be decoded.
     InvalidResponse,
-    /// A tool's result doesn't fit the schema that the server declares for it: see
-    /// [`Error::tool_result`]. Or it can't be checked, where that is not enough.
+    /// A tool's result doesn't match its output schema: see [`Error::tool_result`]. Or it can't be
+    /// checked, where the policy is strict.
     SchemaMismatch,
     /// A message, or a list, is larger than a limit allows.
     OversizedFrame,
     /// Authorization failed.
     Auth,
-    /// A tool says that it failed: in its result, where the model can see it.
+    /// A tool failed, and reported that in its result, where the model can see it.
     Tool,
     /// The configuration is wrong.
     Config,
     /// The parameters of a call can't be sent: they, or the arguments of a tool, are no JSON
     /// object.
     InvalidParams,
-    /// A handler of this client had no answer to what the server asked, so that the call could
-    /// not go on: see [`Error::handler_error`].
+    /// A handler of this client failed to answer a request of the server, so that the call could
+    /// not continue: see [`Error::handler_error`].
     Handler,
 }
 
 impl ErrorKind {
-    const fn words(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Transport => "the transport could not be opened",
             Self::TransportDown => "the transport was lost",
             Self::Protocol => "the peer broke the protocol",
             Self::JsonRpc => "the server answered with an error",
-            Self::State => "not allowed now",
-            Self::Unavailable => "there is no connection now",
+            Self::State => "not allowed in this state",
+            Self::Unavailable => "not connected",
             Self::Timeout => "no answer came in time",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
-            Self::Backpressure => "too much is under way",
+            Self::Backpressure => "too many messages in flight",
             Self::CapabilityNotSupported => "not supported by the peer",
-            Self::InvalidResponse => "the answer can't be decoded",
+            Self::InvalidResponse => "the response can't be decoded",
             Self::SchemaMismatch => "the result doesn't fit its schema",
             Self::OversizedFrame => "size limit exceeded",
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
             Self::Config => "the configuration is wrong",
             Self::InvalidParams => "invalid parameters",
-            Self::Handler => "a handler of this client has no answer",
+            Self::Handler => "a handler of this client failed",
         }
     }
 }
@@ -149,19 +149,19 @@ impl ErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// The same again may succeed, and does no harm.
+    /// The same operation may succeed when it is repeated, and repeating it does no harm.
     Retry,
     /// Nothing will succeed before there is a connection. Whether this call may be made again
     /// then is a question of [`Error::may_have_run`].
     Reconnect,
-    /// The same again will fail, or may have its effect twice.
+    /// The same operation will fail again, or may have its effect twice.
     Abort,
-    /// Nothing needs to be done.
+    /// Nothing needs to be done: the operation was cancelled.
     Ignore,
 }
 
 impl Error {
-    /// An error of a kind, in words.
+    /// Creates an error of a kind with a message.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -172,30 +172,30 @@ impl Error {
         }))
     }
 
-    /// What went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The operation that failed: a method, as a rule.
+    /// Returns the operation that failed: a method, as a rule.
     pub fn operation(&self) -> Option<&str> {
         self.0.operation.as_deref()
     }
 
-    /// The error with which the server answered.
+    /// Returns the error with which the server answered.
     pub fn server_error(&self) -> Option<&ErrorObject> {
         self.0.details.server.as_ref()
     }
 
-    /// The error with which this side answered what the server asked during the call: there was
-    /// no handler, the user said no, or the handler failed.
+    /// Returns the error with which this client answered a request of the server during the call:
+    /// there was no handler, the user declined, or the handler failed.
     pub fn handler_error(&self) -> Option<&ErrorObject> {
         self.0.details.handler.as_ref()
     }
 
-    /// The pages that the user has to visit before the call is made again, where the server said
-    /// so: error −32042, only in 2025-11-25. A client that [opens
-    /// pages](crate::ClientConfig::elicitation_url) does both by itself.
+    /// Returns the URL elicitations that the server requires before the call is made again: error
+    /// −32042, only in 2025-11-25. A client with a [handler of URL
+    /// elicitations](crate::ClientConfig::elicitation_url) does both by itself.
     pub fn url_elicitations(&self) -> Vec<ElicitUrlParams> {
         let error = self.server_error();
         let error = error.filter(|error| error.code == codes::URL_ELICITATION_REQUIRED);
@@ -204,17 +204,17 @@ impl Error {
         data.map(|data| data.elicitations).unwrap_or_default()
     }
 
-    /// How long it took, for a timeout.
+    /// Returns how long the call took, for a timeout.
     pub fn elapsed(&self) -> Option<Duration> {
         self.0.details.elapsed
     }
 
-    /// Where the connection stood, when it was not there.
+    /// Returns the state of the client, when there was no connection.
     pub fn state(&self) -> Option<State> {
         self.0.details.state
     }
 
-    /// How long until the next attempt, when there is no connection and that is known.
+    /// Returns how long until the next attempt, when there is no connection and that is known.
     pub fn next_attempt(&self) -> Option<Duration> {
         self.0.details.next_attempt
     }
@@ -228,96 +228,99 @@ impl Error {
     /// Returns the end of what the server's process wrote on stderr before it ended or its stream
     /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
     pub fn last_words(&self) -> Option<&str> {
-        let words = self.transport_end()?.stderr.trim();
-        Some(words).filter(|words| !words.is_empty())
+        let output = self.transport_end()?.stderr.trim();
+        Some(output).filter(|output| !output.is_empty())
     }
 
-    /// How many attempts have failed: to hand a message to a busy transport, or in a row to
+    /// Returns how many attempts have failed: to hand a message to a busy transport, or in a row to
     /// connect, where there is no connection.
     pub fn attempts(&self) -> Option<u32> {
         self.0.details.attempts
     }
 
-    /// How the stream ended whose loss this is about, with a process's exit status and what
-    /// it said last.
+    /// Returns how the stream ended whose loss this error is about, with the exit status of a
+    /// process and its last stderr output.
     pub fn transport_end(&self) -> Option<&TransportEnd> {
         self.0.details.ending.as_deref()
     }
 
-    /// What the server wrote that is no message, where there is no connection: its beginning, as
-    /// [`Client::malformed_sample`](crate::Client::malformed_sample) has it.
+    /// Returns the beginning of what the server wrote that is no message, where there is no
+    /// connection, as [`Client::malformed_sample`](crate::Client::malformed_sample) has it.
     pub fn malformed_sample(&self) -> Option<&str> {
         self.0.details.malformed_sample.as_deref()
     }
 
-    /// The result of a tool that doesn't fit its schema, as it came.
+    /// Returns the result of a tool that doesn't match its schema, as it was received.
     pub fn tool_result(&self) -> Option<&CallToolResult> {
         self.0.details.tool_result.as_deref()
     }
 
-    /// The same error, of an operation.
+    /// Returns the same error, of an operation.
     #[must_use]
     pub fn in_operation(mut self, operation: impl Into<Cow<'static, str>>) -> Self {
         self.0.operation = Some(operation.into());
         self
     }
 
-    /// The same error, with what caused it.
+    /// Returns the same error, with what caused it.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// The same error, about a result of a tool.
+    /// Returns the same error, about a result of a tool.
     #[cfg(all(feature = "validate", feature = "client"))]
     pub(crate) fn with_tool_result(mut self, result: CallToolResult) -> Self {
         self.0.details.tool_result = Some(Box::new(result));
         self
     }
 
-    /// The same error, of this side's own answer to the server.
+    /// Returns the same error, caused by the error of a handler of this client.
     #[cfg(feature = "client")]
-    pub(crate) fn of_handler(mut self, error: ErrorObject) -> Self {
+    pub(crate) fn with_handler_error(mut self, error: ErrorObject) -> Self {
         self.0.details.handler = Some(error);
         self
     }
 
-    /// The same error in other words.
+    /// Returns the same error with another message.
     #[cfg(feature = "client")]
-    pub(crate) fn in_words(mut self, words: &'static str) -> Self {
-        self.0.message = words.into();
+    pub(crate) fn with_message(mut self, message: &'static str) -> Self {
+        self.0.message = message.into();
         self
     }
 
-    /// The same error, with why there is no connection. A client that has given up says so, in
-    /// place of what was refused because of it.
+    /// Returns the same error, with why there is no connection. That of a client that has given up
+    /// replaces what was refused because of it.
     #[cfg(feature = "client")]
-    pub(crate) fn without_connection(mut self, failure: Option<ConnectionFailure>) -> Self {
+    pub(crate) fn explained_by_connection_failure(
+        mut self,
+        failure: Option<ConnectionFailure>,
+    ) -> Self {
         let Some(failure) = failure else {
             return self;
         };
         let inner = &mut *self.0;
         if failure.has_given_up() {
-            inner.kind = match kind_of(&failure.cause) {
+            inner.kind = match give_up_kind(&failure.cause) {
                 // The server has answered the handshake with an error, and not this call.
                 ErrorKind::JsonRpc => ErrorKind::Unavailable,
                 kind => kind,
             };
             inner.message = format!("{}; start a new client to try again", failure.cause).into();
         } else if inner.kind == ErrorKind::Timeout {
-            let words = format!("{}; there is no connection: {failure}", inner.message);
-            inner.message = words.into();
+            let message = format!("{}; not connected: {failure}", inner.message);
+            inner.message = message.into();
         } else {
             inner.message = failure.to_string().into();
         }
         self.with_connection_failure(failure)
     }
 
-    /// Why a client is not connected that was to be: it has given up.
+    /// Returns the error of a client that has given up before it was connected.
     #[cfg(feature = "client")]
     pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
-        let mut error = Self::new(kind_of(&failure.cause), failure.cause.to_string());
+        let mut error = Self::new(give_up_kind(&failure.cause), failure.cause.to_string());
         if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
             &failure.cause
         {
@@ -326,7 +329,7 @@ impl Error {
         error.with_connection_failure(failure)
     }
 
-    /// The same error in the same words, with why there is no connection.
+    /// Returns the same error with the same message, and with why there is no connection.
     #[cfg(feature = "client")]
     pub(crate) fn with_connection_failure(mut self, failure: ConnectionFailure) -> Self {
         let details = &mut self.0.details;
@@ -340,15 +343,15 @@ impl Error {
         self
     }
 
-    /// The same error, with what the server wrote that is no message.
+    /// Returns the same error, with what the server wrote that is no message.
     #[cfg(feature = "client")]
     pub(crate) fn with_malformed_sample(mut self, sample: Option<String>) -> Self {
         self.0.details.malformed_sample = sample;
         self
     }
 
-    /// The result of a call, or how it ended without one. `sent` is what the core knows of its
-    /// request; `None` of what is no call.
+    /// Returns the result of a call, or how it ended without one. `sent` is what the core knows of
+    /// its request; `None` if it is no call.
     pub(crate) fn from_outcome(
         outcome: Outcome,
         sent: Option<Sent>,
@@ -362,31 +365,31 @@ impl Error {
         let (kind, message): (_, Cow<'static, str>) = match outcome {
             Outcome::Result(payload) => return Ok(payload),
             Outcome::Error(error) => {
-                let words = error.to_string();
+                let message = error.to_string();
                 details.server = Some(error);
-                (ErrorKind::JsonRpc, words.into())
+                (ErrorKind::JsonRpc, message.into())
             }
             Outcome::TimedOut { elapsed } => {
                 details.elapsed = Some(elapsed);
-                let words = format!("after {:?}", rounded(elapsed));
-                (ErrorKind::Timeout, words.into())
+                let message = format!("after {:?}", rounded(elapsed));
+                (ErrorKind::Timeout, message.into())
             }
-            Outcome::Unsupported(words) => (ErrorKind::CapabilityNotSupported, words.into()),
+            Outcome::Unsupported(message) => (ErrorKind::CapabilityNotSupported, message.into()),
             Outcome::Cancelled => (ErrorKind::Cancelled, "by the caller".into()),
             Outcome::CancelledByServer => (ErrorKind::Cancelled, "by the server".into()),
             Outcome::Invalid(reason) => (ErrorKind::Protocol, reason.into()),
             Outcome::TooLarge { size } => (
                 ErrorKind::OversizedFrame,
-                format!("an answer of {size} bytes").into(),
+                format!("a response of {size} bytes").into(),
             ),
             Outcome::Backpressure { attempts } => {
                 details.attempts = Some(attempts);
                 (ErrorKind::Backpressure, "the transport was busy".into())
             }
             Outcome::Lost { reason } => {
-                // The kind says it already.
-                let words = reason.strip_prefix("transport lost: ").map(str::to_owned);
-                (ErrorKind::TransportDown, words.unwrap_or(reason).into())
+                // The kind has it already.
+                let message = reason.strip_prefix("transport lost: ").map(str::to_owned);
+                (ErrorKind::TransportDown, message.unwrap_or(reason).into())
             }
             Outcome::Shutdown => (ErrorKind::Shutdown, "".into()),
             other => (ErrorKind::Protocol, other.name().into()),
@@ -396,27 +399,28 @@ impl Error {
         Err(error)
     }
 
-    /// Why something was not done. `until` says how long it is until a moment of the core.
+    /// Converts the error of a refused command. `until` returns the time until a moment of the
+    /// core.
     #[cfg(feature = "client")]
     pub(crate) fn from_link(error: LinkError, until: impl FnOnce(Instant) -> Duration) -> Self {
-        let words = error.to_string();
+        let message = error.to_string();
         let error = match error {
             LinkError::Unavailable {
                 state,
                 next_attempt,
             } => {
-                let mut error = Self::new(ErrorKind::Unavailable, connecting(state));
+                let mut error = Self::new(ErrorKind::Unavailable, connecting_message(state));
                 error.0.details.state = Some(state);
                 error.0.details.next_attempt = next_attempt.map(until);
                 error
             }
-            LinkError::Backpressure => Self::new(ErrorKind::Backpressure, words),
-            LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, words),
+            LinkError::Backpressure => Self::new(ErrorKind::Backpressure, message),
+            LinkError::TooLarge { .. } => Self::new(ErrorKind::OversizedFrame, message),
             LinkError::Shutdown | LinkError::GaveUp => Self::new(ErrorKind::Shutdown, ""),
             other => Self::new(ErrorKind::State, other.to_string()),
         };
-        // The server has seen nothing of what a link refuses.
-        error.of_call(Sent::No)
+        // What a link refuses was not sent.
+        error.with_sent(Sent::No)
     }
 }
 
@@ -433,7 +437,7 @@ impl fmt::Display for Error {
             write!(f, "{operation}: ")?;
         }
         match (kind, &details.handler, &details.connection_failure) {
-            // The cause says the rest: nothing has to be said twice.
+            // The cause has the rest: nothing is repeated.
             (_, _, Some(failure)) if failure.has_given_up() => {
                 f.write_str("the client gave up")?;
                 if failure.attempts > 1 {
@@ -443,7 +447,7 @@ impl fmt::Display for Error {
             (ErrorKind::CapabilityNotSupported, Some(_), _) => {
                 f.write_str("not supported by this client")?;
             }
-            (kind, ..) => f.write_str(kind.words())?,
+            (kind, ..) => f.write_str(kind.description())?,
         }
         if !message.is_empty() {
             write!(f, ": {message}")?;
@@ -452,8 +456,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// What a `main` that returns it prints: the words and the causes, for people. All that is
-/// known of it is in `{:#?}`.
+/// The output of a `main` that returns it: the message and the causes, for people. All details
+/// are in `{:#?}`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -476,9 +480,9 @@ impl StdError for Error {
     }
 }
 
-/// The kind of the error with which a client gives up.
+/// Returns the kind of the error with which a client gives up.
 #[cfg(feature = "client")]
-fn kind_of(cause: &Cause) -> ErrorKind {
+fn give_up_kind(cause: &Cause) -> ErrorKind {
     match cause {
         Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(_))) => ErrorKind::JsonRpc,
         Cause::Ended(CloseReason::Negotiation(_) | CloseReason::Peer(_)) => ErrorKind::Protocol,
@@ -488,9 +492,9 @@ fn kind_of(cause: &Cause) -> ErrorKind {
     }
 }
 
-/// Why calls are not served in a state in which nothing has failed.
+/// Returns why calls are not served in a state in which nothing has failed.
 #[cfg(feature = "client")]
-fn connecting(state: State) -> &'static str {
+fn connecting_message(state: State) -> &'static str {
     match state {
         State::Starting => "the transport is being opened",
         State::Initializing => "the handshake is under way",
@@ -500,7 +504,7 @@ fn connecting(state: State) -> &'static str {
     }
 }
 
-/// A duration as people would say it.
+/// Rounds a duration for people.
 pub(crate) fn rounded(duration: Duration) -> Duration {
     let step = match duration.as_secs() {
         0 => 1,
@@ -533,8 +537,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_as_people_tell_them() {
-        for (nanos, words) in [
+    fn durations_are_rounded_for_people() {
+        for (nanos, message) in [
             (30_001_479_255, "after 30s"),
             (1_590_000_000, "after 1.5s"),
             (501_387_401, "after 501ms"),
@@ -544,14 +548,14 @@ mod tests {
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("no answer came in time: {words}")
+                format!("no answer came in time: {message}")
             );
             assert_eq!(error.elapsed(), Some(elapsed));
         }
     }
 
     #[test]
-    fn a_loss_is_said_once() {
+    fn the_reason_of_a_loss_is_not_repeated() {
         let reason = CloseReason::Transport("end of file".into()).to_string();
         let error = Error::from_outcome(Outcome::Lost { reason }, None, None).unwrap_err();
         assert_eq!(error.to_string(), "the transport was lost: end of file");

@@ -1,4 +1,4 @@
-//! An open stream: what is read from it and written to it.
+//! An open stream, with buffers for reads and writes.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,21 +16,21 @@ use crate::transport::Peer;
 use crate::transport::Stream;
 
 /// Bytes that are read at once: few while there is little to read, since thousands of
-/// clients may be idle, and up to the largest while a server has much to say.
+/// clients may be idle, and up to the largest while a server sends much.
 const CHUNKS: std::ops::RangeInclusive<usize> = 2 * 1024..=64 * 1024;
 
 /// Bytes that are read when there is no buffer yet.
-const FIRST: usize = 1024;
+const FIRST_READ: usize = 1024;
 
 /// Small messages leave together, up to so many bytes.
-const COALESCED: usize = 64 * 1024;
+const MAX_COALESCED: usize = 64 * 1024;
 
-/// How long a server is listened to that no longer listens: most have ended, which is told
-/// at once.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// How long reading goes on after a write has failed: most such servers have ended, which the
+/// kernel reports at once.
+const READ_AFTER_BROKEN: Duration = Duration::from_millis(50);
 
 /// Room that is kept when there is nothing to write.
-const KEPT: usize = 4 * 1024;
+const MAX_IDLE_CAPACITY: usize = 4 * 1024;
 
 pub(crate) struct Io {
     stream: Stream,
@@ -41,7 +41,7 @@ pub(crate) struct Io {
     chunk: usize,
     /// Why nothing can be written any more.
     broken: Option<String>,
-    /// Until when what the server said before may still arrive.
+    /// Until when messages that the server sent before may still arrive.
     listens_until: Option<Instant>,
     must_flush: bool,
 }
@@ -59,27 +59,27 @@ impl Io {
         }
     }
 
-    /// Who knows why the stream ended.
+    /// Takes the peer, which knows why the stream ended.
     #[cfg(feature = "client")]
     pub(crate) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
         self.stream.peer.take()
     }
 
-    /// Why nothing can be written, once there is nothing to read and has not been for a
-    /// while: what the server said before it went may be on its way, and the kernel tells of
-    /// it later than of the broken pipe.
+    /// Returns why nothing can be written, once there is nothing to read and has not been for a
+    /// while: what the server sent before its end may be on its way, and the kernel reports
+    /// it later than the broken pipe.
     pub(crate) fn broken(&mut self, now: Instant) -> Option<&str> {
         let reason = self.broken.as_deref()?;
-        let until = *self.listens_until.get_or_insert(now + LAST_WORDS);
+        let until = *self.listens_until.get_or_insert(now + READ_AFTER_BROKEN);
         (until <= now).then_some(reason)
     }
 
-    /// When to look again whether it is broken.
+    /// Returns when to look again whether it is broken.
     pub(crate) fn listens_until(&self) -> Option<Instant> {
         self.listens_until
     }
 
-    /// Reads one chunk into the buffer of the core. How much it was.
+    /// Reads one chunk into the buffer of the core. Returns its length.
     pub(crate) fn poll_read(
         &mut self,
         buffer: &mut BytesMut,
@@ -115,7 +115,7 @@ impl Io {
         buffer: &mut BytesMut,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let mut bytes = [0; FIRST];
+        let mut bytes = [0; FIRST_READ];
         let mut chunk = ReadBuf::new(&mut bytes);
         ready!(Pin::new(&mut *self.stream.reader).poll_read(cx, &mut chunk))?;
         let read = chunk.filled();
@@ -134,17 +134,18 @@ impl Io {
         self.chunk = *CHUNKS.start();
     }
 
-    /// Whether another message may be taken: those before are written, or fit together.
+    /// Returns `true` if another message may be queued: those before are written, or are sent with
+    /// it.
     pub(crate) fn has_room(&self) -> bool {
-        self.broken.is_none() && self.large.is_empty() && self.small.len() < COALESCED
+        self.broken.is_none() && self.large.is_empty() && self.small.len() < MAX_COALESCED
     }
 
-    /// Whether everything is written.
+    /// Returns `true` if everything is written.
     pub(crate) fn is_empty(&self) -> bool {
         self.small.is_empty() && self.large.is_empty() && !self.must_flush
     }
 
-    /// Bytes that are queued and not written.
+    /// Returns the number of bytes that are queued and not written.
     #[cfg(feature = "server")]
     pub(crate) fn unwritten(&self) -> usize {
         self.small.len() + self.large.iter().map(Bytes::len).sum::<usize>()
@@ -155,7 +156,7 @@ impl Io {
             // After what is being written, which may be half a frame.
             return self.large.push_back(transmit.to_bytes().into());
         }
-        if transmit.len() < COALESCED {
+        if transmit.len() < MAX_COALESCED {
             return transmit.append_to(&mut self.small);
         }
         let parts = [transmit.head, transmit.body, transmit.tail];
@@ -170,21 +171,21 @@ impl Io {
         if self.broken.is_some() {
             return false;
         }
-        let mut has_worked = false;
-        let written = self.poll_write_all(cx, &mut has_worked);
+        let mut made_progress = false;
+        let written = self.poll_write_all(cx, &mut made_progress);
         if let Poll::Ready(Err(error)) = written {
             self.broken = Some(error.to_string());
             self.small = BytesMut::new();
             self.large.clear();
             return true;
         }
-        has_worked
+        made_progress
     }
 
     fn poll_write_all(
         &mut self,
         cx: &mut Context<'_>,
-        has_worked: &mut bool,
+        made_progress: &mut bool,
     ) -> Poll<io::Result<()>> {
         let mut writer = Pin::new(&mut *self.stream.writer);
         loop {
@@ -193,11 +194,14 @@ impl Io {
                 Some(part) => part,
                 None => break,
             };
-            let written = ready!(passing(writer.as_mut().poll_write(cx, part), cx))?;
+            let written = ready!(pending_if_transient(
+                writer.as_mut().poll_write(cx, part),
+                cx
+            ))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            *has_worked = true;
+            *made_progress = true;
             self.must_flush = true;
             match self.large.front_mut() {
                 _ if !self.small.is_empty() => self.small.advance(written),
@@ -206,24 +210,24 @@ impl Io {
             }
             self.large.pop_front_if(|part| part.is_empty());
         }
-        if self.small.capacity() > KEPT {
+        if self.small.capacity() > MAX_IDLE_CAPACITY {
             self.small = BytesMut::new();
         }
         if self.must_flush {
-            ready!(passing(writer.as_mut().poll_flush(cx), cx))?;
+            ready!(pending_if_transient(writer.as_mut().poll_flush(cx), cx))?;
             self.must_flush = false;
             // The end of a session may wait for this alone.
-            *has_worked = true;
+            *made_progress = true;
         }
         Poll::Ready(Ok(()))
     }
 }
 
-/// Errors that mean "try again" are no errors: streams that say so are not as they should
-/// be, and nothing is lost.
-fn passing<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<T>> {
+/// Treats errors that mean "try again" as pending: streams should not return them, and nothing
+/// is lost.
+fn pending_if_transient<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<T>> {
     match &polled {
-        Poll::Ready(Err(error)) if is_passing(error.kind()) => {
+        Poll::Ready(Err(error)) if is_transient(error.kind()) => {
             cx.waker().wake_by_ref();
             Poll::Pending
         }
@@ -231,6 +235,6 @@ fn passing<T>(polled: Poll<io::Result<T>>, cx: &Context<'_>) -> Poll<io::Result<
     }
 }
 
-fn is_passing(kind: io::ErrorKind) -> bool {
+fn is_transient(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }

@@ -6,13 +6,16 @@ use tracing::{Span, span::EnteredSpan};
 /// The longest name that an event or a span has, in characters.
 const LONGEST: usize = 128;
 
-/// Returns a name for an event: whoever chose it, it is no longer than a line, and has no
-/// control characters.
+/// Returns a name for an event: no longer than a line, and without control characters,
+/// also if a peer chose it.
 pub(crate) fn shortened(name: &str) -> String {
     let name = name.chars().take(LONGEST);
-    let visible = |char: char| match char.is_control() {
-        true => char::REPLACEMENT_CHARACTER,
-        false => char,
+    let visible = |char: char| {
+        if char.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            char
+        }
     };
     name.map(visible).collect()
 }

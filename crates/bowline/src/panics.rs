@@ -1,4 +1,4 @@
-//! Panics of others: caught where they happen, told in the log, and never passed on.
+//! Panics of foreign code: caught where they happen, logged, and never passed on.
 
 use std::any::Any;
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A panic, in its own words.
+/// A panic, with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Panicked(pub(crate) String);
 
@@ -14,16 +14,16 @@ pub(crate) struct Panicked(pub(crate) String);
 /// in order between any two of its steps.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let words = words_of(&*payload).to_owned();
+        let message = panic_message(&*payload).to_owned();
         // Dropping the payload may panic too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-        Panicked(words)
+        Panicked(message)
     })
 }
 
-fn words_of(payload: &(dyn Any + Send)) -> &str {
-    if let Some(words) = payload.downcast_ref::<&'static str>() {
-        return words;
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    if let Some(message) = payload.downcast_ref::<&'static str>() {
+        return message;
     }
     payload.downcast_ref::<String>().map_or("", String::as_str)
 }

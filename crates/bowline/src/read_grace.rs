@@ -35,7 +35,7 @@ struct Grace {
 
 impl ReadGrace {
     /// Returns `true` if what is due is to be enforced now: there is nothing more to read, or
-    /// enough was read. `has_read` says whether the driver has read a chunk before it asks.
+    /// enough was read. `has_read` is `true` if the driver has read a chunk before it asks.
     /// Otherwise it has to read and ask again, and is woken for that.
     pub(crate) fn is_over(
         &mut self,

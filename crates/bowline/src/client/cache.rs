@@ -1,7 +1,7 @@
 //! Lists and contents that need not be fetched again (2026-07-28, server/utilities/caching).
 //!
-//! A result is kept for as long as its server says, and forgotten when the server tells that it
-//! has changed or the connection is lost: another server may answer then. What was asked for
+//! A result is kept for the time that its server gives, and forgotten when the server notifies that
+//! it has changed or the connection is lost: another server may answer then. What was asked for
 //! before a change is not kept when it comes after it.
 
 use std::collections::{HashMap, VecDeque};
@@ -12,15 +12,15 @@ use bowline_proto::{Instant, Payload};
 use bowline_types::resources::ResourceUpdatedParams;
 use bowline_types::{Method, RawJsonRef, Revision};
 
-use super::watchers::is_part;
+use super::subscription_dispatch::is_same_or_part;
 
-/// The longest time that anything is kept, whatever the server says.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest time that a result is kept, however long its server allows.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is kept of lists and contents.
 ///
-/// By default a result is kept for as long as its server says, which servers before 2026-07-28
-/// don't, in 16 MiB and 1,000 results at most.
+/// By default a result is kept for the time that its server gives, which servers before 2026-07-28
+/// don't give, in 16 MiB and 1,000 results at most.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct CachePolicy {
 }
 
 impl CachePolicy {
-    /// As servers say.
+    /// Returns the default policy: results are kept as their servers allow.
     pub const fn new() -> Self {
         Self {
             without_hints: Duration::ZERO,
@@ -48,28 +48,28 @@ impl CachePolicy {
         }
     }
 
-    /// Nothing is kept.
+    /// Returns a policy that keeps nothing.
     pub const fn off() -> Self {
         let mut off = Self::new();
         off.max_results = 0;
         off
     }
 
-    /// How long a result is kept whose server doesn't say. Default: not at all.
+    /// Sets how long a result is kept whose server gives no time. Default: not at all.
     #[must_use]
     pub const fn without_hints(mut self, time: Duration) -> Self {
         self.without_hints = time;
         self
     }
 
-    /// How much is kept. Of more the oldest is forgotten.
+    /// Sets how many bytes are kept. Beyond that the oldest results are forgotten.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// How many results are kept. Of more the oldest is forgotten.
+    /// Sets how many results are kept. Beyond that the oldest are forgotten.
     #[must_use]
     pub const fn max_results(mut self, results: usize) -> Self {
         self.max_results = results;
@@ -111,7 +111,7 @@ enum Kind {
 }
 
 impl Key {
-    /// A page of the list that a method has. `None` when it is not to be kept.
+    /// Returns a page of the list that a method has. `None` when it is not to be kept.
     pub(super) fn page(method: Method, cursor: Option<String>) -> Option<Self> {
         let list = match method {
             Method::ListTools => List::Tools,
@@ -144,7 +144,7 @@ impl Key {
     }
 }
 
-/// Leave to keep the result of a call that is being made.
+/// The permission to keep the result of a call that is being sent.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
     pub(super) key: Key,
@@ -154,11 +154,11 @@ pub(super) struct Ticket {
 #[derive(Debug)]
 pub(super) struct Cache {
     policy: CachePolicy,
-    kept: Mutex<Kept>,
+    kept: Mutex<CacheState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CacheState {
     results: HashMap<Key, Entry>,
     /// The keys in the order in which they came, with the number of their entry.
     order: VecDeque<(Key, u64)>,
@@ -184,7 +184,7 @@ impl Cache {
         }
     }
 
-    /// The result of a call, if it is kept and fresh.
+    /// Returns the result of a call, if it is kept and fresh.
     pub(super) fn get(&self, key: &Key, now: Instant) -> Option<Arc<str>> {
         let mut kept = self.lock();
         let entry = kept.results.get(key)?;
@@ -195,7 +195,8 @@ impl Cache {
         None
     }
 
-    /// Leave to keep what is about to be asked for. `None` when nothing is kept at all.
+    /// Returns the permission to keep what is about to be requested. `None` when nothing is kept at
+    /// all.
     pub(super) fn ticket(&self, key: Key) -> Option<Ticket> {
         if self.policy.max_results == 0 {
             return None;
@@ -204,17 +205,18 @@ impl Cache {
         Some(Ticket { key, generation })
     }
 
-    /// Keeps a result, which came then, for as long as its server says, unless it has changed
-    /// meanwhile. What servers of older revisions say means something else, if anything (MO-1).
+    /// Keeps a result, which was received at this moment, for the time that its server gives,
+    /// unless it has changed meanwhile. Hints of servers of older revisions mean something else, if
+    /// anything (MO-1).
     pub(super) fn keep(
         &self,
         ticket: Ticket,
         result: &Payload,
-        came: Instant,
+        received_at: Instant,
         revision: Option<Revision>,
     ) {
         let result = result.as_str();
-        let has_hints = revision.is_some_and(|it| it >= Revision::V2026_07_28);
+        let has_hints = revision.is_some_and(|revision| revision >= Revision::V2026_07_28);
         let hint = if has_hints { hint(result) } else { None };
         let time = hint.unwrap_or(self.policy.without_hints);
         let size = result.len() + ticket.key.len();
@@ -225,7 +227,7 @@ impl Cache {
         if kept.generations[ticket.key.kind() as usize] != ticket.generation {
             return;
         }
-        kept.insert(ticket.key, result.into(), came + time.min(LONGEST));
+        kept.insert(ticket.key, result.into(), received_at + time.min(MAX_AGE));
         while kept.results.len() > self.policy.max_results || kept.bytes > self.policy.max_bytes {
             let Some((oldest, number)) = kept.order.pop_front() else {
                 break;
@@ -233,15 +235,15 @@ impl Cache {
             if kept
                 .results
                 .get(&oldest)
-                .is_some_and(|it| it.number == number)
+                .is_some_and(|entry| entry.number == number)
             {
                 kept.remove(&oldest);
             }
         }
     }
 
-    /// Forgets what a notification says has changed.
-    pub(super) fn notify(&self, method: &str, params: Option<&Payload>) {
+    /// Forgets what has changed according to a notification.
+    pub(super) fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         match method.parse() {
             Ok(Method::ToolListChanged) => self.forget(Kind::Tools),
             Ok(Method::PromptListChanged) => self.forget(Kind::Prompts),
@@ -282,13 +284,13 @@ impl Cache {
         if kept.results.is_empty() {
             return;
         }
-        let gone: Vec<_> = kept
+        let removed: Vec<_> = kept
             .results
             .keys()
             .filter(|key| key.kind() == kind)
             .cloned()
             .collect();
-        gone.iter().for_each(|key| kept.remove(key));
+        removed.iter().for_each(|key| kept.remove(key));
     }
 
     /// Forgets a resource, and those that it is a part of.
@@ -299,17 +301,18 @@ impl Cache {
             return;
         }
         // What is kept has bounds, which the server's URI has not.
-        let is_gone = |key: &&Key| matches!(key, Key::Contents(whole) if is_part(uri, whole));
-        let gone: Vec<_> = kept.results.keys().filter(is_gone).cloned().collect();
-        gone.iter().for_each(|key| kept.remove(key));
+        let is_affected =
+            |key: &&Key| matches!(key, Key::Contents(whole) if is_same_or_part(uri, whole));
+        let removed: Vec<_> = kept.results.keys().filter(is_affected).cloned().collect();
+        removed.iter().for_each(|key| kept.remove(key));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CacheState {
     fn insert(&mut self, key: Key, result: Arc<str>, until: Instant) {
         self.remove(&key);
         self.bytes += result.len() + key.len();
@@ -320,7 +323,7 @@ impl Kept {
         if self.order.len() > 2 * self.results.len() + 16 {
             let results = &self.results;
             self.order.retain(|(other, at)| {
-                *at == number || results.get(other).is_some_and(|it| it.number == *at)
+                *at == number || results.get(other).is_some_and(|entry| entry.number == *at)
             });
         }
         let entry = Entry {
@@ -338,7 +341,7 @@ impl Kept {
     }
 }
 
-/// How long a result may be kept, as its server says. A time that makes no sense is none
+/// Returns how long a result may be kept according to its server. An invalid time is none
 /// (CH-3).
 fn hint(result: &str) -> Option<Duration> {
     let json = RawJsonRef::parse(result).ok()?;
@@ -404,7 +407,7 @@ mod tests {
 
     // proves: MO-1
     #[test]
-    fn what_an_older_server_says_of_its_results_is_no_hint() {
+    fn hints_of_an_older_server_are_ignored() {
         for (policy, until) in [
             (CachePolicy::new(), None),
             (
@@ -423,9 +426,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_does_not_say_the_user_may() {
+    fn the_policy_applies_where_the_server_gives_no_hint() {
         let plain = Payload::from(JsonObject::parse("{}").expect("an object"));
-        for (policy, is_kept) in [
+        for (policy, is_cached) in [
             (CachePolicy::new(), false),
             (
                 CachePolicy::new().without_hints(Duration::from_secs(1)),
@@ -435,7 +438,7 @@ mod tests {
             let cache = Cache::new(policy);
             let ticket = cache.ticket(page(None)).expect("it may be kept");
             cache.keep(ticket, &plain, NOW, Some(Revision::LATEST));
-            assert_eq!(has(&cache, &page(None)), is_kept);
+            assert_eq!(has(&cache, &page(None)), is_cached);
         }
         assert!(Cache::new(CachePolicy::off()).ticket(page(None)).is_none());
     }
@@ -446,7 +449,7 @@ mod tests {
         let early = cache.ticket(page(None)).expect("it may be kept");
         keep(&cache, page(Some("2")), "1000");
         keep(&cache, contents("a:/x"), "1000");
-        cache.notify("notifications/tools/list_changed", None);
+        cache.handle_notification("notifications/tools/list_changed", None);
         assert!(!has(&cache, &page(Some("2"))));
         assert!(has(&cache, &contents("a:/x")));
         cache.keep(early, &result("1000"), NOW, Some(Revision::LATEST));
@@ -454,9 +457,9 @@ mod tests {
             !has(&cache, &page(None)),
             "it was asked for before the change"
         );
-        cache.notify("notifications/resources/updated", Some(&updated("a:/xy")));
+        cache.handle_notification("notifications/resources/updated", Some(&updated("a:/xy")));
         assert!(has(&cache, &contents("a:/x")));
-        cache.notify(
+        cache.handle_notification(
             "notifications/resources/updated",
             Some(&updated("a:/x/y#z")),
         );
@@ -472,7 +475,7 @@ mod tests {
         kept.iter()
             .for_each(|key| keep(&cache, key.clone(), "1000"));
         let updated = updated(&format!("a:{deep}"));
-        cache.notify("notifications/resources/updated", Some(&updated));
+        cache.handle_notification("notifications/resources/updated", Some(&updated));
         assert_eq!(
             kept.each_ref().map(|key| has(&cache, key)),
             [false, false, false, true, true]

@@ -1,4 +1,4 @@
-//! A call before it is made.
+//! A call before it is sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,11 +13,11 @@ use bowline_types::meta::RequestMeta;
 use bowline_types::progress::ProgressParams;
 use bytes::Bytes;
 
-use super::answer::Answer;
-use super::fitting::{Fitting, Words};
 use super::params::Params;
+use super::pending_call::Answer;
+use super::session_adapter::{ParamsEncoder, SessionAdapter};
 use super::shared::{Shared, Slot};
-use super::visiting::Again;
+use super::url_elicitation_retry::RetryPlan;
 use crate::error::Error;
 
 pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
@@ -48,25 +48,25 @@ pub struct Call<'c> {
     retry: Retry,
     wants_progress: bool,
     on_progress: Option<OnProgress>,
-    is_guarded: bool,
+    checks_capability: bool,
     tool: Option<Box<str>>,
     is_raw: bool,
-    /// How to say it, where that depends on who is spoken to.
-    words: Option<Words>,
+    /// How to encode the parameters, where that depends on the session.
+    params_encoder: Option<ParamsEncoder>,
 }
 
-/// Which calls are made again when their connection is lost. Those that are wait for the
-/// next one, within their own time, and are made again as often as
-/// [`LinkConfig::max_retries`](crate::LinkConfig::max_retries) says.
+/// Which calls are retried when their connection is lost. Those that are wait for the
+/// next one, within their own time, and are made again up to
+/// [`LinkConfig::max_retries`](crate::LinkConfig::max_retries) times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retry {
-    /// None.
+    /// No call is retried.
     #[default]
     Never,
-    /// One that the server has certainly not seen.
+    /// Calls that the server has certainly not received.
     NotSent,
-    /// Any: it only reads, or doing it twice is the same as doing it once.
+    /// All calls: use it for one that only reads, or may be executed twice.
     Idempotent,
 }
 
@@ -83,24 +83,24 @@ impl<'c> Call<'c> {
             retry: Retry::Never,
             wants_progress: false,
             on_progress: None,
-            is_guarded: false,
+            checks_capability: false,
             tool: None,
             is_raw: false,
-            words: None,
+            params_encoder: None,
         }
     }
 
-    /// How long it may take without an answer, or without progress either where that
+    /// Sets how long it may take without an answer, or without progress either where that
     /// [counts](crate::Timeouts::progress_counts). Default: as
     /// [configured](crate::Config::call_timeouts), 30 s.
     ///
-    /// It stands still while a handler of ours asks a person or a model for the server.
+    /// It is paused while a handler of this client asks a person or a model for the server.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How long it may take altogether. Default: as configured, 10 min.
+    /// Sets how long it may take altogether. Default: as configured, 10 min.
     pub fn max_total(mut self, total: Duration) -> Self {
         self.max_total = Some(total);
         self
@@ -112,7 +112,7 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// When it is made again after its connection was lost. Any but [`Retry::Never`] also
+    /// Sets whether it is retried after its connection was lost. Any but [`Retry::Never`] also
     /// [waits](Self::wait_for_ready) for a connection.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
@@ -138,7 +138,7 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Hands out any result as it is: in 2026-07-28 also one that asks for input, which is not
+    /// Returns any result as it is: in 2026-07-28 also one that asks for input, which is not
     /// given then, and one of a type that is not known here. It is for a proxy, whose own
     /// client goes on.
     pub fn raw(mut self) -> Self {
@@ -146,27 +146,27 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Refuses to call what the server has not declared.
-    pub(super) fn guarded(mut self) -> Self {
-        self.is_guarded = true;
+    /// Makes the call fail if the server has not declared the capability for it.
+    pub(super) fn with_capability_check(mut self) -> Self {
+        self.checks_capability = true;
         self
     }
 
-    /// The tool that it calls: what a server declares stateful keeps its order.
-    pub(super) fn of_tool(mut self, name: impl Into<Box<str>>) -> Self {
+    /// Sets the tool that it calls: what a server declares stateful keeps its order.
+    pub(super) fn for_tool(mut self, name: impl Into<Box<str>>) -> Self {
         self.tool = Some(name.into());
         self
     }
 
-    /// Says its parameters when it is made, in place of those that it has.
-    pub(super) fn set_words(
+    /// Encodes its parameters when it is sent, in place of those that it has.
+    pub(super) fn set_params_encoder(
         &mut self,
-        words: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
+        encoder: impl Fn(&SessionTerms<'_>) -> Result<Bytes, String> + Send + Sync + 'static,
     ) {
-        self.words = Some(Box::new(words));
+        self.params_encoder = Some(Box::new(encoder));
     }
 
-    /// Whether it waits for a connection, or is made again in another one.
+    /// Returns `true` if it waits for a connection, or is made again in another one.
     pub(super) fn may_wait(&self) -> bool {
         self.wait_for_ready || self.retry != Retry::Never
     }
@@ -175,7 +175,7 @@ impl<'c> Call<'c> {
         self.shared
     }
 
-    /// Whether something was added to `_meta`.
+    /// Returns `true` if something was added to `_meta`.
     pub(super) fn has_meta(&self) -> bool {
         self.meta.is_some()
     }
@@ -185,12 +185,12 @@ impl<'c> Call<'c> {
         self.params = params;
     }
 
-    /// How long it may take without an answer, and altogether.
-    pub(super) fn patience(&self) -> (Duration, Duration) {
-        let usual = &self.shared.call_timeouts;
+    /// Returns how long it may take without an answer, and altogether.
+    pub(super) fn time_limits(&self) -> (Duration, Duration) {
+        let defaults = &self.shared.call_timeouts;
         (
-            self.timeout.unwrap_or(usual.idle),
-            self.max_total.unwrap_or(usual.total),
+            self.timeout.unwrap_or(defaults.idle),
+            self.max_total.unwrap_or(defaults.total),
         )
     }
 
@@ -206,23 +206,24 @@ impl<'c> Call<'c> {
     fn make(self) -> Result<Answer, Error> {
         let shared = Arc::clone(self.shared);
         let method = self.method.clone();
-        let is_guarded = self.is_guarded;
-        let (_, total) = self.patience();
+        let checks_capability = self.checks_capability;
+        let (_, total) = self.time_limits();
         let (call, on_progress) = self.prepare()?;
-        let again = Again::of(&shared, &call, is_guarded, total);
+        let retry_plan = RetryPlan::for_call(&shared, &call, checks_capability, total);
         let is_idempotent = call.is_idempotent();
-        let key = place(&shared, &method, call, is_guarded)?;
+        let key = place_call(&shared, &method, call, checks_capability)?;
         let answer = Answer::pending(shared, key, method, on_progress);
-        Ok(answer.idempotent(is_idempotent).again(again))
+        Ok(answer.idempotent(is_idempotent).with_retry_plan(retry_plan))
     }
 
     fn prepare(mut self) -> Result<(LinkCall, Option<OnProgress>), Error> {
         let params = std::mem::replace(&mut self.params, Params::from(())).check()?;
         let meta = self.meta.take().or(params.meta);
         let has_level = self.shared.has_log_level.load(Ordering::Relaxed);
-        let fitting = match self.may_wait() || self.words.is_some() {
-            true => Some(self.fitting(meta.clone(), has_level)),
-            false => None,
+        let adapter = if self.may_wait() || self.params_encoder.is_some() {
+            Some(self.session_adapter(meta.clone(), has_level))
+        } else {
+            None
         };
         let mut request = CallRequest::new(std::mem::take(&mut self.method), params.members);
         if self.timeout.is_some() || self.max_total.is_some() {
@@ -234,9 +235,10 @@ impl<'c> Call<'c> {
         if self.wants_progress {
             request = request.wants_progress();
         }
-        let meta = match has_level {
-            true => self.shared.lock().with_log_level(meta),
-            false => meta,
+        let meta = if has_level {
+            self.shared.lock().with_log_level(meta)
+        } else {
+            meta
         };
         if let Some(meta) = meta {
             request = request.meta(meta);
@@ -254,36 +256,36 @@ impl<'c> Call<'c> {
         if self.is_raw {
             call = call.raw();
         }
-        if let Some(fitting) = fitting {
-            call = call.with_adapter(Arc::new(fitting));
+        if let Some(adapter) = adapter {
+            call = call.with_adapter(Arc::new(adapter));
         }
         Ok((call, self.on_progress))
     }
 
-    /// What it has to be in the session in which it is made.
-    fn fitting(&mut self, meta: Option<RequestMeta>, has_level: bool) -> Fitting {
+    /// Returns the adapter for the session in which it is sent.
+    fn session_adapter(&mut self, meta: Option<RequestMeta>, has_level: bool) -> SessionAdapter {
         let core = self.shared.lock();
-        Fitting {
+        SessionAdapter {
             method: self.method.clone(),
-            is_guarded: self.is_guarded,
+            checks_capability: self.checks_capability,
             declares_tasks: core.declares_tasks,
             meta,
             level: core.log_level.clone().filter(|_| has_level),
-            words: self.words.take(),
+            encode_params: self.params_encoder.take(),
         }
     }
 }
 
 /// Hands a call to the link.
-pub(super) fn place(
+pub(super) fn place_call(
     shared: &Shared,
     method: &str,
     call: LinkCall,
-    is_guarded: bool,
+    checks_capability: bool,
 ) -> Result<CallKey, Error> {
     shared.with(|core, now| {
         core.check_revision(method)?;
-        if is_guarded {
+        if checks_capability {
             core.check_capability(method)?;
         }
         let key = core.link.call(now, call);
@@ -297,8 +299,8 @@ impl IntoFuture for Call<'_> {
     type Output = <Answer as Future>::Output;
     type IntoFuture = Answer;
 
-    /// Makes the call. Dropping the future cancels it: the server is told once, and an
-    /// answer that comes nevertheless is dropped.
+    /// Makes the call. Dropping the future cancels it: the server is notified once, and a
+    /// late response is dropped.
     fn into_future(self) -> Answer {
         let method = self.method.clone();
         let made = self.make();

@@ -10,21 +10,21 @@ use bowline_types::ErrorObject;
 use bowline_types::common::Implementation;
 use bowline_types::method::RequestMethod;
 
-use super::asked::Elicitations;
 use super::cache::CachePolicy;
+use super::client_handlers::ElicitationHandlers;
+use super::notification_router::Router;
 #[cfg(feature = "validate")]
-use super::outputs::OutputPolicy;
-use super::requests::{Handlers, ServerRequest};
-use super::router::Router;
-use super::watchers::ChangeLimits;
+use super::output_validation::OutputPolicy;
+use super::server_requests::{Handlers, ServerRequest};
+use super::subscription_dispatch::ChangeLimits;
 
-/// The configuration of a client: who it is, how it connects, and who answers the server.
+/// The configuration of a client: its identity, how it connects, and its handlers.
 ///
-/// Made from what it is about: an [`Implementation`] for all defaults, or a [`Config`] or a
+/// It is made from an [`Implementation`] for all defaults, or a [`Config`] or a
 /// [`LinkConfig`].
 ///
 /// A clone is a configuration of its own, for another client: it begins with the handlers of
-/// this one, and what is added to the router of one is not told what the other hears.
+/// this one, and handlers that are added to the router of one get no notifications of the other.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,7 +41,7 @@ use super::watchers::ChangeLimits;
 /// });
 /// ```
 ///
-/// Where little is said, it can be said in place:
+/// A short configuration can be made in place:
 ///
 /// ```
 /// # use std::time::Duration;
@@ -62,7 +62,7 @@ pub struct ClientConfig {
     pub(super) connect_timeout: Option<Duration>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
-    pub(super) elicitations: Elicitations,
+    pub(super) elicitations: ElicitationHandlers,
     pub(super) cache: CachePolicy,
     pub(super) changes: ChangeLimits,
     #[cfg(feature = "validate")]
@@ -70,51 +70,51 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// The defaults, for a client of this name.
+    /// Returns the default configuration, for a client of this name.
     pub fn new(client_info: Implementation) -> Self {
         Self::from(Config::new(client_info))
     }
 
-    /// What one connection is like: revisions, capabilities, timeouts, limits.
+    /// Returns the configuration of one connection: revisions, capabilities, timeouts, limits.
     pub fn connection(&mut self) -> &mut Config {
         self.link.connection()
     }
 
-    /// What lies between two connections.
+    /// Returns the configuration of the link across connections: backoff and retries.
     pub fn link(&mut self) -> &mut LinkConfig {
         &mut self.link
     }
 
-    /// Names the server in `tracing` events, so that those of several can be told apart.
+    /// Names the server in `tracing` events, so that those of several can be distinguished.
     /// Default: its name in a [`Registry`](crate::registry::Registry), or none.
     pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
         self.name = Some(name.into().into());
         self
     }
 
-    /// How long to wait between attempts. Default: 1 s to 30 s.
+    /// Sets how long to wait between attempts. Default: 1 s to 30 s.
     pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
         self.link.backoff(backoff);
         self
     }
 
-    /// How long [`Client::connect`](super::Client::connect) waits for a server that is ready.
+    /// Sets how long [`Client::connect`](super::Client::connect) waits for a server that is ready.
     /// Default 30 s: what a server that is installed first may take. `None` waits as long as
-    /// it is tried.
+    /// attempts go on.
     pub fn connect_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// What is kept of lists and contents. Default: as servers of 2026-07-28 say.
+    /// Sets what is kept of lists and contents. Default: as servers of 2026-07-28 allow.
     pub fn cache(&mut self, policy: CachePolicy) -> &mut Self {
         self.cache = policy;
         self
     }
 
     /// Limits what waits for each [`Subscription`](super::Subscription): changes, and bytes of
-    /// their URIs. Default 1,000 and 1 MiB. Of more it is only said that anything may have
-    /// changed ([`SubscriptionEvent::Unknown`](super::SubscriptionEvent::Unknown)).
+    /// their URIs. Default 1,000 and 1 MiB. Beyond that the subscription only
+    /// returns [`SubscriptionEvent::Unknown`](super::SubscriptionEvent::Unknown).
     pub fn max_changes(&mut self, changes: usize, bytes: usize) -> &mut Self {
         self.changes = ChangeLimits { changes, bytes };
         self
@@ -128,13 +128,13 @@ impl ClientConfig {
         self
     }
 
-    /// Who wants which notifications. What is added here misses none.
+    /// Returns the router of notifications. Handlers that are added here miss none.
     pub fn router(&self) -> &Router {
         &self.router
     }
 
-    /// Answers a request of the server, of the protocol. What the client can do has to be
-    /// declared as well: see [`Config::capabilities`], and [`sampling`](Self::sampling),
+    /// Adds a handler for a request of the protocol. The capability has to be declared
+    /// as well: see [`Config::capabilities`], and [`sampling`](Self::sampling),
     /// [`elicitation`](Self::elicitation) and [`roots`](Self::roots), which do both.
     pub fn answer<R, F, Fut>(&mut self, handler: F) -> &mut Self
     where
@@ -148,10 +148,10 @@ impl ClientConfig {
         self
     }
 
-    /// Answers a request of the server, whatever its method is. Without a handler a request
-    /// is answered with "method not found".
+    /// Adds a handler for requests of any method. A request without a handler is answered with
+    /// the error "method not found".
     ///
-    /// A handler is dropped when the server no longer wants its answer.
+    /// A handler is dropped when the server no longer needs its result.
     pub fn answer_raw<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self
     where
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
@@ -207,7 +207,7 @@ impl From<LinkConfig> for ClientConfig {
             connect_timeout: Some(Duration::from_secs(30)),
             router: Router::default(),
             handlers: Handlers::default(),
-            elicitations: Elicitations::default(),
+            elicitations: ElicitationHandlers::default(),
             cache: CachePolicy::new(),
             changes: ChangeLimits::default(),
             #[cfg(feature = "validate")]

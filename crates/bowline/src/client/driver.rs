@@ -15,43 +15,43 @@ use bowline_proto::{Instant, MonotonicTable};
 use tokio::sync::Mutex;
 
 use super::features::cancel_orphan;
-use super::hands::Hands;
-use super::input;
-use super::requests::Running;
+use super::input_rounds;
+use super::open_transport::TransportState;
 use super::runtime::{NO_IO, has_io};
-use super::shared::{Core, Dispatch, Shared, Told};
-use super::telemetry::Course;
+use super::server_requests::RunningHandlers;
+use super::shared::{Core, Dispatch, DispatchEvent, Shared};
+use super::telemetry::StatusEvent;
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::panics::caught;
 use crate::read_grace::ReadGrace;
 use crate::transport::{Transport, TransportEnd};
 
-/// Rounds of work in one wake-up.
-const ROUNDS: usize = 32;
+/// Iterations of work in one wake-up.
+const MAX_ITERATIONS: usize = 32;
 
 /// How long a client has nothing to do before it gives back memory that it only keeps to
 /// use it again.
-const IDLE: Duration = Duration::from_secs(2);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Driver<T> {
     shared: Arc<Shared>,
     transport: Arc<Mutex<T>>,
-    /// What a crash takes with it.
-    hands: Hands,
+    /// What is dropped when the driver or the transport panics.
+    transport_state: TransportState,
     alarm: Alarm,
     read_grace: ReadGrace,
     dispatch: Dispatch,
-    rest: Rest,
-    /// Whether the transport was opened before.
+    idleness: Idleness,
+    /// `true` if the transport was opened before.
     has_opened: bool,
 }
 
-/// Whether there has been something to do.
+/// How long the driver has had nothing to do.
 #[derive(Clone, Copy, PartialEq)]
-enum Rest {
+enum Idleness {
     /// There is no session yet.
-    Shaking,
+    Handshaking,
     Busy,
     /// Not since then.
     IdleSince(Instant),
@@ -65,34 +65,34 @@ impl<T: Transport> Driver<T> {
         Self {
             shared,
             transport: Arc::new(Mutex::new(transport)),
-            hands: Hands::default(),
+            transport_state: TransportState::default(),
             alarm,
             read_grace: ReadGrace::default(),
             dispatch: Dispatch::default(),
-            rest: Rest::Shaking,
+            idleness: Idleness::Handshaking,
             has_opened: false,
         }
     }
 
     /// Works until nothing can be done now. Ready when the link is over and everything closed.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..ROUNDS {
-            // In each round, since another connection has another span.
+        for _ in 0..MAX_ITERATIONS {
+            // In each iteration, since another connection has another span.
             let _entered = self.shared.telemetry.enter();
-            let mut has_worked = self.poll_opening(cx) | self.poll_asking(cx);
-            let is_over = self.poll_core(cx, &mut has_worked);
-            self.tell();
-            if let Some((_, io)) = &mut self.hands.io {
-                has_worked |= io.poll_write(cx);
+            let mut made_progress = self.poll_opening(cx) | self.poll_exit_query(cx);
+            let is_over = self.poll_core(cx, &mut made_progress);
+            self.deliver_events();
+            if let Some((_, io)) = &mut self.transport_state.io {
+                made_progress |= io.poll_write(cx);
             }
-            has_worked |= self.poll_parting();
-            if is_over && !has_worked {
+            made_progress |= self.poll_draining();
+            if is_over && !made_progress {
                 return Poll::Ready(());
             }
-            if has_worked && self.rest != Rest::Shaking {
-                self.rest = Rest::Busy;
+            if made_progress && self.idleness != Idleness::Handshaking {
+                self.idleness = Idleness::Busy;
             }
-            if !has_worked && self.alarm.poll(cx).is_pending() {
+            if !made_progress && self.alarm.poll(cx).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -102,97 +102,97 @@ impl<T: Transport> Driver<T> {
 
     /// Closes a stream on which nothing is left to be written. The link waits for it, though
     /// not for long.
-    fn poll_parting(&mut self) -> bool {
+    fn poll_draining(&mut self) -> bool {
         let now = self.shared.now();
-        let Some((life, io)) = self.hands.take_parted(now) else {
+        let Some((connection, io)) = self.transport_state.take_drained(now) else {
             return false;
         };
         drop(io);
-        self.shared.lock().link.handle_eof(now, life);
+        self.shared.lock().link.handle_eof(now, connection);
         true
     }
 
     fn poll_opening(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some((life, opening)) = &mut self.hands.opening else {
+        let Some((connection, opening)) = &mut self.transport_state.opening else {
             return false;
         };
         let Poll::Ready(opened) = opening.as_mut().poll(cx) else {
             return false;
         };
-        let life = *life;
-        self.hands.opening = None;
+        let connection = *connection;
+        self.transport_state.opening = None;
         let now = self.shared.now();
         let mut core = self.shared.lock();
         match opened {
             Ok(stream) => {
-                self.hands.io = Some((life, Io::new(stream)));
+                self.transport_state.io = Some((connection, Io::new(stream)));
                 core.ending = None;
-                self.rest = Rest::Shaking;
-                core.link.handle_opened(now, life);
+                self.idleness = Idleness::Handshaking;
+                core.link.handle_opened(now, connection);
             }
             Err(error) => {
-                core.failed_with = None;
-                core.link.handle_open_failed(now, life, error);
+                core.last_stream_end = None;
+                core.link.handle_open_failed(now, connection, error);
             }
         }
         true
     }
 
-    /// Learns why the stream has ended, and tells.
-    fn poll_asking(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some((life, otherwise, asking)) = &mut self.hands.asking else {
+    /// Learns why the stream has ended, and passes that to the core.
+    fn poll_exit_query(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some((connection, otherwise, exit_query)) = &mut self.transport_state.exit_query else {
             return false;
         };
-        let Poll::Ready(ending) = asking.as_mut().poll(cx) else {
+        let Poll::Ready(ending) = exit_query.as_mut().poll(cx) else {
             return false;
         };
         let ending = ending.unwrap_or_else(|| TransportEnd::new(std::mem::take(otherwise)));
-        let life = *life;
-        self.hands.asking = None;
+        let connection = *connection;
+        self.transport_state.exit_query = None;
         let now = self.shared.now();
         let mut core = self.shared.lock();
-        core.link.handle_end(now, life, &ending.reason);
+        core.link.handle_end(now, connection, &ending.reason);
         let ending = Arc::new(ending);
-        core.failed_with = Some((now, Arc::clone(&ending)));
+        core.last_stream_end = Some((now, Arc::clone(&ending)));
         core.ending = Some(ending);
         true
     }
 
-    /// Reads a chunk, and lets the core act. Whether it is over.
-    fn poll_core(&mut self, cx: &mut Context<'_>, has_worked: &mut bool) -> bool {
+    /// Reads a chunk, and executes the actions of the core. Returns `true` if the link has ended.
+    fn poll_core(&mut self, cx: &mut Context<'_>, made_progress: &mut bool) -> bool {
         let now = self.shared.now();
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
         let is_behind = self.dispatch.is_behind();
-        let has_read = !is_behind && self.hands.poll_read(&mut core, now, cx);
-        *has_worked |= has_read;
+        let has_read = !is_behind && self.transport_state.poll_read(&mut core, now, cx);
+        *made_progress |= has_read;
         let due = core.link.poll_timeout();
         if self.read_grace.is_over(due, now, has_read || is_behind, cx) {
             core.link.handle_timeout(now);
-            *has_worked = true;
+            *made_progress = true;
         }
-        // Closed without the lock: a stream is somebody else's, and may use the client.
+        // Closed without the lock: a stream is foreign code, and may use the client.
         let mut closed = Vec::new();
         while let Some(action) = core.link.poll_action() {
-            closed.extend(self.act(action, &mut core, now));
-            *has_worked = true;
+            closed.extend(self.execute(action, &mut core, now));
+            *made_progress = true;
         }
-        *has_worked |= core.take_events(now, &mut self.dispatch);
-        if let Some((_, io)) = &mut self.hands.io {
+        *made_progress |= core.take_events(now, &mut self.dispatch);
+        if let Some((_, io)) = &mut self.transport_state.io {
             while io.has_room()
                 && let Some(transmit) = core.link.poll_transmit()
             {
                 io.queue(transmit);
-                *has_worked = true;
+                *made_progress = true;
             }
         }
-        if !*has_worked {
-            self.relax(&mut core, now);
+        if !*made_progress {
+            self.release_idle_memory(&mut core, now);
         }
         self.alarm
             .arm(self.read_grace.next(core.link.poll_timeout()));
-        self.alarm.arm(self.hands.listens_until());
-        if !*has_worked {
+        self.alarm.arm(self.transport_state.listens_until());
+        if !*made_progress {
             core.driver = Some(cx.waker().clone());
         }
         let is_over = core.link.state() == State::Closed;
@@ -201,10 +201,10 @@ impl<T: Transport> Driver<T> {
         is_over
     }
 
-    /// Does what the core wants. What is closed with it.
-    fn act(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<Hands> {
+    /// Executes an action of the core. Returns what is to be closed because of it.
+    fn execute(&mut self, action: Action, core: &mut Core, now: Instant) -> Option<TransportState> {
         match action {
-            Action::Open(life) => {
+            Action::Open(connection) => {
                 // The first one has its span from the start.
                 if self.has_opened {
                     self.shared.telemetry.connect(core.link.session() + 1);
@@ -212,20 +212,22 @@ impl<T: Transport> Driver<T> {
                 self.has_opened = true;
                 let transport = Arc::clone(&self.transport);
                 let opening = async move { transport.lock().await.open().await };
-                self.hands.opening = Some((life, Box::pin(opening)));
+                self.transport_state.opening = Some((connection, Box::pin(opening)));
                 None
             }
-            Action::Close(life)
+            Action::Close(connection)
                 if core.link.state() == State::Closing
-                    && self.hands.part(life, core.parting.drain(..)) =>
+                    && self
+                        .transport_state
+                        .drain(connection, core.final_messages.drain(..)) =>
             {
                 None
             }
-            Action::Close(life) => {
-                let closed = self.hands.close(life);
-                // Whoever stops waits for this.
+            Action::Close(connection) => {
+                let closed = self.transport_state.close(connection);
+                // `Client::stop` waits for this.
                 if core.link.state() == State::Closing {
-                    core.link.handle_eof(now, life);
+                    core.link.handle_eof(now, connection);
                 }
                 Some(closed)
             }
@@ -238,79 +240,88 @@ impl<T: Transport> Driver<T> {
 
     /// Gives back memory: after a while without work, and after a handshake, whose messages
     /// are larger than most.
-    fn relax(&mut self, core: &mut Core, now: Instant) {
-        match self.rest {
-            Rest::Shaking if core.link.state() == State::Ready => self.shrink(core),
-            Rest::Shaking | Rest::Shrunk => {}
-            Rest::Busy => {
-                self.rest = Rest::IdleSince(now);
-                self.alarm.arm(Some(now + IDLE));
+    fn release_idle_memory(&mut self, core: &mut Core, now: Instant) {
+        match self.idleness {
+            Idleness::Handshaking if core.link.state() == State::Ready => self.shrink_buffers(core),
+            Idleness::Handshaking | Idleness::Shrunk => {}
+            Idleness::Busy => {
+                self.idleness = Idleness::IdleSince(now);
+                self.alarm.arm(Some(now + IDLE_TIMEOUT));
             }
-            Rest::IdleSince(since) if now >= since + IDLE => self.shrink(core),
-            Rest::IdleSince(since) => self.alarm.arm(Some(since + IDLE)),
+            Idleness::IdleSince(since) if now >= since + IDLE_TIMEOUT => self.shrink_buffers(core),
+            Idleness::IdleSince(since) => self.alarm.arm(Some(since + IDLE_TIMEOUT)),
         }
     }
 
-    fn shrink(&mut self, core: &mut Core) {
-        self.rest = Rest::Shrunk;
+    fn shrink_buffers(&mut self, core: &mut Core) {
+        self.idleness = Idleness::Shrunk;
         core.link.shrink();
         if core.slots.is_empty() {
             core.slots = MonotonicTable::new();
         }
-        if let Some((_, io)) = &mut self.hands.io {
+        if let Some((_, io)) = &mut self.transport_state.io {
             io.shrink();
         }
         self.dispatch.wakers.shrink_to_fit();
         self.dispatch.events.shrink_to_fit();
-        self.dispatch.course.shrink_to_fit();
+        self.dispatch.status_events.shrink_to_fit();
     }
 
-    /// Wakes who waits and starts handlers, without the lock.
-    fn tell(&mut self) {
+    /// Wakes callers and starts handlers, without the lock.
+    fn deliver_events(&mut self) {
         self.wake();
-        for told in self.dispatch.events.drain(..) {
-            match told {
-                Told::Notification(method, params) => {
-                    // Before anybody reads again because of it.
-                    self.shared.cache.notify(&method, params.as_ref());
-                    self.shared.outputs.notify(&method);
-                    self.shared.watchers.notify(&method, params.as_ref());
+        for event in self.dispatch.events.drain(..) {
+            match event {
+                DispatchEvent::Notification(method, params) => {
+                    // Before a handler reads again because of it.
+                    self.shared
+                        .cache
+                        .handle_notification(&method, params.as_ref());
+                    self.shared.output_schemas.handle_notification(&method);
+                    self.shared.subscriptions.dispatch(&method, params.as_ref());
                     let telemetry = &self.shared.telemetry;
                     self.shared.router.dispatch(telemetry, method, params);
                 }
-                Told::Watch(key, event) => {
-                    if !self.shared.watchers.tell(key, event) {
+                DispatchEvent::Subscription(key, update) => {
+                    if !self.shared.subscriptions.handle_update(key, update) {
                         self.shared
                             .with(|core, now| core.link.unsubscribe(now, key));
                     }
                 }
-                Told::Ready => self.shared.with(Core::tell_log_level),
-                Told::Request(key, request) => Running::start(&self.shared, key, request),
-                Told::Cancelled(key) => self.shared.running.stop(key),
-                Told::Input(call, result) => input::give(&self.shared, call, result),
-                Told::Orphan(result) => cancel_orphan(&self.shared, &result),
-                Told::Gone => {
+                DispatchEvent::Ready => self.shared.with(Core::send_log_level),
+                DispatchEvent::Request(key, request) => {
+                    RunningHandlers::start(&self.shared, key, request)
+                }
+                DispatchEvent::RequestCancelled(key) => self.shared.running_handlers.stop(key),
+                DispatchEvent::InputRequired(call, result) => {
+                    input_rounds::answer_input_requests(&self.shared, call, result)
+                }
+                DispatchEvent::OrphanResult(result) => cancel_orphan(&self.shared, &result),
+                DispatchEvent::ConnectionLost => {
                     self.shared.cache.clear();
-                    self.shared.outputs.clear();
-                    self.shared.running.stop_all();
+                    self.shared.output_schemas.clear();
+                    self.shared.running_handlers.stop_all();
                 }
             }
         }
     }
 
     fn wake(&mut self) {
-        self.dispatch.course.drain(..).for_each(Course::emit);
+        self.dispatch
+            .status_events
+            .drain(..)
+            .for_each(StatusEvent::emit);
         if let Some(state) = self.dispatch.state.take() {
             self.shared.state.send_replace(state);
         }
         self.dispatch.wakers.drain(..).for_each(wake);
     }
 
-    /// The driver, or the transport that it drives, has panicked.
-    fn crash(&mut self) {
-        let hands = std::mem::take(&mut self.hands);
+    /// Handles a panic of the driver, or of the transport that it drives.
+    fn handle_panic(&mut self) {
+        let transport_state = std::mem::take(&mut self.transport_state);
         // What crashed once may do so again.
-        let _ = caught(|| drop(hands));
+        let _ = caught(|| drop(transport_state));
         // What panicked for want of it would do so again.
         let has_io = has_io();
         let now = self.shared.now();
@@ -332,7 +343,7 @@ impl<T: Transport> Future for Driver<T> {
             Err(panicked) => {
                 let _entered = self.shared.telemetry.enter();
                 tracing::error!(panic = panicked.0, "client driver panicked");
-                self.crash();
+                self.handle_panic();
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
@@ -341,8 +352,8 @@ impl<T: Transport> Future for Driver<T> {
 }
 
 impl<T> Drop for Driver<T> {
-    /// The runtime may be gone before the link is over: then nobody is left to serve it, and
-    /// whoever waits, in another runtime perhaps, has to know.
+    /// The runtime may be gone before the link is over: then nothing serves it, and
+    /// callers that wait, in another runtime perhaps, have to be woken.
     fn drop(&mut self) {
         let _entered = self.shared.telemetry.enter();
         let now = self.shared.now();
@@ -351,28 +362,28 @@ impl<T> Drop for Driver<T> {
         {
             let mut core = self.shared.lock();
             if core.link.stop(now) == StopOutcome::Begun {
-                core.stopped_by = "its tokio runtime was shut down";
+                core.stop_reason = "its tokio runtime was shut down";
             }
             core.link.handle_crash(now);
             while core.take_events(now, &mut dispatch) {
                 events.append(&mut dispatch.events);
             }
         }
-        dispatch.course.drain(..).for_each(Course::emit);
-        self.shared.running.stop_all();
+        dispatch.status_events.drain(..).for_each(StatusEvent::emit);
+        self.shared.running_handlers.stop_all();
         self.shared.state.send_replace(State::Closed);
-        for told in events.into_iter().chain(dispatch.events) {
+        for event in events.into_iter().chain(dispatch.events) {
             // Subscriptions are waited for as calls are; the rest would need a runtime.
-            if let Told::Watch(key, event) = told {
-                // As with wakers: those of others must not keep the rest asleep.
-                let _ = caught(|| self.shared.watchers.tell(key, event));
+            if let DispatchEvent::Subscription(key, update) = event {
+                // As with wakers: one that panics must not keep the others asleep.
+                let _ = caught(|| self.shared.subscriptions.handle_update(key, update));
             }
         }
         dispatch.wakers.into_iter().for_each(wake);
     }
 }
 
-/// Wakes somebody. A waker is somebody else's: a panic in it must not keep others asleep.
+/// Wakes a task. A waker is foreign code: a panic in it must not keep other tasks asleep.
 fn wake(waker: Waker) {
     if let Err(panicked) = caught(|| waker.wake()) {
         tracing::error!(panic = panicked.0, "waker panicked");

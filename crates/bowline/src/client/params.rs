@@ -12,7 +12,8 @@ use crate::error::{Error, ErrorKind};
 
 /// The parameters of a call or a notification: a JSON object, or none.
 ///
-/// Text or a value that is no JSON object is an error of whatever is done with it.
+/// Text or a value that is no JSON object is an error of the call or notification that it is used
+/// for.
 ///
 /// ```
 /// use bowline::client::Params;
@@ -28,15 +29,15 @@ use crate::error::{Error, ErrorKind};
 ///
 /// They are shared, never copied: cloning them is cheap.
 #[derive(Clone, Debug)]
-pub struct Params(Result<Checked, Unfit>);
+pub struct Params(Result<Checked, ParamsError>);
 
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 
-/// Why parameters can't be sent, in words.
+/// Why parameters can't be sent, as a message.
 #[derive(Clone, Debug)]
-enum Unfit {
-    /// They are none.
-    Wrong(String),
+enum ParamsError {
+    /// They are not a JSON object.
+    NotAnObject(String),
     /// The revision lacks something in them.
     NotInRevision(String),
 }
@@ -52,7 +53,7 @@ pub(super) struct Checked {
 }
 
 impl Params {
-    /// Says a value of the protocol in the words of a revision. What every request of
+    /// Encodes a value of the protocol as a revision has it. What every request of
     /// 2026-07-28 has in `_meta` is added when it is sent.
     ///
     /// ```
@@ -64,33 +65,33 @@ impl Params {
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Self {
         match Payload::encode_params(value, revision) {
             Ok(payload) => Self::of_text(payload.into_bytes()),
-            Err(error) => Self(Err(Unfit::NotInRevision(error.to_string()))),
+            Err(error) => Self(Err(ParamsError::NotInRevision(error.to_string()))),
         }
     }
 
-    /// The members of a value without `_meta`, in the words of a revision, or why it has none.
+    /// Encodes the members of a value without `_meta`, as a revision has them.
     pub(super) fn members_in<T: Wire>(value: &T, revision: Revision) -> Result<Bytes, String> {
         match Self::encode(value, revision).0 {
             Ok(checked) => Ok(checked.members),
-            Err(Unfit::Wrong(words) | Unfit::NotInRevision(words)) => {
-                Err(format!("the parameters: {words}"))
+            Err(ParamsError::NotAnObject(message) | ParamsError::NotInRevision(message)) => {
+                Err(format!("the parameters: {message}"))
             }
         }
     }
 
-    /// What can be sent.
+    /// Returns the parameters if they can be sent.
     pub(super) fn check(self) -> Result<Checked, Error> {
-        self.0.map_err(|unfit| match unfit {
-            // The kind says what they are.
-            Unfit::Wrong(words) => Error::new(ErrorKind::InvalidParams, words),
-            Unfit::NotInRevision(words) => {
-                let words = format!("the parameters: {words}");
-                Error::new(ErrorKind::CapabilityNotSupported, words)
+        self.0.map_err(|invalid| match invalid {
+            // The kind of the error names the parameters.
+            ParamsError::NotAnObject(message) => Error::new(ErrorKind::InvalidParams, message),
+            ParamsError::NotInRevision(message) => {
+                let message = format!("the parameters: {message}");
+                Error::new(ErrorKind::CapabilityNotSupported, message)
             }
         })
     }
 
-    /// The members of a JSON object, none of which is `_meta`.
+    /// Creates parameters from the members of a JSON object, none of which is `_meta`.
     pub(super) fn of_members(members: Bytes) -> Self {
         Self(Ok(Checked {
             members,
@@ -98,15 +99,15 @@ impl Params {
         }))
     }
 
-    /// The text of a valid JSON value.
+    /// Creates parameters from the text of a valid JSON value.
     fn of_text(bytes: Bytes) -> Self {
         let inner = bytes
             .strip_prefix(b"{")
-            .and_then(|it| it.strip_suffix(b"}"));
+            .and_then(|rest| rest.strip_suffix(b"}"));
         let Some(inner) = inner else {
-            return Self(Err(Unfit::Wrong(not_an_object(&bytes))));
+            return Self(Err(ParamsError::NotAnObject(not_an_object(&bytes))));
         };
-        // Members or nothing: who puts something before them has to know which.
+        // Without surrounding space: code that puts a member before them has to know whether there are any.
         let inner = inner.trim_ascii();
         // The connection writes `_meta`, so it must not come twice.
         if META.find(inner).is_some()
@@ -129,13 +130,13 @@ impl Params {
                 meta,
                 with_meta: Some(with_meta),
             })),
-            (Ok(_), Err(error)) => Self(Err(Unfit::Wrong(format!("_meta: {error}")))),
-            (Err(unfit), _) => Self(Err(unfit)),
+            (Ok(_), Err(error)) => Self(Err(ParamsError::NotAnObject(format!("_meta: {error}")))),
+            (Err(invalid), _) => Self(Err(invalid)),
         }
     }
 }
 
-/// What is wrong with a JSON value that is not an object.
+/// Returns what is wrong with a JSON value that is not an object.
 fn not_an_object(json: &[u8]) -> String {
     let text = std::str::from_utf8(json).unwrap_or_default();
     match RawJsonRef::parse(text) {
@@ -145,7 +146,7 @@ fn not_an_object(json: &[u8]) -> String {
 }
 
 impl Checked {
-    /// The members, with `_meta` among them: what a notification has.
+    /// Returns the members, with `_meta` among them: what a notification has.
     pub(super) fn with_meta(self) -> Bytes {
         self.with_meta.unwrap_or(self.members)
     }
@@ -161,7 +162,9 @@ impl From<&str> for Params {
     fn from(text: &str) -> Self {
         match RawJsonRef::parse(text) {
             Ok(json) => Self::of_text(Bytes::copy_from_slice(json.as_str().as_bytes())),
-            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
+            Err(error) => Self(Err(ParamsError::NotAnObject(format!(
+                "not valid JSON: {error}"
+            )))),
         }
     }
 }
@@ -171,7 +174,9 @@ impl From<String> for Params {
         match RawJsonRef::parse(&text).map(|json| json.as_str().len() == text.len()) {
             Ok(true) => Self::of_text(Bytes::from(text)),
             Ok(false) => Self::from(text.as_str()),
-            Err(error) => Self(Err(Unfit::Wrong(format!("not valid JSON: {error}")))),
+            Err(error) => Self(Err(ParamsError::NotAnObject(format!(
+                "not valid JSON: {error}"
+            )))),
         }
     }
 }
@@ -243,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error_that_says_so() {
-        for (text, words) in [
+    fn params_that_are_no_object_are_an_error() {
+        for (text, message) in [
             ("", "not valid JSON"),
             ("[1]", "they must be a JSON object, not an array"),
             ("{\"a\":}", "not valid JSON"),
@@ -252,7 +257,7 @@ mod tests {
         ] {
             let error = Params::from(text).check().expect_err(text);
             assert_eq!(error.kind(), ErrorKind::InvalidParams);
-            assert!(error.to_string().contains(words), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
         for value in [json!(null), json!([1]), json!("{}"), json!(3)] {
             let error = Params::from(value).check().expect_err("no object");

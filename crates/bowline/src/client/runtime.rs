@@ -1,4 +1,4 @@
-//! What the tokio runtime that a client runs on may lack.
+//! Checks that the tokio runtime of a client has the drivers that it needs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a client's handles and its driver share.
+//! The state that the handles of a client and its driver share.
 //!
 //! The core sits behind a short lock: a call enters it directly, and a dropped future leaves
 //! it at once. Nothing is awaited, decoded or woken while it is held.
@@ -26,58 +26,58 @@ use tokio::task::AbortHandle;
 use super::cache::Cache;
 use super::config::ClientConfig;
 use super::features::{check_capability, check_revision};
-use super::fitting::with_log_level;
-use super::outputs::Outputs;
+use super::notification_router::Router;
+use super::output_validation::OutputSchemas;
 use super::params::Params;
-use super::requests::{Handlers, Running, ServerRequest};
-use super::router::Router;
-use super::telemetry::{Course, Telemetry};
-use super::watchers::{ChangeLimits, Watchers, Watching};
+use super::server_requests::{Handlers, RunningHandlers, ServerRequest};
+use super::session_adapter::with_log_level;
+use super::subscription_dispatch::{ChangeLimits, SubscriptionDispatch, SubscriptionUpdate};
+use super::telemetry::{StatusEvent, Telemetry};
 use crate::clock::Clock;
 use crate::connection_failure::ConnectionFailure;
 use crate::error::{Error, ErrorKind};
 use crate::transport::TransportEnd;
 
-/// Reports of progress that wait for the one who asked. Of more, the latest are kept.
+/// The limit on progress notifications that wait for one call. Beyond it the latest are kept.
 pub(super) const PROGRESS: usize = 32;
 
-/// What all have in common.
+/// The state that all handles of a client, and its driver, share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     core: Mutex<Core>,
     pub(super) state: watch::Sender<State>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
-    pub(super) running: Running,
-    pub(super) watchers: Watchers,
+    pub(super) running_handlers: RunningHandlers,
+    pub(super) subscriptions: SubscriptionDispatch,
     pub(super) change_limits: ChangeLimits,
     pub(super) cache: Cache,
-    pub(super) outputs: Outputs,
+    pub(super) output_schemas: OutputSchemas,
     pub(super) call_timeouts: Timeouts,
-    /// Whether there is a level of log messages: calls need not look otherwise.
+    /// `true` if there is a level of log messages: calls need not look otherwise.
     pub(super) has_log_level: AtomicBool,
     pub(super) clock: Clock,
     pub(super) telemetry: Telemetry,
 }
 
-/// The link, and who waits for what.
+/// The link, and the slots of the calls that wait.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,
     pub(super) slots: MonotonicTable<CallKey, Slot>,
     pub(super) agreement: Option<Arc<Agreement>>,
-    /// We have declared the extension of 2026-07-28.
+    /// This client has declared the extension of 2026-07-28.
     pub(super) declares_tasks: bool,
     /// The level of log messages that the user wants.
     pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
     pub(super) ending: Option<Arc<TransportEnd>>,
     /// How the stream ended with which the link failed at this moment, until calls are served.
-    pub(super) failed_with: Option<(Instant, Arc<TransportEnd>)>,
-    /// Why the client is stopped, if not because its user wanted it to be.
-    pub(super) stopped_by: &'static str,
-    /// What is still to be sent after a stop: notifications and answers.
-    pub(super) parting: Vec<Transmit>,
+    pub(super) last_stream_end: Option<(Instant, Arc<TransportEnd>)>,
+    /// Why the client is stopped, if not by its user.
+    pub(super) stop_reason: &'static str,
+    /// What is still to be sent after a stop: notifications and responses.
+    pub(super) final_messages: Vec<Transmit>,
     /// The driver, while it has nothing to do.
     pub(super) driver: Option<Waker>,
 }
@@ -88,19 +88,19 @@ pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
     /// Whether the server may have seen the call, when it has ended.
     pub(super) sent: Sent,
-    /// When it came.
-    pub(super) came: Option<Instant>,
+    /// When it was received.
+    pub(super) received_at: Option<Instant>,
     /// How the stream ended with which it was lost.
     pub(super) ending: Option<Arc<TransportEnd>>,
-    /// Why it was given up by us, where that says more than the outcome.
+    /// Why this client abandoned it, where that is more precise than the outcome.
     pub(super) failure: Option<Error>,
     /// Why there was no connection when it ended, where it ended because of that.
     pub(super) no_connection: Option<Box<ConnectionFailure>>,
     pub(super) waker: Option<Waker>,
-    /// Nobody waits any more; the result, which is on its way, may be a task.
+    /// No caller waits any more; the result, which is on its way, may be a task.
     pub(super) is_orphan: bool,
     pub(super) progress: VecDeque<Payload>,
-    /// Handlers that answer what the server asks before it goes on.
+    /// The task that answers input requests of the server for this call.
     pub(super) input: Option<AbortHandle>,
 }
 
@@ -116,37 +116,37 @@ impl Drop for Slot {
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<DispatchEvent>,
     pub(super) state: Option<State>,
-    /// What an operator is to read of it.
-    pub(super) course: Vec<Course>,
-    /// What a caller is told only after all of `events`, which came before it.
-    held: Option<LinkEvent>,
+    /// The events for an operator, at level info.
+    pub(super) status_events: Vec<StatusEvent>,
+    /// An event for a caller, held back until all of `events`, which precede it, are delivered.
+    held_back: Option<LinkEvent>,
 }
 
 impl Dispatch {
-    /// Whether there is something that callers are not told yet. Nothing more is read then: what
-    /// waits would grow.
+    /// Returns `true` if an event for a caller is held back. Nothing more is read then: the queue
+    /// would grow.
     pub(super) fn is_behind(&self) -> bool {
-        self.held.is_some()
+        self.held_back.is_some()
     }
 }
 
-/// Something for a handler.
+/// An event to be delivered without the lock.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum DispatchEvent {
     Notification(Box<str>, Option<Payload>),
     Request(RequestKey, ServerRequest),
-    Cancelled(RequestKey),
-    Input(CallKey, Payload),
+    RequestCancelled(RequestKey),
+    InputRequired(CallKey, Payload),
     /// The result of a call of a tool that was dropped: it may be a task.
-    Orphan(Payload),
+    OrphanResult(Payload),
     /// There is a session.
     Ready,
     /// Something happened to a subscription.
-    Watch(SubscriptionKey, Watching),
+    Subscription(SubscriptionKey, SubscriptionUpdate),
     /// The connection is gone, and with it all requests of the server.
-    Gone,
+    ConnectionLost,
 }
 
 impl Shared {
@@ -155,7 +155,7 @@ impl Shared {
         let telemetry = Telemetry::new(config.name.as_deref(), transport);
         let _entered = telemetry.enter();
         let connection = config.link.connection();
-        connection.seed_if_none(chance());
+        connection.seed_if_none(random_seed());
         let declares_tasks = connection.capabilities_mut().has_extension(EXTENSION);
         let call_timeouts = connection.default_timeouts();
         let link = Link::new(Instant::START, config.link, IdCounter::new());
@@ -167,9 +167,9 @@ impl Shared {
             declares_tasks,
             log_level: None,
             ending: None,
-            failed_with: None,
-            stopped_by: "",
-            parting: Vec::new(),
+            last_stream_end: None,
+            stop_reason: "",
+            final_messages: Vec::new(),
             driver: None,
         };
         Self {
@@ -177,14 +177,14 @@ impl Shared {
             state,
             router: config.router,
             handlers: config.handlers,
-            running: Running::default(),
-            watchers: Watchers::default(),
+            running_handlers: RunningHandlers::default(),
+            subscriptions: SubscriptionDispatch::default(),
             change_limits: config.changes,
             cache: Cache::new(config.cache),
             #[cfg(feature = "validate")]
-            outputs: Outputs::new(config.outputs),
+            output_schemas: OutputSchemas::new(config.outputs),
             #[cfg(not(feature = "validate"))]
-            outputs: Outputs,
+            output_schemas: OutputSchemas,
             call_timeouts,
             has_log_level: AtomicBool::new(false),
             clock: Clock::start(),
@@ -192,7 +192,7 @@ impl Shared {
         }
     }
 
-    /// The core. A panic while it was held is contained: its tables are consistent between
+    /// Returns the core. A panic while it was held is contained: its tables are consistent between
     /// any two of its methods.
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
@@ -217,7 +217,7 @@ impl Shared {
         self.clock.now()
     }
 
-    /// The next report of progress of a call.
+    /// Returns the next report of progress of a call.
     pub(super) fn next_progress(&self, call: CallKey) -> Option<Payload> {
         self.lock().slots.get_mut(call)?.progress.pop_front()
     }
@@ -228,7 +228,7 @@ impl Shared {
             return error;
         }
         let now = self.now();
-        error.without_connection(self.lock().connection_failure(now))
+        error.explained_by_connection_failure(self.lock().connection_failure(now))
     }
 
     /// Refuses what needs a client that may still connect.
@@ -243,46 +243,46 @@ impl Shared {
         Err(core.refusal(now, closed))
     }
 
-    /// Closes the link for good: nothing can work here, for this reason.
+    /// Closes the link for good, for this reason.
     pub(super) fn give_up(&self, reason: &str) {
         self.with(|core, now| core.link.handle_driver_failed(now, reason));
     }
 }
 
-/// What pauses are drawn from: another number in each client, so that many don't try at the
-/// same time. It needs not be hard to guess.
-fn chance() -> u64 {
+/// Returns the seed of the backoff: another number in each client, so that many don't reconnect at
+/// the same time. It need not be hard to guess.
+fn random_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
 impl Core {
-    /// Refuses what the revision that is spoken doesn't have.
+    /// Refuses what the revision of the session doesn't have.
     pub(super) fn check_revision(&self, method: &str) -> Result<(), Error> {
         let checked = match self.link.revision() {
             Some(revision) => check_revision(method, revision),
             None => Ok(()),
         };
-        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+        checked.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))
     }
 
     /// Refuses a call of what the server has not declared. Without a session that is not known:
-    /// then it is looked at when the call is made.
+    /// then it is checked when the call is sent.
     pub(super) fn check_capability(&self, method: &str) -> Result<(), Error> {
         let checked = match (&self.agreement, self.link.revision()) {
             (Some(agreement), Some(_)) => check_capability(method, agreement, self.declares_tasks),
             (_, _) => Ok(()),
         };
-        checked.map_err(|words| Error::new(ErrorKind::CapabilityNotSupported, words))
+        checked.map_err(|message| Error::new(ErrorKind::CapabilityNotSupported, message))
     }
 
-    /// What a call's `_meta` says, with the level of log messages where calls say it.
+    /// Returns the `_meta` of a call, with the log level where calls carry it.
     pub(super) fn with_log_level(&self, meta: Option<RequestMeta>) -> Option<RequestMeta> {
         let era = self.link.revision().map(Revision::era);
         with_log_level(meta, self.log_level.as_ref(), era)
     }
 
-    /// Tells a new session which log messages are wanted.
-    pub(super) fn tell_log_level(&mut self, now: Instant) {
+    /// Sends the log level to a new session.
+    pub(super) fn send_log_level(&mut self, now: Instant) {
         let (Some(level), Some(agreement)) = (&self.log_level, &self.agreement) else {
             return;
         };
@@ -294,7 +294,7 @@ impl Core {
         let params = Params::encode(&SetLevelParams::new(level.clone()), revision);
         if let Ok(params) = params.check() {
             let request = CallRequest::new(Method::SetLevel.as_str(), params.members);
-            // Nobody waits for its answer.
+            // Its response is not waited for.
             if let Err(error) = self.link.call(now, LinkCall::new(request)) {
                 tracing::debug!(%error, "log level not sent to the server");
             }
@@ -306,7 +306,10 @@ impl Core {
     pub(super) fn connection_failure(&self, now: Instant) -> Option<ConnectionFailure> {
         let last = self.link.last_failure()?;
         // Of another moment it is how an earlier stream ended.
-        let ending = self.failed_with.as_ref().filter(|(at, _)| *at == last.at);
+        let ending = self
+            .last_stream_end
+            .as_ref()
+            .filter(|(at, _)| *at == last.at);
         Some(ConnectionFailure {
             state: self.link.state(),
             cause: last.cause.clone(),
@@ -321,11 +324,11 @@ impl Core {
         match error {
             LinkError::Shutdown => {
                 let error = Error::from_link(error, |at| at.since(now));
-                error.in_words(self.stopped_by)
+                error.with_message(self.stop_reason)
             }
             LinkError::GaveUp | LinkError::Unavailable { .. } => {
                 let error = Error::from_link(error, |at| at.since(now));
-                error.without_connection(self.connection_failure(now))
+                error.explained_by_connection_failure(self.connection_failure(now))
             }
             other => Error::from_link(other, |at| at.since(now)),
         }
@@ -352,22 +355,24 @@ impl Core {
     }
 
     /// Returns what a change of the state means to an operator.
-    fn course_of(&self, transition: &Transition, now: Instant) -> Option<Course> {
+    fn status_event(&self, transition: &Transition, now: Instant) -> Option<StatusEvent> {
         let next = match (transition.to, self.link.state()) {
             (State::Backoff, State::Backoff) => self.link.next_attempt(),
             (_, _) => None,
         };
         let delay = next.map(|at| at.since(now));
-        Course::of(transition, self.ending.as_deref(), delay)
+        StatusEvent::from_transition(transition, self.ending.as_deref(), delay)
     }
 
-    /// Stops the link. What was said before, and needs no answer, is still sent.
+    /// Stops the link. Queued notifications and responses are still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
             && let Some(transmit) = self.link.poll_parting()
         {
             match transmit.kind {
-                TransmitKind::Notification | TransmitKind::Answer => self.parting.push(transmit),
+                TransmitKind::Notification | TransmitKind::Answer => {
+                    self.final_messages.push(transmit)
+                }
                 // The streams of all calls are closed with the transport.
                 _ => {}
             }
@@ -375,8 +380,8 @@ impl Core {
         self.link.stop(now)
     }
 
-    /// Lets the time of all calls that are with the server stand still, and says which. On one
-    /// stream nobody can tell for which of them the server asks us.
+    /// Pauses the timeouts of all calls that are with the server, and returns their keys. On one
+    /// stream it is not known for which of them the server sends a request.
     pub(super) fn pause_calls(&mut self, now: Instant) -> Vec<CallKey> {
         let link = &mut self.link;
         let made = self.slots.keys();
@@ -384,23 +389,23 @@ impl Core {
             .collect()
     }
 
-    /// Lets their time go on.
+    /// Resumes the timeouts of these calls.
     pub(super) fn resume_calls(&mut self, now: Instant, calls: &[CallKey]) {
         for call in calls {
             self.link.set_call_paused(now, *call, false);
         }
     }
 
-    /// Takes what the link has to tell, for somebody to do without the lock. Whether it has
-    /// more to tell once that is done: a caller that has its answer must not find what the
-    /// server said before it undone, be it a list that has changed or a handler that runs inline.
+    /// Takes the events of the link, to be handled without the lock. Returns `true` if there are
+    /// more once these are handled: a caller that has its response must not find earlier messages
+    /// of the server unhandled, be it a list that has changed or a handler that runs inline.
     #[must_use]
     pub(super) fn take_events(&mut self, now: Instant, dispatch: &mut Dispatch) -> bool {
-        while let Some(event) = dispatch.held.take().or_else(|| self.link.poll_event()) {
+        while let Some(event) = dispatch.held_back.take().or_else(|| self.link.poll_event()) {
             let is_for_caller =
                 matches!(event, LinkEvent::Ended { .. } | LinkEvent::Progress { .. });
             if is_for_caller && !dispatch.events.is_empty() {
-                dispatch.held = Some(event);
+                dispatch.held_back = Some(event);
                 return true;
             }
             match event {
@@ -412,7 +417,7 @@ impl Core {
                     if self.slots.get_mut(call).is_some_and(|slot| slot.is_orphan) {
                         self.slots.remove(call);
                         if let Outcome::Result(result) = outcome {
-                            dispatch.events.push(Told::Orphan(result));
+                            dispatch.events.push(DispatchEvent::OrphanResult(result));
                         }
                     } else if let no_connection = self.no_connection(now, &outcome, sent)
                         && let Some(slot) = self.slots.get_mut(call)
@@ -423,34 +428,38 @@ impl Core {
                         }
                         slot.outcome = Some(outcome);
                         slot.sent = sent;
-                        slot.came = Some(now);
+                        slot.received_at = Some(now);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
                 LinkEvent::Progress { call, params } => {
                     if let Some(slot) = self.slots.get_mut(call) {
-                        slot.report(params);
+                        slot.push_progress(params);
                         dispatch.wakers.extend(slot.waker.take());
                     }
                 }
                 LinkEvent::State(transition) => {
-                    dispatch.course.extend(self.course_of(&transition, now));
+                    dispatch
+                        .status_events
+                        .extend(self.status_event(&transition, now));
                     if transition.from == State::Ready {
-                        dispatch.events.push(Told::Gone);
+                        dispatch.events.push(DispatchEvent::ConnectionLost);
                     }
                     dispatch.state = Some(transition.to);
                 }
                 LinkEvent::Ready { session, agreement } => {
-                    dispatch.course.push(Course::Connected {
+                    dispatch.status_events.push(StatusEvent::Connected {
                         session,
                         agreement: Arc::clone(&agreement),
                     });
                     self.agreement = Some(agreement);
-                    self.failed_with = None;
-                    dispatch.events.push(Told::Ready);
+                    self.last_stream_end = None;
+                    dispatch.events.push(DispatchEvent::Ready);
                 }
                 LinkEvent::Notification { method, params } => {
-                    dispatch.events.push(Told::Notification(method, params));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::Notification(method, params));
                 }
                 LinkEvent::Request {
                     request,
@@ -458,33 +467,42 @@ impl Core {
                     params,
                 } => {
                     let revision = self.link.revision().unwrap_or(Revision::LATEST);
-                    let asked = ServerRequest::new(method, params, revision);
-                    dispatch.events.push(Told::Request(request, asked));
+                    let server_request = ServerRequest::new(method, params, revision);
+                    dispatch
+                        .events
+                        .push(DispatchEvent::Request(request, server_request));
                 }
                 LinkEvent::RequestCancelled(request) => {
-                    dispatch.events.push(Told::Cancelled(request));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::RequestCancelled(request));
                 }
                 LinkEvent::InputRequired { call, result, .. } => {
-                    dispatch.events.push(Told::Input(call, result));
+                    dispatch
+                        .events
+                        .push(DispatchEvent::InputRequired(call, result));
                 }
                 LinkEvent::SubscriptionOpened {
                     subscription,
                     honoured,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Open(honoured))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Open(honoured),
+                )),
                 LinkEvent::SubscriptionGap {
                     subscription,
                     honoured,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Gap(honoured))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Gap(honoured),
+                )),
                 LinkEvent::SubscriptionEnded {
                     subscription,
                     outcome,
-                } => dispatch
-                    .events
-                    .push(Told::Watch(subscription, Watching::Ended(outcome))),
+                } => dispatch.events.push(DispatchEvent::Subscription(
+                    subscription,
+                    SubscriptionUpdate::Ended(outcome),
+                )),
                 _ => tracing::debug!("unknown event ignored"),
             }
         }
@@ -493,24 +511,24 @@ impl Core {
 }
 
 impl Slot {
-    /// Of a call that nobody waits for, whose result may be a task.
+    /// Returns the slot of a call that no caller waits for, whose result may be a task.
     pub(super) fn orphan() -> Self {
         let mut slot = Self::default();
         slot.is_orphan = true;
         slot
     }
 
-    /// Wakes whoever polls when something is there. Who waited before is to be dropped
-    /// without the lock: a task may end with its last waker, and its calls with it.
+    /// Registers the waker of the polling task. The waker that it replaces is to be dropped without
+    /// the lock: a task may end with its last waker, and its calls with it.
     #[must_use]
-    pub(super) fn wait(&mut self, cx: &Context<'_>) -> Option<Waker> {
+    pub(super) fn register_waker(&mut self, cx: &Context<'_>) -> Option<Waker> {
         match &self.waker {
             Some(waker) if waker.will_wake(cx.waker()) => None,
             Some(_) | None => self.waker.replace(cx.waker().clone()),
         }
     }
 
-    fn report(&mut self, params: Payload) {
+    fn push_progress(&mut self, params: Payload) {
         if self.progress.len() == PROGRESS {
             self.progress.pop_front();
         }

@@ -1,4 +1,4 @@
-//! Subscriptions: being told what changes, across connections.
+//! Subscriptions to changes, which last across connections.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use bowline_types::{Era, Method};
 use tokio::time::timeout;
 
 use super::Client;
-use super::features::{TASKS_EXTENSION, own_tasks_undeclared, undeclared};
+use super::features::{TASKS_EXTENSION, not_declared_message, tasks_not_enabled_message};
 use super::shared::Shared;
-use super::watchers::{End, Watched};
+use super::subscription_dispatch::{SubscriptionChannel, SubscriptionEnd};
 use crate::error::{Error, ErrorKind};
 
 /// Something that has changed.
@@ -33,22 +33,22 @@ pub enum SubscriptionEvent {
     Resources,
     /// This resource, or a part of the one that is watched.
     Resource(String),
-    /// The task of this id, of those that are watched. Servers need not tell: see
+    /// The task of this id, of those that are watched. Servers need not notify of it: see
     /// [`TaskHandle::wait`](crate::client::features::TaskHandle::wait).
     Task(String),
 }
 
-/// Being told what changes: see [`Client::subscribe`].
+/// A subscription to changes: see [`Client::subscribe`].
 ///
-/// It outlives connections: it is opened again in the next one, and then says
-/// [`SubscriptionEvent::Unknown`] once. What changes more often than it is looked at is told once.
+/// It outlives connections: it is opened again in the next one, and then returns
+/// [`SubscriptionEvent::Unknown`] once. Several changes of the same kind that wait are one event.
 /// A server that doesn't confirm it again [in time](Subscribing::timeout) ends it with an
 /// error of kind [`Timeout`](ErrorKind::Timeout). Dropping it ends it.
 #[derive(Debug)]
 pub struct Subscription {
     shared: Arc<Shared>,
     key: SubscriptionKey,
-    watched: Arc<Watched>,
+    channel: Arc<SubscriptionChannel>,
 }
 
 impl Client {
@@ -72,7 +72,10 @@ impl Client {
         timeouts: Timeouts,
     ) -> Result<Subscription, Error> {
         let shared = &self.shared;
-        let watched = Arc::new(Watched::new(filter.clone(), shared.change_limits));
+        let channel = Arc::new(SubscriptionChannel::new(
+            filter.clone(),
+            shared.change_limits,
+        ));
         let key = shared.with(|core, now| {
             let serving = core.link.check_connected();
             serving.map_err(|error| core.refusal(now, error))?;
@@ -81,14 +84,14 @@ impl Client {
             }
             let key = core.link.subscribe_within(now, filter, Some(timeouts));
             let key = key.map_err(|error| core.refusal(now, error))?;
-            // Before the driver can tell of it.
-            shared.watchers.add(key, Arc::clone(&watched));
+            // Before the driver can deliver an update of it.
+            shared.subscriptions.add(key, Arc::clone(&channel));
             Ok::<_, Error>(key)
         })?;
         Ok(Subscription {
             shared: Arc::clone(shared),
             key,
-            watched,
+            channel,
         })
     }
 }
@@ -121,7 +124,7 @@ pub struct Subscribing<'c> {
 }
 
 impl Subscribing<'_> {
-    /// How long the server may take to confirm it, now and in every later connection. Default:
+    /// Sets how long the server may take to confirm it, now and in every later connection. Default:
     /// as [configured](crate::Config::call_timeouts) for calls, 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -142,23 +145,23 @@ impl Subscribing<'_> {
         timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
         timeouts.total = timeouts.total.max(timeouts.idle);
         // The connection may be lost before it is confirmed, and not come back.
-        let patience = timeouts.idle;
-        match timeout(patience, self.confirmed(timeouts)).await {
+        let limit = timeouts.idle;
+        match timeout(limit, self.open_when_ready(timeouts)).await {
             Ok(opened) => opened,
             Err(_) => {
-                let words = format!("not confirmed after {patience:?}");
-                let error = Error::new(ErrorKind::Timeout, words);
+                let message = format!("not confirmed after {limit:?}");
+                let error = Error::new(ErrorKind::Timeout, message);
                 Err(shared.with_connection_failure(error))
             }
         }
     }
 
-    async fn confirmed(self, timeouts: Timeouts) -> Result<Subscription, Error> {
+    async fn open_when_ready(self, timeouts: Timeouts) -> Result<Subscription, Error> {
         if self.wait_for_ready {
             self.client.ready().await?;
         }
         let subscription = self.client.open_subscription(self.filter, timeouts)?;
-        subscription.opened().await?;
+        subscription.wait_until_open().await?;
         Ok(subscription)
     }
 }
@@ -179,14 +182,14 @@ impl<'c> IntoFuture for Subscribing<'c> {
 }
 
 impl Subscription {
-    /// The next change. `None` when the subscription has ended: see [`end`](Self::end).
+    /// Returns the next change. `None` when the subscription has ended: see [`end`](Self::end).
     /// Cancel safe.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
-            let mut told = std::pin::pin!(self.watched.wake.notified());
-            told.as_mut().enable();
+            let mut notified = std::pin::pin!(self.channel.wake.notified());
+            notified.as_mut().enable();
             {
-                let mut state = self.watched.lock();
+                let mut state = self.channel.lock();
                 if let Some(change) = state.pop() {
                     return Some(change);
                 }
@@ -194,39 +197,41 @@ impl Subscription {
                     return None;
                 }
             }
-            told.await;
+            notified.await;
         }
     }
 
     /// Forgets changes that wait.
-    pub(super) fn forget(&self) {
-        self.watched.lock().clear();
+    pub(super) fn clear_pending(&self) {
+        self.channel.lock().clear();
     }
 
-    /// What the server honours of what was asked for: now, or in the last connection. It may
-    /// be something else in the next one.
+    /// Returns what the server honours of what was asked for: now, or in the last connection. It
+    /// may be something else in the next one.
     pub fn honoured(&self) -> SubscriptionFilter {
-        self.watched.lock().honoured.clone()
+        self.channel.lock().honoured.clone()
     }
 
-    /// How it has ended, if it has. `Ok` when the server said that it is over. A server that
+    /// Returns how it has ended, if it has. `Ok` when the server ended it. A server that
     /// honours nothing of it any more, in a later connection, ends it with an error.
     pub fn end(&self) -> Option<Result<(), Error>> {
-        let end = self.watched.lock().end.clone()?;
-        Some(self.ended(end))
+        let end = self.channel.lock().end.clone()?;
+        Some(self.end_result(end))
     }
 
     /// Returns what its end means for its user.
-    fn ended(&self, end: End) -> Result<(), Error> {
+    fn end_result(&self, end: SubscriptionEnd) -> Result<(), Error> {
         match end {
             // It has ended with the client, which knows why.
-            End::Outcome(Outcome::Shutdown | Outcome::Lost { .. })
+            SubscriptionEnd::Outcome(Outcome::Shutdown | Outcome::Lost { .. })
                 if let Err(error) = self.shared.check_open() =>
             {
                 Err(error)
             }
-            End::Outcome(outcome) => Error::from_outcome(outcome, None, None).map(|_| ()),
-            End::NothingHonoured => Err(Error::new(
+            SubscriptionEnd::Outcome(outcome) => {
+                Error::from_outcome(outcome, None, None).map(|_| ())
+            }
+            SubscriptionEnd::NothingHonoured => Err(Error::new(
                 ErrorKind::CapabilityNotSupported,
                 "the server honours nothing of the subscription",
             )),
@@ -234,23 +239,23 @@ impl Subscription {
     }
 
     /// Waits until it is open.
-    async fn opened(&self) -> Result<(), Error> {
+    async fn wait_until_open(&self) -> Result<(), Error> {
         loop {
-            let mut told = std::pin::pin!(self.watched.wake.notified());
-            told.as_mut().enable();
+            let mut notified = std::pin::pin!(self.channel.wake.notified());
+            notified.as_mut().enable();
             {
-                let state = self.watched.lock();
+                let state = self.channel.lock();
                 if let Some(end) = &state.end {
-                    let over = || Error::new(ErrorKind::Protocol, "it was over at once");
+                    let over = || Error::new(ErrorKind::Protocol, "the server ended it at once");
                     return Err(self
-                        .ended(end.clone())
+                        .end_result(end.clone())
                         .map_or_else(|error| error, |()| over()));
                 }
                 if state.is_open {
                     return Ok(());
                 }
             }
-            told.await;
+            notified.await;
         }
     }
 }
@@ -269,22 +274,24 @@ fn check_filter(
     let checks = [
         (
             wants(filter.tools_list_changed),
-            has.tools.as_ref().and_then(|it| it.list_changed),
+            has.tools.as_ref().and_then(|tools| tools.list_changed),
             "tools.listChanged",
         ),
         (
             wants(filter.prompts_list_changed),
-            has.prompts.as_ref().and_then(|it| it.list_changed),
+            has.prompts
+                .as_ref()
+                .and_then(|prompts| prompts.list_changed),
             "prompts.listChanged",
         ),
         (
             wants(filter.resources_list_changed),
-            resources.and_then(|it| it.list_changed),
+            resources.and_then(|resources| resources.list_changed),
             "resources.listChanged",
         ),
         (
             !watches.is_empty(),
-            resources.and_then(|it| it.subscribe),
+            resources.and_then(|resources| resources.subscribe),
             "resources.subscribe",
         ),
         (
@@ -296,17 +303,17 @@ fn check_filter(
     let missing = checks
         .iter()
         .find(|(is_wanted, has, _)| *is_wanted && *has != Some(true));
-    let words = match missing {
-        Some((.., name)) => undeclared(name, agreement.revision),
-        None if wants_tasks && !declares_tasks => own_tasks_undeclared(),
+    let message = match missing {
+        Some((.., name)) => not_declared_message(name, agreement.revision),
+        None if wants_tasks && !declares_tasks => tasks_not_enabled_message(),
         None => return Ok(()),
     };
-    Err(Error::new(ErrorKind::CapabilityNotSupported, words))
+    Err(Error::new(ErrorKind::CapabilityNotSupported, message))
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.shared.watchers.remove(self.key);
+        self.shared.subscriptions.remove(self.key);
         self.shared
             .with(|core, now| core.link.unsubscribe(now, self.key));
     }

@@ -21,7 +21,7 @@ use crate::transport::TransportEnd;
 /// The span of a client's connection, and what the next one carries.
 #[derive(Debug)]
 pub(super) struct Telemetry {
-    /// Whether the span is worth entering.
+    /// `true` if the span is worth entering.
     is_enabled: AtomicBool,
     transport: Box<str>,
     current: Mutex<Current>,
@@ -52,7 +52,7 @@ impl Telemetry {
 
     /// Names the server, unless it has a name: for a client that is added to a registry after
     /// its start.
-    pub(super) fn name(&self, server: &str) {
+    pub(super) fn set_server_name(&self, server: &str) {
         let mut current = self.lock();
         if current.server.is_none() {
             let server = shortened(server);
@@ -81,9 +81,10 @@ impl Telemetry {
 
     /// Returns the span of the connection, for a task of it.
     pub(super) fn span(&self) -> Span {
-        match self.is_enabled.load(Ordering::Relaxed) {
-            true => self.lock().span.clone(),
-            false => Span::none(),
+        if self.is_enabled.load(Ordering::Relaxed) {
+            self.lock().span.clone()
+        } else {
+            Span::none()
         }
     }
 
@@ -98,10 +99,7 @@ impl Telemetry {
             target: "bowline::request", parent: &connection, "request",
             method = &*shortened(method), request
         );
-        match span.is_disabled() {
-            true => connection,
-            false => span,
-        }
+        if span.is_disabled() { connection } else { span }
     }
 
     fn lock(&self) -> MutexGuard<'_, Current> {
@@ -118,9 +116,9 @@ fn connection_span(server: Option<&str>, transport: &str, session: u64) -> Span 
     )
 }
 
-/// What an operator reads about a server at level info.
+/// An event about a server for an operator, at level info.
 #[derive(Debug)]
-pub(super) enum Course {
+pub(super) enum StatusEvent {
     Connected {
         session: u64,
         agreement: Arc<Agreement>,
@@ -134,20 +132,20 @@ pub(super) enum Course {
     },
 }
 
-impl Course {
+impl StatusEvent {
     /// Returns what a change of the state means to an operator.
-    pub(super) fn of(
+    pub(super) fn from_transition(
         transition: &Transition,
         ending: Option<&TransportEnd>,
         delay: Option<Duration>,
     ) -> Option<Self> {
-        let is_of_note = match transition.to {
+        let is_notable = match transition.to {
             State::Backoff | State::Closed => true,
             // At once, without a wait.
             State::Starting => matches!(transition.from, State::Ready | State::Initializing),
             State::Initializing | State::Ready | State::Closing => false,
         };
-        is_of_note.then(|| Self::Changed {
+        is_notable.then(|| Self::Changed {
             transition: transition.clone(),
             status: ending.and_then(|ending| ending.status),
             delay,

@@ -1,6 +1,6 @@
 //! Whether a call was sent and may have run, and what can be done about its error.
 //!
-//! Whether it was sent is not decided here: the core says it with each end of a call.
+//! Whether it was sent is not decided here: the core reports it with the outcome of each call.
 
 use bowline_proto::Sent;
 use bowline_types::Method;
@@ -24,7 +24,7 @@ impl Error {
     /// | [`OversizedFrame`](ErrorKind::OversizedFrame), [`Protocol`](ErrorKind::Protocol) | the same: `Some(true)` for an answer that can't be used, `Some(false)` for a request that is too large to be sent |
     /// | [`InvalidResponse`](ErrorKind::InvalidResponse), [`SchemaMismatch`](ErrorKind::SchemaMismatch), [`Tool`](ErrorKind::Tool) | `Some(true)`: there is a result |
     /// | [`Handler`](ErrorKind::Handler) | `Some(true)`: the server asked something during the call |
-    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has answered, and its [error](Self::server_error) says what became of the request |
+    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) tells what became of the request |
     /// | any, of what is no call: connecting, subscribing, serving, an error made with [`new`](Self::new) | `None`; `Some(false)` if it was refused before anything was sent |
     ///
     /// ```
@@ -67,7 +67,7 @@ impl Error {
         }
     }
 
-    /// Whether the same may succeed another time.
+    /// Returns `true` if the same operation may succeed later.
     pub fn is_recoverable(&self) -> bool {
         match self.recovery() {
             Recovery::Retry | Recovery::Reconnect => true,
@@ -87,7 +87,7 @@ impl Error {
     ///
     /// What fails for want of a connection needs one first
     /// ([`Reconnect`](Recovery::Reconnect)); whether the call itself may be made again then is
-    /// for [`may_have_run`](Self::may_have_run) to say. A server that answers that it is busy has
+    /// decided by [`may_have_run`](Self::may_have_run). A server that answers that it is busy has
     /// not begun ([`Retry`](Recovery::Retry)). All else would fail again.
     pub fn recovery(&self) -> Recovery {
         let failure = self.connection_failure();
@@ -131,17 +131,17 @@ impl Error {
         declared.unwrap_or_else(|| method().is_some_and(is_repeatable))
     }
 
-    /// The server said that it is busy (MO-4).
+    /// Returns `true` if the server answered that it is busy (MO-4).
     fn is_busy(&self) -> bool {
         let data = self.server_error().and_then(|error| error.data.as_ref());
         let reason = data.and_then(|data| data.as_ref().reader().peek_tag("reason").ok()?);
         reason.is_some_and(|reason| reason == "busy")
     }
 
-    /// The same error, of a call of which the core says this. What an earlier attempt or a
-    /// round that is over says of it stays.
+    /// Returns the same error with what the core knows of its call. `Sent::Maybe` of an earlier
+    /// attempt or round stays.
     #[cfg(feature = "client")]
-    pub(crate) fn of_call(mut self, sent: Sent) -> Self {
+    pub(crate) fn with_sent(mut self, sent: Sent) -> Self {
         let known = &mut self.0.details.sent;
         if *known != Some(Sent::Maybe) {
             *known = Some(sent);
@@ -149,16 +149,16 @@ impl Error {
         self
     }
 
-    /// The same error, of a call that was not made because of it.
+    /// Returns the same error, of a call that was not sent because of it.
     #[cfg(feature = "client")]
-    pub(crate) fn of_unsent_call(mut self) -> Self {
+    pub(crate) fn with_call_not_sent(mut self) -> Self {
         self.0.details.sent = Some(Sent::No);
         self
     }
 
-    /// The same error, of a call that may be made twice or may not, whatever its method.
+    /// Returns the same error, of a call that may be made twice or may not, whatever its method.
     #[cfg(feature = "client")]
-    pub(crate) fn repeatable(mut self, may_repeat: bool) -> Self {
+    pub(crate) fn with_repeatable(mut self, may_repeat: bool) -> Self {
         self.0.details.may_repeat = Some(may_repeat);
         self
     }
@@ -234,12 +234,12 @@ mod tests {
 
     // proves: ER-1, CN-7
     #[test]
-    fn whether_it_may_have_run_is_what_the_core_says() {
+    fn may_have_run_follows_the_core() {
         for (outcome, kind) in every_outcome() {
             for sent in [None, Some(Sent::No), Some(Sent::Maybe)] {
                 let error = Error::from_outcome(outcome.clone(), sent, None).unwrap_err();
                 let expected = match sent {
-                    // Its answer is at hand.
+                    // Its response was received.
                     Some(Sent::Maybe) if kind == ErrorKind::JsonRpc => None,
                     sent => sent.map(|sent| sent == Sent::Maybe),
                 };
@@ -275,14 +275,14 @@ mod tests {
             assert_eq!(error.recovery(), recovery, "{method} {sent:?}");
             assert_eq!(error.is_recoverable(), recovery == Recovery::Retry);
         }
-        let declared = ended(Some(Sent::Maybe), "tools/call").repeatable(true);
+        let declared = ended(Some(Sent::Maybe), "tools/call").with_repeatable(true);
         assert_eq!(declared.recovery(), Recovery::Retry);
     }
 
     #[cfg(feature = "client")]
     #[test]
     fn one_attempt_that_was_sent_is_enough() {
-        let error = Error::new(ErrorKind::Unavailable, "").of_call(Sent::Maybe);
-        assert_eq!(error.of_call(Sent::No).may_have_run(), Some(true));
+        let error = Error::new(ErrorKind::Unavailable, "").with_sent(Sent::Maybe);
+        assert_eq!(error.with_sent(Sent::No).may_have_run(), Some(true));
     }
 }

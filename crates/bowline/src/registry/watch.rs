@@ -1,7 +1,7 @@
-//! What becomes of the members of a registry.
+//! Changes of the members of a registry, as a stream.
 //!
-//! There is neither a task nor a queue: whoever watches holds one future for each member,
-//! which is polled when that member has something to tell, and not otherwise.
+//! There is neither a task nor a queue: a watch holds one future for each member, which is
+//! polled only when that member has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -17,28 +17,27 @@ use crate::client::StateChanges;
 
 /// Changes of the clients of a registry, as a stream.
 ///
-/// It tells how things stand, not everything that happened: who reads slowly is told of the
-/// last change of each client, and that one client has taken another's place, but not of
-/// what came and went in between. So it holds one entry for each client that it has told of,
-/// whatever happens meanwhile. For every change of one client see
+/// It reports the latest state, not every change: a slow reader gets the last change of each
+/// client, and that one client has replaced another, but not what came and went in between.
+/// So it holds one entry for each client that it has reported. For every change of one client see
 /// [`Client::state_changes`](crate::Client::state_changes).
 pub struct Watch {
     registry: Weak<Inner>,
-    mailbox: Arc<Mailbox>,
+    pending: Arc<PendingEvents>,
     known: BTreeMap<Name, Known>,
-    /// Names to look at.
+    /// Members that may have an event.
     dirty: VecDeque<Name>,
 }
 
-/// What happened to a client of a registry.
+/// A change of a client of a registry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RegistryEvent {
-    /// There is a client of this name now.
+    /// A client of this name was added.
     Started {
         /// Its name.
         name: String,
-        /// Where it stands.
+        /// Its state.
         state: State,
     },
     /// Its state has changed.
@@ -56,7 +55,7 @@ pub enum RegistryEvent {
 }
 
 impl RegistryEvent {
-    /// The name of the client.
+    /// Returns the name of the client.
     pub fn name(&self) -> &str {
         match self {
             Self::Started { name, .. } | Self::State { name, .. } | Self::Stopped { name } => name,
@@ -74,7 +73,7 @@ impl fmt::Display for RegistryEvent {
     }
 }
 
-/// A member that was told of.
+/// A member that was reported.
 struct Known {
     number: u64,
     next: Next,
@@ -84,17 +83,18 @@ struct Known {
 type Next = Pin<Box<dyn Future<Output = (StateChanges, Option<Transition>)> + Send>>;
 
 impl Watch {
-    pub(super) fn new(registry: Weak<Inner>, mailbox: Arc<Mailbox>) -> Self {
-        mailbox.look_at_all();
+    pub(super) fn new(registry: Weak<Inner>, pending: Arc<PendingEvents>) -> Self {
+        pending.mark_all();
         Self {
             registry,
-            mailbox,
+            pending,
             known: BTreeMap::new(),
             dirty: VecDeque::new(),
         }
     }
 
-    /// The next change. `None` when the registry is gone and all is told. Cancel safe.
+    /// Returns the next change. `None` when the registry was dropped and no event is left. Cancel
+    /// safe.
     pub async fn next(&mut self) -> Option<RegistryEvent> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -102,8 +102,8 @@ impl Watch {
     fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<RegistryEvent>> {
         loop {
             while let Some(name) = self.dirty.front().cloned() {
-                match self.look_at(&name) {
-                    // There may be more to tell of the same one.
+                match self.next_event_of(&name) {
+                    // There may be more events of the same member.
                     Some(change) => return Poll::Ready(Some(change)),
                     None => self.dirty.pop_front(),
                 };
@@ -111,11 +111,11 @@ impl Watch {
             if self.known.is_empty() && self.registry.strong_count() == 0 {
                 return Poll::Ready(None);
             }
-            let Some(news) = self.mailbox.take(cx) else {
+            let Some(pending) = self.pending.take(cx) else {
                 return Poll::Pending;
             };
-            let mut names = news.names;
-            if news.is_all {
+            let mut names = pending.names;
+            if pending.is_all {
                 names.extend(self.known.keys().cloned());
                 let registry = self.registry.upgrade();
                 names.extend(registry.into_iter().flat_map(|registry| registry.names()));
@@ -124,15 +124,15 @@ impl Watch {
         }
     }
 
-    /// What is to be told of a name, if anything.
-    fn look_at(&mut self, name: &Name) -> Option<RegistryEvent> {
+    /// Returns the next event of a name, if there is one.
+    fn next_event_of(&mut self, name: &Name) -> Option<RegistryEvent> {
         let registry = self.registry.upgrade();
         let member = registry.and_then(|registry| registry.lock().members.get(name).cloned());
         let known = self.known.get_mut(name);
         match (member, known) {
             (None, None) => None,
             (Some(member), None) => {
-                let (known, state) = Known::new(&member, name, &self.mailbox);
+                let (known, state) = Known::new(&member, name, &self.pending);
                 self.known.insert(Arc::clone(name), known);
                 let name = name.to_string();
                 Some(RegistryEvent::Started { name, state })
@@ -160,51 +160,53 @@ impl fmt::Debug for Watch {
 }
 
 impl Known {
-    fn new(member: &Member, name: &Name, mailbox: &Arc<Mailbox>) -> (Self, State) {
-        // Changes before the state: one that comes in between is told twice, not never.
-        let next = next_of(member.client.state_changes());
+    fn new(member: &Member, name: &Name, pending: &Arc<PendingEvents>) -> (Self, State) {
+        // Changes before the state: one in between is reported twice, not never.
+        let next = next_change(member.client.state_changes());
         let state = member.client.state();
-        let bell = Bell {
+        let waker = MemberWaker {
             name: Arc::clone(name),
-            mailbox: Arc::downgrade(mailbox),
+            pending: Arc::downgrade(pending),
         };
         let known = Self {
             number: member.number,
             next,
-            waker: Waker::from(Arc::new(bell)),
+            waker: Waker::from(Arc::new(waker)),
         };
         (known, state)
     }
 
-    /// The last change since it was asked. When there is no more, it rings at the next one.
+    /// Returns the last change since the previous call. When there is none, the waker is registered
+    /// for the next one.
     fn last_change(&mut self) -> Option<Transition> {
         let mut last = None;
         let mut cx = Context::from_waker(&self.waker);
         while let Poll::Ready((changes, change)) = self.next.as_mut().poll(&mut cx) {
             let is_over = change.is_none();
             last = change.or(last);
-            self.next = match is_over {
-                true => Box::pin(std::future::pending()),
-                false => next_of(changes),
+            self.next = if is_over {
+                Box::pin(std::future::pending())
+            } else {
+                next_change(changes)
             };
         }
         last
     }
 }
 
-fn next_of(mut changes: StateChanges) -> Next {
+fn next_change(mut changes: StateChanges) -> Next {
     Box::pin(async move {
         let change = changes.next().await;
         (changes, change)
     })
 }
 
-/// What somebody who watches should look at.
+/// The members that a watch has to poll.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox(Mutex<News>);
+pub(super) struct PendingEvents(Mutex<Pending>);
 
 #[derive(Debug, Default)]
-struct News {
+struct Pending {
     /// Members whose state has changed: those that are known, at most.
     names: BTreeSet<Name>,
     /// Members have come or gone.
@@ -212,52 +214,52 @@ struct News {
     task: Option<Waker>,
 }
 
-impl Mailbox {
-    pub(super) fn look_at_all(&self) {
-        let mut news = self.lock();
-        news.is_all = true;
-        wake(news);
+impl PendingEvents {
+    pub(super) fn mark_all(&self) {
+        let mut pending = self.lock();
+        pending.is_all = true;
+        wake(pending);
     }
 
-    fn look_at(&self, name: &Name) {
-        let mut news = self.lock();
-        news.names.insert(Arc::clone(name));
-        wake(news);
+    fn mark(&self, name: &Name) {
+        let mut pending = self.lock();
+        pending.names.insert(Arc::clone(name));
+        wake(pending);
     }
 
-    /// What there is to look at. When there is nothing, the task is woken later.
-    fn take(&self, cx: &Context<'_>) -> Option<News> {
-        let mut news = self.lock();
-        if news.names.is_empty() && !news.is_all {
-            news.task = Some(cx.waker().clone());
+    /// Takes the members to poll. When there are none, the task is woken later.
+    fn take(&self, cx: &Context<'_>) -> Option<Pending> {
+        let mut pending = self.lock();
+        if pending.names.is_empty() && !pending.is_all {
+            pending.task = Some(cx.waker().clone());
             return None;
         }
-        Some(std::mem::take(&mut *news))
+        Some(std::mem::take(&mut *pending))
     }
 
-    fn lock(&self) -> MutexGuard<'_, News> {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn wake(mut news: MutexGuard<'_, News>) {
-    let task = news.task.take();
-    drop(news);
+fn wake(mut pending: MutexGuard<'_, Pending>) {
+    let task = pending.task.take();
+    drop(pending);
     if let Some(task) = task {
         task.wake();
     }
 }
 
-/// Rings when a member has something to tell.
-struct Bell {
+/// Marks a member when its state has changed.
+struct MemberWaker {
     name: Name,
-    mailbox: Weak<Mailbox>,
+    pending: Weak<PendingEvents>,
 }
 
-impl Wake for Bell {
+impl Wake for MemberWaker {
     fn wake(self: Arc<Self>) {
-        if let Some(mailbox) = self.mailbox.upgrade() {
-            mailbox.look_at(&self.name);
+        if let Some(pending) = self.pending.upgrade() {
+            pending.mark(&self.name);
         }
     }
 }

@@ -1,15 +1,19 @@
 //! A server as a child process, on its stdin and stdout.
 //!
-//! [`ChildProcess`] says what to start. Each life of a connection starts it anew: a thread
-//! spawns it (`family`), the reaper ends it (`reaper`), a task drains its stderr (`stderr`),
-//! whoever notices its end learns why (`ending`), and whoever wants to can wait for it
-//! (`children`).
+//! [`ChildProcess`] is the command, which is started for each connection.
+//!
+//! - `process_group`: spawns the child, its process group and the watchdog over them.
+//! - `reaper`: the thread that terminates children and waits for them.
+//! - `stderr`: drains stderr to the log, a file or a function, and keeps its end.
+//! - `exit_witness`: why a stream ended, with the exit status and the last stderr output.
+//! - `process_count`: counts the processes of a command, to wait until none is left.
+//! - `spawn_error`: why a command could not be started.
 
-mod children;
-mod ending;
-mod family;
+mod exit_witness;
+mod process_count;
+mod process_group;
 mod reaper;
-mod refusal;
+mod spawn_error;
 mod stderr;
 
 use std::ffi::{OsStr, OsString};
@@ -32,14 +36,14 @@ use tracing::{Span, info};
 use super::{OpenError, Peer, Stream, Transport, TransportEnd};
 use crate::logged::shortened;
 use crate::panics::caught;
-use children::{Census, Counted};
-use ending::Witness;
-use family::{Family, SHELL};
-use reaper::{Reaped, Reaper};
-use refusal::refusal;
-use stderr::{Tail, Wanted};
+use exit_witness::ExitWitness;
+use process_count::{CountGuard, ProcessCount};
+use process_group::{ProcessGroup, SHELL};
+use reaper::{ReapedOnDrop, Reaper};
+use spawn_error::spawn_error;
+use stderr::{DrainGuard, Tail};
 
-pub use children::Children;
+pub use process_count::Children;
 pub use stderr::StderrTo;
 
 /// Variables that a child inherits: what a program needs to start, and no secrets.
@@ -58,12 +62,12 @@ const INHERITED: &[&str] = &[
 ];
 
 /// No moment is further away than this, so that times can be added.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a child may take until it says something.
-const STARTUP: Duration = Duration::from_secs(60);
+/// How long a child may take until its first message.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A command that is a server. It is started for each life of a connection and ended with it.
+/// A command that is a server. It is started for each connection and ended with it.
 ///
 /// ```
 /// use bowline::transport::ChildProcess;
@@ -78,8 +82,8 @@ const STARTUP: Duration = Duration::from_secs(60);
 /// When the connection is closed, lost or dropped, the child's stdin is closed. Unless it
 /// ends, its process group gets SIGTERM after a second ([`grace`](Self::grace)) and SIGKILL
 /// after another one. What it left behind in its group when it ended is killed at once.
-/// A thread does this in the background: nobody waits for it ([`children`](Self::children) can),
-/// and no runtime is needed.
+/// A thread does this in the background: stopping a client doesn't wait for it
+/// ([`children`](Self::children) can), and no runtime is needed.
 ///
 /// When our own process ends first, even by SIGKILL, the same happens: the group's leader is a
 /// small shell that waits for our end ([`watchdog`](Self::watchdog)).
@@ -101,11 +105,11 @@ pub struct ChildProcess {
     grace: Duration,
     has_watchdog: bool,
     on_start: Option<OnStart>,
-    census: Census,
+    process_count: ProcessCount,
 }
 
 impl ChildProcess {
-    /// A command, looked for as a shell does. It has no arguments.
+    /// Creates a command without arguments. It is searched for in `PATH` as a shell does.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -117,11 +121,11 @@ impl ChildProcess {
             grace: Duration::from_secs(1),
             has_watchdog: true,
             on_start: None,
-            census: Census::new(),
+            process_count: ProcessCount::new(),
         }
     }
 
-    /// Adds arguments.
+    /// Adds arguments to the command.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
@@ -145,29 +149,29 @@ impl ChildProcess {
         self
     }
 
-    /// The folder that it runs in. Default: ours.
+    /// Sets its working directory. Default: that of this process.
     #[must_use]
     pub fn current_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Where its stderr goes. Default: to the log.
+    /// Sets where its stderr goes. Default: to the log.
     #[must_use]
     pub fn stderr(mut self, to: StderrTo) -> Self {
         self.stderr = to;
         self
     }
 
-    /// How long it may take to end after its stdin is closed, and again after SIGTERM.
+    /// Sets how long it may take to end after its stdin is closed, and again after SIGTERM.
     /// Default: a second each, which most servers never need. More than a day is a day.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace.min(LONGEST);
+        self.grace = grace.min(MAX_GRACE);
         self
     }
 
-    /// Whether a `/bin/sh` waits beside it for the end of our process, to end it then.
+    /// Sets whether a `/bin/sh` waits beside it for the end of our process, to end it then.
     /// Default: yes, where there is one. It costs a millisecond and a quarter of a megabyte.
     #[must_use]
     pub fn watchdog(mut self, has_watchdog: bool) -> Self {
@@ -176,7 +180,7 @@ impl ChildProcess {
     }
 
     /// Runs a function with the process id of each child that is started, before anything is
-    /// said to it: for a log, or to look at the process. The child may end, and its number
+    /// sent to it: for a log, or to inspect the process. The child may end, and its number
     /// become another's, at any time. It runs on the runtime: it should not block. A panic in
     /// it is contained.
     ///
@@ -190,13 +194,13 @@ impl ChildProcess {
     /// let server = ChildProcess::new("server").on_start(move |id| seen.store(id, Ordering::Relaxed));
     /// ```
     #[must_use]
-    pub fn on_start(mut self, told: impl Fn(u32) + Send + Sync + 'static) -> Self {
-        self.on_start = Some(OnStart(Arc::new(told)));
+    pub fn on_start(mut self, hook: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(OnStart(Arc::new(hook)));
         self
     }
 
-    /// The processes that this and its clones start, to wait for their end: who stops a client
-    /// doesn't wait for its server, and who exits then leaves that to the
+    /// Returns the processes that this and its clones start, to wait for their end: stopping a
+    /// client doesn't wait for its server, and a program that exits then leaves that to the
     /// [watchdog](Self::watchdog).
     ///
     /// ```
@@ -214,7 +218,7 @@ impl ChildProcess {
     /// # }
     /// ```
     pub fn children(&self) -> Children {
-        self.census.children()
+        self.process_count.children()
     }
 
     fn command(&self) -> Command {
@@ -238,24 +242,24 @@ impl ChildProcess {
     }
 
     /// Starts it. This blocks.
-    fn spawn(&self, counted: Counted) -> Result<Spawned, OpenError> {
+    fn spawn(&self, guard: CountGuard) -> Result<Spawned, OpenError> {
         let file = match &self.stderr {
             StderrTo::File(path) => Some(stderr::open(path)?),
             _ => None,
         };
-        // First, so that there is no child that nobody takes care of.
-        let reaper = Reaper::running().map_err(busy)?;
+        // First, so that every child has a reaper.
+        let reaper = Reaper::running().map_err(cannot_start_now)?;
         let shell = self.has_watchdog.then_some(SHELL);
-        let mut family = Family::spawn(&mut self.command(), shell, self.grace)
-            .map_err(|error| refusal(&self.program, self.folder.as_deref(), &error))?;
-        let (stdin, stdout, stderr) = family.take_streams();
+        let mut group = ProcessGroup::spawn(&mut self.command(), shell, self.grace)
+            .map_err(|error| spawn_error(&self.program, self.folder.as_deref(), &error))?;
+        let (stdin, stdout, stderr) = group.take_streams();
         Ok(Spawned {
-            pid: family.pid(),
+            pid: group.pid(),
             stdin,
             stdout,
             stderr,
             file,
-            reaped: reaper.watch(family, self.grace, counted),
+            reaped: reaper.watch(group, self.grace, guard),
         })
     }
 }
@@ -266,42 +270,43 @@ impl Transport for ChildProcess {
         // busy must be able to do it.
         let (sender, spawned) = oneshot::channel();
         let this = self.clone();
-        let counted = self.census.count();
+        let guard = self.process_count.count();
         let span = Span::current();
         let spawning = thread::Builder::new().name("bowline-spawn".into());
         spawning
             .spawn(move || {
-                // When nobody waits any more, the child is dropped here, which is its end.
-                let _ = sender.send(span.in_scope(|| this.spawn(counted)));
+                // When the receiver is gone, the child is dropped here, which ends it.
+                let _ = sender.send(span.in_scope(|| this.spawn(guard)));
             })
-            .map_err(busy)?;
+            .map_err(cannot_start_now)?;
         let spawned = spawned.await;
-        let spawned = spawned.map_err(|_| OpenError::transient("spawning it panicked"))?;
+        let spawned =
+            spawned.map_err(|_| OpenError::transient("starting the server process panicked"))?;
         let spawned = spawned?;
         info!(
             command = &*shortened(&self.label()),
             pid = spawned.pid.as_raw_pid(),
             "server process started"
         );
-        if let Some(OnStart(told)) = &self.on_start {
-            // The hook has told about a panic; the child is none the worse.
-            let _ = caught(|| told(spawned.pid.as_raw_pid().unsigned_abs()));
+        if let Some(OnStart(hook)) = &self.on_start {
+            // A panic of the hook was logged by the panic handler; the child is not affected.
+            let _ = caught(|| hook(spawned.pid.as_raw_pid().unsigned_abs()));
         }
-        spawned.into_stream(&self.stderr, &self.census)
+        spawned.into_stream(&self.stderr, &self.process_count)
     }
 
-    /// A minute: package runners install first, and starting again would begin anew.
+    /// Returns one minute: package runners install first, and starting again would begin anew.
     fn startup_timeout(&self) -> Option<Duration> {
-        Some(STARTUP)
+        Some(STARTUP_TIMEOUT)
     }
 
-    /// The command without its arguments, which may have secrets in them.
+    /// Returns the command without its arguments, which may have secrets in them.
     fn label(&self) -> String {
         self.program.to_string_lossy().into_owned()
     }
 }
 
-/// Who is told of each start.
+/// The callback of each start.
 #[derive(Clone)]
 struct OnStart(Arc<dyn Fn(u32) + Send + Sync>);
 
@@ -311,56 +316,64 @@ impl fmt::Debug for OnStart {
     }
 }
 
-fn busy(error: io::Error) -> OpenError {
-    OpenError::transient(format!("a child can't be started now: {error}"))
+fn cannot_start_now(error: io::Error) -> OpenError {
+    OpenError::transient(format!("cannot start the server process: {error}"))
 }
 
-/// A child that was started. Dropping it is its end.
+/// A child that was started. Dropping it ends the child.
 struct Spawned {
     pid: Pid,
     stdin: Option<std::process::ChildStdin>,
     stdout: Option<std::process::ChildStdout>,
     stderr: Option<std::process::ChildStderr>,
     file: Option<File>,
-    reaped: Reaped,
+    reaped: ReapedOnDrop,
 }
 
 impl Spawned {
-    fn into_stream(self, to: &StderrTo, census: &Census) -> Result<Stream, OpenError> {
-        let missing = || OpenError::transient("the child has no pipes");
-        let stdin = ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(busy)?;
-        let stdout = ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(busy)?;
+    fn into_stream(self, to: &StderrTo, process_count: &ProcessCount) -> Result<Stream, OpenError> {
+        let missing = || OpenError::transient("the server process has no stdin or stdout pipe");
+        let stdin =
+            ChildStdin::from_std(self.stdin.ok_or_else(missing)?).map_err(cannot_start_now)?;
+        let stdout =
+            ChildStdout::from_std(self.stdout.ok_or_else(missing)?).map_err(cannot_start_now)?;
         let exit = self.reaped.exit();
-        let (tail, wanted) = match self.stderr {
+        let (tail, drain_guard) = match self.stderr {
             Some(stderr) => {
-                let followed = Tail::follow(stderr, to, self.file, exit.clone());
-                let (tail, wanted) = followed.map_err(busy)?;
-                (tail, Some(wanted))
+                let followed = Tail::drain_from(stderr, to, self.file, exit.clone());
+                let (tail, drain_guard) = followed.map_err(cannot_start_now)?;
+                (tail, Some(drain_guard))
             }
             None => (Tail::silent(), None),
         };
         let pid = self.pid;
-        let witness = Witness { pid, exit, tail };
-        census.remember(witness.clone());
+        let witness = ExitWitness { pid, exit, tail };
+        process_count.set_latest(witness.clone());
         let process = Process {
             witness,
             _reaped: self.reaped,
-            _wanted: wanted,
+            _drain_guard: drain_guard,
         };
         Ok(Stream::new(stdout, stdin).peer(process))
     }
 }
 
-/// A child that runs. Dropping it is its end.
+/// A child that runs. Dropping it ends the child.
 struct Process {
-    witness: Witness,
-    _reaped: Reaped,
-    _wanted: Option<Wanted>,
+    witness: ExitWitness,
+    _reaped: ReapedOnDrop,
+    _drain_guard: Option<DrainGuard>,
 }
 
 impl Peer for Process {
     fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
-        Box::pin(async { Some(self.witness.tell("the server closed its output").await) })
+        Box::pin(async {
+            Some(
+                self.witness
+                    .transport_end("the server closed its output")
+                    .await,
+            )
+        })
     }
 }
 

@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 
 use super::{OpenError, Stream, Transport};
 
-/// A server that listens on TCP.
+/// A transport to a server on TCP.
 ///
-/// Nothing is encrypted, and nobody proves who they are: it is for this machine, or for a
-/// network that does both.
+/// There is neither encryption nor authentication: use it on one machine, or in a network that
+/// provides both.
 ///
 /// ```
 /// let server = bowline::transport::Tcp::new("localhost:7000");
@@ -22,7 +22,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A server at `host:port`. A name is looked up for each connection.
+    /// Creates a transport to `host:port`. A name is looked up for each connection.
     pub fn new(address: impl Into<String>) -> Self {
         let address = address.into();
         Self { address }
@@ -31,10 +31,12 @@ impl Tcp {
 
 impl Transport for Tcp {
     async fn open(&mut self) -> Result<Stream, OpenError> {
-        let refused = |error| refused(&self.address, &error);
-        let stream = TcpStream::connect(&self.address).await.map_err(refused)?;
+        let connect_error = |error| connect_error(&self.address, &error);
+        let stream = TcpStream::connect(&self.address)
+            .await
+            .map_err(connect_error)?;
         // Messages are written whole: waiting for more only makes them late.
-        stream.set_nodelay(true).map_err(refused)?;
+        stream.set_nodelay(true).map_err(connect_error)?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
@@ -44,7 +46,7 @@ impl Transport for Tcp {
     }
 }
 
-/// A server that listens on a Unix socket.
+/// A transport to a server on a Unix socket.
 ///
 /// ```
 /// let server = bowline::transport::UnixSocket::new("/run/server.sock");
@@ -57,7 +59,7 @@ pub struct UnixSocket {
 
 #[cfg(unix)]
 impl UnixSocket {
-    /// A server at a path.
+    /// Creates a transport to the socket at a path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { path }
@@ -68,7 +70,7 @@ impl UnixSocket {
 impl Transport for UnixSocket {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let stream = tokio::net::UnixStream::connect(&self.path).await;
-        let stream = stream.map_err(|error| refused(&self.path.to_string_lossy(), &error))?;
+        let stream = stream.map_err(|error| connect_error(&self.path.to_string_lossy(), &error))?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer))
     }
@@ -78,19 +80,21 @@ impl Transport for UnixSocket {
     }
 }
 
-/// Why there is no connection. A server that isn't there may come later.
-fn refused(address: &str, error: &io::Error) -> OpenError {
-    let words = match error.kind() {
-        io::ErrorKind::ConnectionRefused => format!("{address}: nobody listens there ({error})"),
-        io::ErrorKind::NotFound => format!("{address}: there is no such socket ({error})"),
+/// Converts the error of a connect. A server that isn't there may come later.
+fn connect_error(address: &str, error: &io::Error) -> OpenError {
+    let message = match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!("{address}: connection refused: no server is listening ({error})")
+        }
+        io::ErrorKind::NotFound => format!("{address}: no such socket ({error})"),
         _ => format!("{address}: {error}"),
     };
     match error.kind() {
         // No address, a path that is too long, a socket that others may not use.
         io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied => {
-            OpenError::permanent(words)
+            OpenError::permanent(message)
         }
-        _ => OpenError::transient(words),
+        _ => OpenError::transient(message),
     }
 }
 
@@ -129,7 +133,7 @@ mod tests {
         drop(listener);
         let error = server.open().await.expect_err("it is gone");
         assert!(!error.is_permanent && error.reason.contains(&address));
-        assert!(error.reason.contains("nobody listens"), "{error:?}");
+        assert!(error.reason.contains("no server is listening"), "{error:?}");
         let error = Tcp::new("no port").open().await;
         assert!(error.expect_err("no address").is_permanent);
     }

@@ -1,8 +1,8 @@
-//! Our own stdin and stdout, for a process that somebody else started.
+//! Stdin and stdout of this process, for a server or client that another process started.
 //!
-//! What they are is up to whoever that was, and others may share them: a pipe is opened anew,
+//! Their type is chosen by that process, and others may share them: a pipe is opened anew,
 //! so that it can be made non-blocking for us alone; a socket is read without blocking, call by
-//! call; files and terminals have threads of their own, which nobody waits for at the end.
+//! call; files and terminals have threads of their own, which are not joined at the end.
 
 mod plain;
 mod socket;
@@ -28,8 +28,8 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 /// Our own stdin and stdout as a transport, which can be opened once in a process.
 ///
 /// From then on nothing else reaches them: what is printed goes to stderr, also a line that
-/// was begun before, and who reads stdin is at its end. So a stray `println!` can't get between two messages, and dropping
-/// the stream closes both.
+/// was begun before, and reading stdin returns its end. So a stray `println!` can't get between two
+/// messages, and dropping the stream closes both.
 ///
 /// ```no_run
 /// # async fn example() -> std::io::Result<()> {
@@ -48,7 +48,7 @@ pub fn stdio() -> Stdio {
 pub struct Stdio(());
 
 impl Stdio {
-    /// The stream. Must be called within a tokio runtime.
+    /// Returns the stream. Must be called within a tokio runtime.
     ///
     /// # Errors
     ///
@@ -56,7 +56,9 @@ impl Stdio {
     pub fn into_stream(self) -> io::Result<Stream> {
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         if IS_TAKEN.swap(true, Ordering::Relaxed) {
-            return Err(io::Error::other("stdin can be used once"));
+            return Err(io::Error::other(
+                "stdin was already taken: it can be used once in a process",
+            ));
         }
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let stdout = io::stdout().as_fd().try_clone_to_owned()?;
@@ -64,8 +66,8 @@ impl Stdio {
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         dup2_stdin(&nothing)?;
         dup2_stdout(io::stderr()).or_else(|_| dup2_stdout(&nothing))?;
-        // A line that was begun and not ended would be glued to the first message. Nobody
-        // needs it where stderr is closed.
+        // A line that was begun and not ended would be joined to the first message. It is
+        // lost where stderr is closed.
         let _ = io::stdout().flush();
         Ok(Stream {
             reader,
@@ -120,7 +122,8 @@ fn kind(descriptor: &OwnedFd) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(descriptor)?.st_mode))
 }
 
-/// Where a descriptor can be opened anew. Its own flags stay as they are, which others share.
+/// Returns where a descriptor can be opened anew. Its own flags stay as they are, which others
+/// share.
 fn path_of(descriptor: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", descriptor.as_raw_fd())
 }

@@ -1,26 +1,26 @@
 //! A client and a scripted server within one process.
 
-mod asked;
 mod calls;
-#[cfg(feature = "validate")]
-mod checking;
-mod connecting;
+mod client_handlers;
+mod connect;
+mod connection_failure;
 mod delivery;
-mod endings;
-mod failures;
-mod faults;
-mod fitting;
 mod lists;
 mod load;
 mod locks;
-mod losses;
+mod lost_connections;
 mod notifications;
+#[cfg(feature = "validate")]
+mod output_validation;
 mod progress;
-mod requests;
+mod restarts;
+mod server_requests;
+mod session_adapter;
 mod stalls;
-mod stopping;
+mod stop;
+mod stream_failures;
+mod subscriptions;
 mod support;
-mod survival;
 mod tasks;
-mod visiting;
-mod watching;
+mod transport_faults;
+mod url_elicitation;

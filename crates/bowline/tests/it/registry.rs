@@ -1,4 +1,4 @@
-//! Connections have names, and what becomes of one is nobody else's matter.
+//! Clients by name: one that fails doesn't affect the others.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Transport for Away {
 
 // proves: RG-1, ER-1
 #[tokio::test(start_paused = true)]
-async fn an_entry_says_why_there_is_no_connection() -> Test {
+async fn an_entry_has_the_reason_why_there_is_no_connection() -> Test {
     let registry = Registry::new();
     let away = registry.start("away", Away, config())?;
     let gone = registry.start("gone", Missing, config())?;
@@ -62,7 +62,7 @@ async fn an_entry_says_why_there_is_no_connection() -> Test {
         changes.next().await.expect("it goes on");
     }
     let entries = registry.list().into_iter();
-    let entries: BTreeMap<_, _> = entries.map(|it| (it.name.clone(), it)).collect();
+    let entries: BTreeMap<_, _> = entries.map(|entry| (entry.name.clone(), entry)).collect();
     for name in ["opening", "there", "stopped"] {
         assert_eq!(entries[name].failure, None, "{name}");
     }
@@ -116,7 +116,11 @@ async fn clients_are_started_found_listed_and_stopped_by_name() -> Test {
     let client = registry.get("files").expect("it was started");
     client.call("tools/list", ()).await?;
     assert!(registry.get("other").is_none());
-    let names: Vec<_> = registry.list().into_iter().map(|it| it.name).collect();
+    let names: Vec<_> = registry
+        .list()
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
     assert_eq!(names, ["files", "mail", "tools"]);
     let entry = &registry.clone().list()[0];
     assert_eq!(
@@ -131,7 +135,7 @@ async fn clients_are_started_found_listed_and_stopped_by_name() -> Test {
     assert_eq!(client.state(), ConnectionState::Closed);
     assert_eq!(registry.list().len(), 2);
     assert_eq!(
-        registry.get("mail").map(|it| it.state()),
+        registry.get("mail").map(|client| client.state()),
         Some(ConnectionState::Ready)
     );
     assert_eq!(registry.stop_all().await, 2);
@@ -191,7 +195,7 @@ async fn all_stop_at_once_whatever_they_do() -> Test {
 
 // proves: RG-1
 #[tokio::test(start_paused = true)]
-async fn clients_end_with_the_registry_unless_somebody_has_them() -> Test {
+async fn clients_end_with_the_registry_unless_another_handle_exists() -> Test {
     let registry = Registry::new();
     let kept = started(&registry, "kept");
     let mut lost = started(&registry, "lost").state_changes();
@@ -206,8 +210,11 @@ async fn clients_end_with_the_registry_unless_somebody_has_them() -> Test {
     Ok(())
 }
 
-/// Where each client stands, by what was told until nothing more is.
-async fn told(watch: &mut Watch, known: &mut BTreeMap<String, ConnectionState>) -> usize {
+/// Collects the state of each client from the events of a watch, until no more come.
+async fn reported_states(
+    watch: &mut Watch,
+    known: &mut BTreeMap<String, ConnectionState>,
+) -> usize {
     let mut count = 0;
     while let Ok(Some(change)) = tokio::time::timeout(Duration::from_nanos(1), watch.next()).await {
         count += 1;
@@ -225,7 +232,7 @@ async fn told(watch: &mut Watch, known: &mut BTreeMap<String, ConnectionState>) 
 
 // proves: RG-1, CN-2
 #[tokio::test(start_paused = true)]
-async fn whoever_watches_is_told_of_every_client() -> Test {
+async fn a_watch_reports_every_client() -> Test {
     let registry = Registry::new();
     let mut known = BTreeMap::new();
     started(&registry, "early").ready().await?;
@@ -242,27 +249,31 @@ async fn whoever_watches_is_told_of_every_client() -> Test {
 
     let late = started(&registry, "late");
     assert_eq!(
-        watch.next().await.map(|it| it.name().to_owned()).as_deref(),
+        watch
+            .next()
+            .await
+            .map(|event| event.name().to_owned())
+            .as_deref(),
         Some("late")
     );
     known.insert("late".into(), ConnectionState::Starting);
     late.ready().await?;
-    told(&mut watch, &mut known).await;
+    reported_states(&mut watch, &mut known).await;
     assert_eq!(known["late"], ConnectionState::Ready);
 
     let missing = registry.start("missing", Missing, config())?;
     assert!(missing.ready().await.is_err());
-    told(&mut watch, &mut known).await;
+    reported_states(&mut watch, &mut known).await;
     assert_eq!(known["missing"], ConnectionState::Closed);
 
     registry.stop("late").await;
     started(&registry, "missing").ready().await?;
-    told(&mut watch, &mut known).await;
+    reported_states(&mut watch, &mut known).await;
     assert!(!known.contains_key("late"));
     assert_eq!(known["missing"], ConnectionState::Ready);
 
     drop(registry);
-    told(&mut watch, &mut known).await;
+    reported_states(&mut watch, &mut known).await;
     assert!(known.is_empty());
     assert_eq!(watch.next().await, None);
     Ok(())
@@ -270,12 +281,12 @@ async fn whoever_watches_is_told_of_every_client() -> Test {
 
 // proves: RG-1
 #[tokio::test(start_paused = true)]
-async fn who_reads_slowly_is_told_how_things_stand_and_nothing_piles_up() -> Test {
+async fn a_slow_watch_gets_the_latest_states_and_nothing_piles_up() -> Test {
     let registry = Registry::new();
     let mut watch = registry.watch();
     let mut known = BTreeMap::new();
     started(&registry, "steady").ready().await?;
-    told(&mut watch, &mut known).await;
+    reported_states(&mut watch, &mut known).await;
     for number in 0..500 {
         let name = format!("{number}");
         started(&registry, &name);
@@ -285,7 +296,7 @@ async fn who_reads_slowly_is_told_how_things_stand_and_nothing_piles_up() -> Tes
     registry.stop("steady").await;
     assert_eq!(steady.state(), ConnectionState::Closed);
     started(&registry, "steady").ready().await?;
-    let count = told(&mut watch, &mut known).await;
+    let count = reported_states(&mut watch, &mut known).await;
     assert!(count <= 4, "{count} were told");
     assert_eq!(
         known,

@@ -9,11 +9,11 @@ use bowline_types::completion::{
     Reference, ResourceTemplateReference,
 };
 
-use super::typed::{TypedAnswer, TypedCall};
+use super::typed_call::{TypedAnswer, TypedCall};
 use crate::client::{Client, Params};
 use crate::error::Error;
 
-/// A completion that has not been asked for yet. Await it to ask.
+/// A completion that has not been requested yet. Await it to send the request.
 ///
 /// ```
 /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
@@ -56,8 +56,8 @@ impl<'c> Completing<'c> {
         Self { client, params }
     }
 
-    /// Tells the server an argument that has its value already. Servers before 2025-06-18
-    /// are not told.
+    /// Adds an argument that has its value already to the context. It is not sent to servers before
+    /// 2025-06-18.
     pub fn knowing(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
         let context = self
             .params
@@ -68,11 +68,13 @@ impl<'c> Completing<'c> {
         self
     }
 
-    /// The call that asks, to set its time or whether it is made again.
+    /// Returns the call of the completion, to set its timeout or whether it is retried.
     pub fn into_call(self) -> TypedCall<'c, CompleteResult> {
         let mut call = self.client.call(Method::Complete.as_str(), ());
         // Revisions before 2025-06-18 have no context.
-        call.set_words(move |terms| Params::members_in(&self.params, terms.agreement().revision));
+        call.set_params_encoder(move |terms| {
+            Params::members_in(&self.params, terms.agreement().revision)
+        });
         TypedCall::new(call)
     }
 }
@@ -81,7 +83,7 @@ impl IntoFuture for Completing<'_> {
     type Output = Result<CompleteResult, Error>;
     type IntoFuture = TypedAnswer<CompleteResult>;
 
-    /// Asks. Dropping the future cancels it.
+    /// Sends the request. Dropping the future cancels it.
     fn into_future(self) -> Self::IntoFuture {
         self.into_call().into_future()
     }

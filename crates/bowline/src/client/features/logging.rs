@@ -8,7 +8,7 @@ use bowline_types::method::notifications;
 use bowline_types::result::EmptyResult;
 use bowline_types::{Era, Method};
 
-use super::typed::TypedCall;
+use super::typed_call::TypedCall;
 use crate::client::{Client, HandlerId};
 use crate::error::Error;
 
@@ -23,15 +23,15 @@ impl<'c> Logging<'c> {
         Self { client }
     }
 
-    /// Asks for messages of this level and above, now and after every reconnect.
+    /// Requests messages of this level and above, now and after every reconnect.
     ///
-    /// In the handshake era the server is told at once; from 2026-07-28 on each call says it,
-    /// and only calls that are made after this one. Cancel safe: the level is kept.
+    /// In the handshake era the level is sent at once; from 2026-07-28 on it is part of each call
+    /// that is made after this one. Cancel safe: the level is kept.
     ///
     /// # Errors
     ///
     /// In the handshake era, when the server has no log, or refuses the level: then the one
-    /// before is in force. A server that could not be told at all is told at the next connection.
+    /// before is in force. A level that could not be sent at all is sent in the next connection.
     /// From 2026-07-28 on it is a wish that comes with calls, and nothing fails: servers exist
     /// that have a log and don't declare it.
     pub async fn set_level(self, level: LoggingLevel) -> Result<(), Error> {
@@ -52,17 +52,17 @@ impl<'c> Logging<'c> {
         }
         let params = self.client.encode(&SetLevelParams::new(level.clone()));
         let call = self.client.call(method, params);
-        let told: Result<EmptyResult, Error> = TypedCall::new(call).await;
-        told.map(drop).inspect_err(|error| {
+        let result: Result<EmptyResult, Error> = TypedCall::new(call).await;
+        result.map(drop).inspect_err(|error| {
             let mut core = shared.lock();
-            // Unless somebody has asked for another one meanwhile.
+            // Unless another level was set meanwhile.
             if error.server_error().is_some() && core.log_level.as_ref() == Some(&level) {
                 core.log_level = before;
             }
         })
     }
 
-    /// The level that was asked for.
+    /// Returns the level that was set.
     pub fn level(self) -> Option<LoggingLevel> {
         self.client.shared.lock().log_level.clone()
     }

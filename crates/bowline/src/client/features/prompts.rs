@@ -6,8 +6,8 @@ use bowline_types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult
 use bowline_types::wire::Map;
 
 use super::completion::Completing;
-use super::pages::{self, Pages, WholeList};
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::typed_call::TypedCall;
 use crate::client::Client;
 
 /// The prompts of a server: see [`Client::prompts`].
@@ -37,32 +37,33 @@ impl<'c> Prompts<'c> {
         self.client
     }
 
-    /// The first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListPromptsResult> {
-        pages::page::<requests::ListPrompts>(self.client, None)
+        paginated_list::page::<requests::ListPrompts>(self.client, None)
     }
 
-    /// The page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListPromptsResult> {
-        pages::page::<requests::ListPrompts>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListPrompts>(self.client, Some(cursor.into()))
     }
 
-    /// The list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListPromptsResult> {
         Pages::new::<requests::ListPrompts>(self.client)
     }
 
-    /// The whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListPromptsResult> {
         WholeList::new::<requests::ListPrompts>(self.client)
     }
 
-    /// A prompt with its arguments filled in, or `()` for none. Arguments are texts, in every
-    /// revision.
+    /// Gets a prompt with its arguments filled in, or `()` for none. Arguments are strings, in
+    /// every revision.
     pub fn get<M>(
         self,
         name: impl Into<String>,
@@ -93,9 +94,9 @@ impl<'c> Prompts<'c> {
     label = "not pairs of a name and a text",
     note = "give `[(\"name\", \"text\")]`, a map of texts, or `()` for none"
 )]
-// The parameter tells the compiler that there are never two ways to read the same type.
+// The parameter makes the implementations disjoint for the compiler.
 pub trait PromptArguments<Pair> {
-    /// The texts by name.
+    /// Returns the texts by name.
     #[doc(hidden)]
     fn into_texts(self) -> Map<String>;
 }
@@ -138,6 +139,6 @@ mod tests {
         assert_eq!(texts(vec![("a".to_owned(), "b")]), 1);
         assert_eq!(texts(Some(("a", "b"))), 1);
         assert_eq!(texts(BTreeMap::from([("a", "b")])), 1);
-        assert_eq!(texts(["a", "b"].into_iter().map(|it| (it, it))), 2);
+        assert_eq!(texts(["a", "b"].into_iter().map(|text| (text, text))), 2);
     }
 }

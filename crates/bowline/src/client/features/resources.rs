@@ -8,8 +8,8 @@ use bowline_types::resources::{
 use bowline_types::subscriptions::SubscriptionFilter;
 
 use super::completion::Completing;
-use super::pages::{self, Pages, WholeList};
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::typed_call::TypedCall;
 use crate::client::cache::Key;
 use crate::client::{Client, Subscribing};
 
@@ -42,53 +42,55 @@ impl<'c> Resources<'c> {
         self.client
     }
 
-    /// The first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListResourcesResult> {
-        pages::page::<requests::ListResources>(self.client, None)
+        paginated_list::page::<requests::ListResources>(self.client, None)
     }
 
-    /// The page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListResourcesResult> {
-        pages::page::<requests::ListResources>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListResources>(self.client, Some(cursor.into()))
     }
 
-    /// The list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListResourcesResult> {
         Pages::new::<requests::ListResources>(self.client)
     }
 
-    /// The whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListResourcesResult> {
         WholeList::new::<requests::ListResources>(self.client)
     }
 
-    /// The first page of the templates.
+    /// Fetches the first page of the templates.
     pub fn templates(self) -> TypedCall<'c, ListResourceTemplatesResult> {
-        pages::page::<requests::ListResourceTemplates>(self.client, None)
+        paginated_list::page::<requests::ListResourceTemplates>(self.client, None)
     }
 
-    /// The page of templates that begins at a cursor.
+    /// Fetches the page of templates that begins at a cursor.
     pub fn templates_from(
         self,
         cursor: impl Into<String>,
     ) -> TypedCall<'c, ListResourceTemplatesResult> {
-        pages::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListResourceTemplates>(self.client, Some(cursor.into()))
     }
 
-    /// The templates, fetched while they are gone through.
+    /// Returns the templates as a stream of items, fetched page by page.
     pub fn template_pages(self) -> Pages<'c, ListResourceTemplatesResult> {
         Pages::new::<requests::ListResourceTemplates>(self.client)
     }
 
-    /// All templates, when they are awaited. Cancel safe.
+    /// Fetches all templates when they are awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn templates_all(self) -> WholeList<'c, ListResourceTemplatesResult> {
         WholeList::new::<requests::ListResourceTemplates>(self.client)
     }
@@ -98,10 +100,10 @@ impl<'c> Resources<'c> {
         let uri = uri.into();
         let params = self.client.encode(&ReadResourceParams::new(&*uri));
         let call = self.client.call(Method::ReadResource.as_str(), params);
-        TypedCall::new(call).kept_as(Some(Key::Contents(uri)))
+        TypedCall::new(call).cached_as(Some(Key::Contents(uri)))
     }
 
-    /// Watches a resource, across connections: see [`Subscription`](crate::client::Subscription).
+    /// Subscribes to a resource, across connections: see [`Subscription`](crate::client::Subscription).
     /// Await it to begin.
     pub fn subscribe(self, uri: impl Into<String>) -> Subscribing<'c> {
         let filter = SubscriptionFilter::new().resource_subscriptions([uri.into()]);

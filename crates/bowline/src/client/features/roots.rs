@@ -6,7 +6,7 @@ use bowline_types::{Era, Method};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 
-/// The roots that this client tells its server: see [`Client::roots`].
+/// The roots that this client gives to its server: see [`Client::roots`].
 ///
 /// ```
 /// use bowline::types::roots::Root;
@@ -26,27 +26,27 @@ impl<'c> Roots<'c> {
         Self { client }
     }
 
-    /// The roots. `None` for a client that was not
+    /// Returns the roots. `None` for a client that was not
     /// [configured](crate::ClientConfig::roots) with any.
     pub fn get(self) -> Option<Vec<Root>> {
         let list = self.client.shared.handlers.roots()?;
         Some(list.get().to_vec())
     }
 
-    /// Replaces the roots, and tells a server of the handshake era, which asks for them anew.
-    /// In the stateless era a server asks whenever it needs them.
+    /// Replaces the roots, and notifies a server of the handshake era, which then requests them
+    /// again. In the stateless era a server requests them whenever it needs them.
     ///
     /// # Errors
     ///
     /// When the client was not configured with roots, so that the server doesn't know that
     /// there are any, or one is no `file://` URI. With an error of kind
-    /// [`Backpressure`](ErrorKind::Backpressure) the roots are replaced, and the server could not
-    /// be told since too much waits to be sent: set them again.
+    /// [`Backpressure`](ErrorKind::Backpressure) the roots are replaced, but the server could not
+    /// be notified since the send queue is full: set them again.
     pub fn set(self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let operation = Method::RootsListChanged.as_str();
         let Some(list) = self.client.shared.handlers.roots() else {
-            let words = "roots were not declared: configure the client with ClientConfig::roots";
-            return Err(Error::new(ErrorKind::State, words).in_operation(operation));
+            let message = "roots were not declared: configure the client with ClientConfig::roots";
+            return Err(Error::new(ErrorKind::State, message).in_operation(operation));
         };
         list.set(roots.into_iter().collect())
             .map_err(|error| error.in_operation(operation))?;

@@ -1,9 +1,9 @@
-//! The model of a server that has one.
+//! Sampling by a server that has a model.
 
 use bowline_types::Method;
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 
-use super::typed::TypedCall;
+use super::typed_call::TypedCall;
 use crate::client::Client;
 
 /// The model of a server: see [`Client::sampling`].

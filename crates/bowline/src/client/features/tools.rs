@@ -9,17 +9,17 @@ use bowline_types::{Method, RawJsonRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::calling::ToolCall;
-use super::offer::AsTask;
-use super::pages::{self, Pages, WholeList};
-use super::said::Said;
-use super::typed::TypedCall;
+use super::paginated_list::{self, Pages, WholeList};
+use super::task_negotiation::TaskPreference;
+use super::tool_call::ToolCall;
+use super::tool_params::EncodedToolParams;
+use super::typed_call::TypedCall;
 use crate::client::Client;
-use crate::client::outputs::Expected;
+use crate::client::output_validation::ExpectedOutput;
 use crate::error::{Error, ErrorKind};
 
-/// The most of what a tool says that an error repeats, in characters.
-const WORDS: usize = 300;
+/// The longest text of a tool that an error repeats, in characters.
+const MAX_ERROR_CHARS: usize = 300;
 
 /// The tools of a server: see [`Client::tools`].
 ///
@@ -60,31 +60,32 @@ impl<'c> Tools<'c> {
         self.client
     }
 
-    /// The first page of the list.
+    /// Fetches the first page of the list.
     pub fn list(self) -> TypedCall<'c, ListToolsResult> {
-        pages::page::<requests::ListTools>(self.client, None)
+        paginated_list::page::<requests::ListTools>(self.client, None)
     }
 
-    /// The page that begins at a cursor.
+    /// Fetches the page of the list that begins at a cursor.
     pub fn list_from(self, cursor: impl Into<String>) -> TypedCall<'c, ListToolsResult> {
-        pages::page::<requests::ListTools>(self.client, Some(cursor.into()))
+        paginated_list::page::<requests::ListTools>(self.client, Some(cursor.into()))
     }
 
-    /// The list, fetched while it is gone through.
+    /// Returns the list as a stream of items, fetched page by page.
     pub fn pages(self) -> Pages<'c, ListToolsResult> {
         Pages::new::<requests::ListTools>(self.client)
     }
 
-    /// The whole list, when it is awaited. Cancel safe.
+    /// Fetches the whole list when it is awaited. Cancel safe.
     ///
     /// # Errors
     ///
-    /// When a page can't be fetched, the server repeats a cursor, or the list is [too large](Pages).
+    /// When a page can't be fetched, the server repeats a cursor, or the list is [too
+    /// large](Pages).
     pub fn list_all(self) -> WholeList<'c, ListToolsResult> {
         WholeList::new::<requests::ListTools>(self.client)
     }
 
-    /// Calls a tool. Its arguments are whatever serializes as an object, or `()` for none.
+    /// Calls a tool. Its arguments are a value that serializes as an object, or `()` for none.
     ///
     /// The server may run it as a [task](super::Tasks): with the extension of 2026-07-28
     /// ([declared](crate::ClientConfig::tasks)) when it likes, in 2025-11-25 when it is
@@ -97,19 +98,20 @@ impl<'c> Tools<'c> {
     /// this connection and not changed since. What happens later doesn't matter: neither a change
     /// nor the end of the connection lets a result pass. A tool that was never listed is not
     /// checked, and no list is fetched for it. What doesn't fit is an error of kind
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch); the result is [in it](Error::tool_result), and
-    /// [`unchecked`](ToolCall::unchecked) calls have none. What can't be checked, since its schema
-    /// can't be used or it would take too much, [says so](ToolResult::unchecked); it is such an
-    /// error too where [`OutputPolicy`](crate::client::OutputPolicy) is strict.
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch); the result is [in it](Error::tool_result),
+    /// and [`unchecked`](ToolCall::unchecked) calls have none. What can't be checked, since its
+    /// schema can't be used or it would take too much, is returned with [the
+    /// reason](ToolResult::unchecked); it is such an error too where
+    /// [`OutputPolicy`](crate::client::OutputPolicy) is strict.
     pub fn call(self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall<'c> {
         let name = name.into();
         let call = self.client.call(Method::CallTool.as_str(), ());
         ToolCall {
             client: self.client,
-            call: call.guarded().of_tool(&*name),
-            said: Said::new(&name, &arguments),
+            call: call.with_capability_check().for_tool(&*name),
+            encoded_params: EncodedToolParams::new(&name, &arguments),
             name,
-            as_task: AsTask::IfDemanded,
+            as_task: TaskPreference::IfRequired,
             is_checked: true,
         }
     }
@@ -117,7 +119,7 @@ impl<'c> Tools<'c> {
 
 /// What a tool returned.
 ///
-/// A tool that failed says so in its result, where the model can see it: [`ok`](Self::ok) and
+/// A tool reports a failure in its result, where the model can see it: [`ok`](Self::ok) and
 /// [`structured`](Self::structured) make an error of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
@@ -127,14 +129,14 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result that has to be what is expected of it (TL-9), if something is.
+    /// Checks a result against the expected output (TL-9), if there is one.
     pub(super) fn checked(
         result: CallToolResult,
         tool: String,
-        expected: Option<&Expected>,
+        expected: Option<&ExpectedOutput>,
     ) -> Result<Self, Error> {
         let (result, unchecked) = match expected {
-            Some(expected) => expected.checked(&tool, result)?,
+            Some(expected) => expected.check_result(&tool, result)?,
             None => (result, None),
         };
         Ok(Self {
@@ -144,18 +146,18 @@ impl ToolResult {
         })
     }
 
-    /// Why it was not checked against the output schema of its tool, though that is known: the
-    /// schema can't be used, or it would take too much. `None` when it fits, when no schema is
-    /// known, and when [nobody wants a check](ToolCall::unchecked).
+    /// Returns why it was not checked against the output schema of its tool, though that is known:
+    /// the schema can't be used, or it would take too much. `None` when it fits, when no schema is
+    /// known, and when the [check is off](ToolCall::unchecked).
     pub fn unchecked(&self) -> Option<&str> {
         self.unchecked.as_deref()
     }
 
-    /// The result, unless the tool failed.
+    /// Returns the result, unless the tool failed.
     ///
     /// # Errors
     ///
-    /// Of kind [`Tool`](ErrorKind::Tool), with what the tool said.
+    /// Of kind [`Tool`](ErrorKind::Tool), with the text of the tool.
     pub fn ok(self) -> Result<CallToolResult, Error> {
         match self.failure() {
             None => Ok(self.result),
@@ -163,7 +165,7 @@ impl ToolResult {
         }
     }
 
-    /// The result for programs, as `T`.
+    /// Decodes the structured content as `T`.
     ///
     /// Servers before 2025-06-18 have none; where a tool's only content is a text, that text
     /// is read as JSON instead.
@@ -181,11 +183,11 @@ impl ToolResult {
             (Some(json), _) => json.to(),
             (None, Some(text)) => match RawJsonRef::parse(text) {
                 Ok(_) => serde_json::from_str(text),
-                Err(_) => return Err(self.invalid("it returned a text, and nothing for programs")),
+                Err(_) => return Err(self.invalid("the result has text but no structured content")),
             },
-            (None, None) => return Err(self.invalid("it returned nothing for programs")),
+            (None, None) => return Err(self.invalid("the result has no structured content")),
         };
-        // As the source it would say the same again.
+        // As the source it would repeat the message.
         read.map_err(|error| self.invalid(&error.to_string()))
     }
 
@@ -209,7 +211,7 @@ impl ToolResult {
         self.result.content.iter().filter_map(ContentBlock::as_text)
     }
 
-    /// The result as it came.
+    /// Returns the result as it was received.
     pub fn into_inner(self) -> CallToolResult {
         self.result
     }
@@ -225,18 +227,19 @@ impl ToolResult {
         if !self.result.is_failure() {
             return None;
         }
-        let said: String = self.text().chars().take(WORDS).collect();
-        let words = match said.is_empty() {
-            true => self.tool.clone(),
-            false => format!("{}: {said}", self.tool),
+        let said: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
+        let message = if said.is_empty() {
+            self.tool.clone()
+        } else {
+            format!("{}: {said}", self.tool)
         };
-        let error = Error::new(ErrorKind::Tool, words);
+        let error = Error::new(ErrorKind::Tool, message);
         Some(error.in_operation(Method::CallTool.as_str()))
     }
 
     fn invalid(&self, why: &str) -> Error {
-        let words = format!("{}: {why}", self.tool);
-        Error::new(ErrorKind::InvalidResponse, words).in_operation(Method::CallTool.as_str())
+        let message = format!("{}: {why}", self.tool);
+        Error::new(ErrorKind::InvalidResponse, message).in_operation(Method::CallTool.as_str())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The end of children: asked, told, killed, and always waited for.
+//! Terminates children: closes stdin, sends SIGTERM, then SIGKILL, and always waits for them.
 //!
 //! One thread does it for all children of the process. It starts with the first of them,
 //! outlives every handle, and needs no runtime: a handle may be dropped anywhere, even while
@@ -17,33 +17,33 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use tokio::sync::watch;
 
-use super::children::Counted;
-use super::family::Family;
+use super::process_count::CountGuard;
+use super::process_group::ProcessGroup;
 
-/// How often a child is looked at that the kernel gives us no handle of.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a child is polled for which the kernel gives no handle.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The thread, once it runs.
 static REAPER: Mutex<Option<Reaper>> = Mutex::new(None);
 
-/// The way to the thread.
+/// The handle of the thread.
 #[derive(Clone, Debug)]
-pub(super) struct Reaper(Arc<Mailbox>);
+pub(super) struct Reaper(Arc<CommandQueue>);
 
 #[derive(Debug)]
-struct Mailbox {
+struct CommandQueue {
     commands: Mutex<Vec<Command>>,
-    bell: UnixStream,
+    wake_sender: UnixStream,
 }
 
 #[derive(Debug)]
 enum Command {
-    Watch(u64, Box<Watched>),
+    Watch(u64, Box<SupervisedChild>),
     End(u64),
 }
 
 impl Reaper {
-    /// The reaper, started if it isn't running.
+    /// Returns the reaper, started if it isn't running.
     ///
     /// # Errors
     ///
@@ -53,134 +53,144 @@ impl Reaper {
         if let Some(reaper) = &*reaper {
             return Ok(reaper.clone());
         }
-        let (bell, ear) = UnixStream::pair()?;
-        bell.set_nonblocking(true)?;
-        ear.set_nonblocking(true)?;
+        let (wake_sender, wake_receiver) = UnixStream::pair()?;
+        wake_sender.set_nonblocking(true)?;
+        wake_receiver.set_nonblocking(true)?;
         let commands = Mutex::default();
-        let started = Self(Arc::new(Mailbox { commands, bell }));
-        let mailbox = Arc::clone(&started.0);
+        let started = Self(Arc::new(CommandQueue {
+            commands,
+            wake_sender,
+        }));
+        let queue = Arc::clone(&started.0);
         thread::Builder::new()
             .name("bowline-reaper".into())
-            .spawn(move || run(&mailbox, &ear))?;
+            .spawn(move || run(&queue, &wake_receiver))?;
         *reaper = Some(started.clone());
         Ok(started)
     }
 
     /// Takes care of a child until it has ended.
-    pub(super) fn watch(self, family: Family, grace: Duration, counted: Counted) -> Reaped {
+    pub(super) fn watch(
+        self,
+        group: ProcessGroup,
+        grace: Duration,
+        count_guard: CountGuard,
+    ) -> ReapedOnDrop {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
         let (sender, exit) = watch::channel(Exit::Running);
-        let watched = Watched {
-            family,
+        let child = SupervisedChild {
+            group,
             grace,
             exit: sender,
-            stage: Stage::Wanted,
+            termination: Termination::NotRequested,
             may_have_ended: true,
-            _counted: counted,
+            _count_guard: count_guard,
         };
-        self.tell(Command::Watch(key, Box::new(watched)));
-        Reaped {
+        self.send(Command::Watch(key, Box::new(child)));
+        ReapedOnDrop {
             exit,
             key,
             reaper: self,
         }
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         let commands = self.0.commands.lock();
         commands
             .unwrap_or_else(PoisonError::into_inner)
             .push(command);
         // When it is full, the thread has enough to wake up for.
-        let _ = (&self.0.bell).write(&[0]);
+        let _ = (&self.0.wake_sender).write(&[0]);
     }
 }
 
-/// Whether a child runs.
+/// Whether a child runs or has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     Running,
-    /// It was waited for. `None` when somebody else got its status.
+    /// It has exited. `None` if its status was taken by other code.
     Ended(Option<ExitStatus>),
 }
 
-/// A child that somebody takes care of. Dropping this begins its end.
+/// A child under supervision. Dropping this begins its termination.
 #[derive(Debug)]
-pub(super) struct Reaped {
+pub(super) struct ReapedOnDrop {
     exit: watch::Receiver<Exit>,
     key: u64,
     reaper: Reaper,
 }
 
-impl Reaped {
-    /// Whether it runs, and every change.
+impl ReapedOnDrop {
+    /// Returns a receiver of its exit.
     pub(super) fn exit(&self) -> watch::Receiver<Exit> {
         self.exit.clone()
     }
 }
 
-impl Drop for Reaped {
+impl Drop for ReapedOnDrop {
     fn drop(&mut self) {
-        self.reaper.tell(Command::End(self.key));
+        self.reaper.send(Command::End(self.key));
     }
 }
 
 /// A child, in the thread.
 #[derive(Debug)]
-struct Watched {
-    family: Family,
+struct SupervisedChild {
+    group: ProcessGroup,
     grace: Duration,
     exit: watch::Sender<Exit>,
-    stage: Stage,
+    termination: Termination,
     may_have_ended: bool,
     /// Until it was waited for.
-    _counted: Counted,
+    _count_guard: CountGuard,
 }
 
-/// How far the end of a child is. Its stdin is closed by whoever drops the handle.
+/// The steps of a termination. Stdin is closed when the stream is dropped.
 #[derive(Clone, Copy, Debug)]
-enum Stage {
-    Wanted,
-    Asked { until: Instant },
-    Told { until: Instant },
+enum Termination {
+    NotRequested,
+    StdinClosed { until: Instant },
+    Terminated { until: Instant },
     Killed,
 }
 
-impl Watched {
-    fn on_unwanted(&mut self, now: Instant) {
-        if let Stage::Wanted = self.stage {
+impl SupervisedChild {
+    fn begin_termination(&mut self, now: Instant) {
+        if let Termination::NotRequested = self.termination {
             let until = now + self.grace;
-            self.stage = Stage::Asked { until };
+            self.termination = Termination::StdinClosed { until };
         }
     }
 
-    /// When patience ends.
+    /// Returns when the next step is due.
     fn deadline(&self) -> Option<Instant> {
-        match self.stage {
-            Stage::Asked { until } | Stage::Told { until } => Some(until),
-            Stage::Wanted | Stage::Killed => None,
+        match self.termination {
+            Termination::StdinClosed { until } | Termination::Terminated { until } => Some(until),
+            Termination::NotRequested | Termination::Killed => None,
         }
     }
 
-    /// Does what is due. Whether the child is to be watched any longer.
-    fn proceed(&mut self, now: Instant) -> bool {
-        if self.may_have_ended && self.family.has_ended() {
-            let status = self.family.reap();
+    /// Takes the step that is due. Returns `true` while the child has to be supervised.
+    fn advance(&mut self, now: Instant) -> bool {
+        if self.may_have_ended && self.group.has_ended() {
+            let status = self.group.reap();
             self.exit.send_replace(Exit::Ended(status));
             return false;
         }
-        self.may_have_ended = self.family.handle.is_none();
+        self.may_have_ended = self.group.handle.is_none();
         if self.deadline().is_some_and(|until| until <= now) {
-            self.stage = match self.stage {
-                Stage::Asked { .. } => {
-                    self.family.signal(Signal::TERM);
+            self.termination = match self.termination {
+                Termination::StdinClosed { .. } => {
+                    self.group.signal(Signal::TERM);
                     let until = now + self.grace;
-                    Stage::Told { until }
+                    Termination::Terminated { until }
                 }
-                Stage::Wanted | Stage::Told { .. } | Stage::Killed => {
-                    self.family.signal(Signal::KILL);
-                    Stage::Killed
+                Termination::NotRequested
+                | Termination::Terminated { .. }
+                | Termination::Killed => {
+                    self.group.signal(Signal::KILL);
+                    Termination::Killed
                 }
             };
         }
@@ -188,46 +198,48 @@ impl Watched {
     }
 }
 
-type Children = BTreeMap<u64, Box<Watched>>;
+type Children = BTreeMap<u64, Box<SupervisedChild>>;
 
-fn run(mailbox: &Mailbox, ear: &UnixStream) {
+fn run(queue: &CommandQueue, wake_receiver: &UnixStream) {
     let mut children = Children::new();
     loop {
-        let commands = mailbox.commands.lock();
+        let commands = queue.commands.lock();
         let commands = std::mem::take(&mut *commands.unwrap_or_else(PoisonError::into_inner));
         let now = Instant::now();
         for command in commands {
             match command {
-                Command::Watch(key, watched) => {
-                    children.insert(key, watched);
+                Command::Watch(key, child) => {
+                    children.insert(key, child);
                 }
                 Command::End(key) => {
-                    if let Some(watched) = children.get_mut(&key) {
-                        watched.on_unwanted(now);
+                    if let Some(child) = children.get_mut(&key) {
+                        child.begin_termination(now);
                     }
                 }
             }
         }
-        children.retain(|_, watched| watched.proceed(now));
-        if let Err(rustix::io::Errno::INTR) = wait(&mut children, ear) {
+        children.retain(|_, child| child.advance(now));
+        if let Err(rustix::io::Errno::INTR) = wait(&mut children, wake_receiver) {
             continue;
         }
-        let mut rung = [0; 64];
-        while let Ok(1..) = (&*ear).read(&mut rung) {}
+        let mut wake_bytes = [0; 64];
+        while let Ok(1..) = (&*wake_receiver).read(&mut wake_bytes) {}
     }
 }
 
 /// Waits until there is something to do, and marks the children that have ended.
-fn wait(children: &mut Children, ear: &UnixStream) -> rustix::io::Result<()> {
-    let next = children.values().filter_map(|watched| watched.deadline());
+fn wait(children: &mut Children, wake_receiver: &UnixStream) -> rustix::io::Result<()> {
+    let next = children.values().filter_map(|child| child.deadline());
     let mut timeout = next
         .min()
         .map(|until| until.saturating_duration_since(Instant::now()));
-    if children.values().any(|watched| watched.may_have_ended) {
-        timeout = Some(timeout.map_or(LOOK, |timeout| timeout.min(LOOK)));
+    if children.values().any(|child| child.may_have_ended) {
+        timeout = Some(timeout.map_or(POLL_INTERVAL, |timeout| timeout.min(POLL_INTERVAL)));
     }
-    let mut ready = vec![PollFd::new(ear, PollFlags::IN)];
-    let handles = children.values().filter_map(|it| it.family.handle.as_ref());
+    let mut ready = vec![PollFd::new(wake_receiver, PollFlags::IN)];
+    let handles = children
+        .values()
+        .filter_map(|child| child.group.handle.as_ref());
     ready.extend(handles.map(|handle| PollFd::new(handle, PollFlags::IN)));
     let polled = poll(&mut ready, timeout.map(timespec).as_ref());
     let ended: Vec<bool> = ready
@@ -236,15 +248,15 @@ fn wait(children: &mut Children, ear: &UnixStream) -> rustix::io::Result<()> {
         .map(|handle| !handle.revents().is_empty())
         .collect();
     drop(ready);
-    let watched = children.values_mut();
-    let with_handle = watched.filter(|watched| watched.family.handle.is_some());
-    for (watched, has_ended) in with_handle.zip(ended) {
+    let child = children.values_mut();
+    let with_handle = child.filter(|child| child.group.handle.is_some());
+    for (child, has_ended) in with_handle.zip(ended) {
         // When polling fails (no memory), each is looked at.
-        watched.may_have_ended = has_ended || polled.is_err();
+        child.may_have_ended = has_ended || polled.is_err();
     }
     if let Err(error) = polled {
         if error != rustix::io::Errno::INTR {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         return Err(error);
     }

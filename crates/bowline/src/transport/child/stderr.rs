@@ -1,7 +1,10 @@
-//! What a child says on stderr: always drained, its end kept.
+//! The stderr of a child: always drained, its end kept.
 //!
-//! A task drains it for as long as the child lives and may have more to say, even when the
+//! A task drains it for as long as the child runs and may write more, even when the
 //! stream is closed: a child that can't write can't end either.
+//!
+//! `lines` splits the output into lines for the log or a function; `file` copies it to a file in a
+//! thread of its own.
 
 mod file;
 mod lines;
@@ -29,15 +32,15 @@ use lines::Lines;
 pub(super) use file::open;
 
 /// Bytes that are kept.
-const KEPT: usize = 64 * 1024;
+const MAX_TAIL: usize = 64 * 1024;
 
 /// Bytes that an error shows.
-const SHOWN: usize = 2048;
+const MAX_SHOWN: usize = 2048;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
 
-/// How long a stderr is drained that somebody else holds when the child has ended.
+/// How long a stderr is drained that another process holds when the child has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Where a child's stderr goes. Its end is kept for errors, unless it is inherited.
@@ -55,9 +58,9 @@ pub enum StderrTo {
     /// UTF-8 replaced. It runs on the runtime: it should not block. A panic in it is
     /// contained.
     Callback(Arc<dyn Fn(&str) + Send + Sync>),
-    /// To the end of a file, as it is said. A disk that is slower than the child slows it
-    /// down; one that stands still for a second loses what is said meanwhile, and the file
-    /// says how much that was.
+    /// To the end of a file, as it is written. A disk that is slower than the child slows it
+    /// down; one that stalls for a second loses what is written meanwhile, and the file
+    /// notes how many bytes that were.
     File(PathBuf),
 }
 
@@ -73,7 +76,7 @@ impl fmt::Debug for StderrTo {
     }
 }
 
-/// The end of what a child said.
+/// The end of the stderr of a child.
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -81,21 +84,21 @@ pub(super) struct Tail {
     over: watch::Receiver<()>,
 }
 
-/// A child is drained to the end while somebody holds this, and a little longer.
+/// The stderr of a child is drained while this is held, and a little longer.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct DrainGuard {
     _held: oneshot::Sender<()>,
 }
 
-/// Who else hears it.
-enum Listener {
-    Nobody,
+/// Where the output goes besides the tail.
+enum Sink {
+    Discard,
     Lines(Lines),
     File(Tee),
 }
 
 impl Tail {
-    /// Of a child that says nothing to us.
+    /// Returns the tail of a child whose stderr is not captured.
     pub(super) fn silent() -> Self {
         let (_, over) = watch::channel(());
         let kept = Arc::default();
@@ -103,62 +106,62 @@ impl Tail {
     }
 
     /// Drains a child's stderr. Must be called within a runtime.
-    pub(super) fn follow(
+    pub(super) fn drain_from(
         stderr: std::process::ChildStderr,
         to: &StderrTo,
         file: Option<File>,
         exit: watch::Receiver<Exit>,
-    ) -> io::Result<(Self, Wanted)> {
+    ) -> io::Result<(Self, DrainGuard)> {
         let stderr = ChildStderr::from_std(stderr)?;
-        let listener = match (to, file) {
-            (_, Some(file)) => Listener::File(Tee::start(file)?),
-            (StderrTo::Log, None) => Listener::Lines(Lines::to_log()),
+        let sink = match (to, file) {
+            (_, Some(file)) => Sink::File(Tee::start(file)?),
+            (StderrTo::Log, None) => Sink::Lines(Lines::to_log()),
             (StderrTo::Callback(callback), None) => {
-                Listener::Lines(Lines::to_callback(Arc::clone(callback)))
+                Sink::Lines(Lines::to_callback(Arc::clone(callback)))
             }
-            (StderrTo::Nowhere | StderrTo::Inherit | StderrTo::File(_), None) => Listener::Nobody,
+            (StderrTo::Nowhere | StderrTo::Inherit | StderrTo::File(_), None) => Sink::Discard,
         };
         let (running, over) = watch::channel(());
-        let (_held, unwanted) = oneshot::channel();
+        let (_held, guard_dropped) = oneshot::channel();
         let kept = Arc::default();
         let tail = Self { kept, over };
         let drained = tail.clone();
         let draining = async move {
-            let mut drained = pin!(drained.drain(stderr, listener));
-            let mut abandoned = pin!(abandoned(exit, unwanted));
+            let mut drained = pin!(drained.drain(stderr, sink));
+            let mut drain_deadline = pin!(drain_deadline(exit, guard_dropped));
             poll_fn(|cx| match drained.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(()),
-                Poll::Pending => abandoned.as_mut().poll(cx),
+                Poll::Pending => drain_deadline.as_mut().poll(cx),
             })
             .await;
             drop(running);
         };
         tokio::spawn(draining.in_current_span());
-        Ok((tail, Wanted { _held }))
+        Ok((tail, DrainGuard { _held }))
     }
 
-    async fn drain(&self, mut stderr: ChildStderr, mut listener: Listener) {
+    async fn drain(&self, mut stderr: ChildStderr, mut sink: Sink) {
         let mut chunk = vec![0; CHUNK];
         while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
-            let said = chunk.get(..length).unwrap_or_default();
-            self.push(said);
-            match &mut listener {
-                Listener::Nobody => {}
-                Listener::Lines(lines) => lines.push(said),
-                Listener::File(tee) => tee.push(said).await,
+            let bytes = chunk.get(..length).unwrap_or_default();
+            self.push(bytes);
+            match &mut sink {
+                Sink::Discard => {}
+                Sink::Lines(lines) => lines.push(bytes),
+                Sink::File(tee) => tee.push(bytes).await,
             }
         }
-        if let Listener::Lines(lines) = &mut listener {
+        if let Sink::Lines(lines) = &mut sink {
             lines.finish();
         }
     }
 
-    fn push(&self, said: &[u8]) {
+    fn push(&self, bytes: &[u8]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let excess = (kept.len() + said.len()).saturating_sub(KEPT);
+        let excess = (kept.len() + bytes.len()).saturating_sub(MAX_TAIL);
         let excess = excess.min(kept.len());
         kept.drain(..excess);
-        kept.extend(said);
+        kept.extend(bytes);
     }
 
     /// Waits until there is no more to come. Cancel safe.
@@ -167,31 +170,31 @@ impl Tail {
         while over.changed().await.is_ok() {}
     }
 
-    /// What is kept, as it was said.
+    /// Returns what is kept, as it was written.
     pub(super) fn text(&self) -> String {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(kept.make_contiguous());
-        last(&text, KEPT).to_owned()
+        last(&text, MAX_TAIL).to_owned()
     }
 }
 
-/// Waits until nobody can be interested any more: the stream is closed, the child has ended,
-/// and what it started and could not be killed with it has had its time.
-async fn abandoned(mut exit: watch::Receiver<Exit>, unwanted: oneshot::Receiver<()>) {
-    let _ = unwanted.await;
+/// Waits until the output is no longer needed: the stream is closed, the child has ended, and
+/// processes that it left behind have had their time.
+async fn drain_deadline(mut exit: watch::Receiver<Exit>, guard_dropped: oneshot::Receiver<()>) {
+    let _ = guard_dropped.await;
     let _ = exit.wait_for(|exit| *exit != Exit::Running).await;
     tokio::time::sleep(LINGER).await;
 }
 
-/// Last words as an error shows them: [`lines`] on one line.
-pub(super) fn shown(text: &str) -> String {
+/// Returns the last output as an error shows it: [`lines`] on one line.
+pub(super) fn one_line(text: &str) -> String {
     lines(text).replace('\n', " ")
 }
 
-/// The lines of last words: short, and without what would confuse a terminal or reorder the
-/// text around it.
+/// Returns the last lines of output: short, and without what would confuse a terminal or reorder
+/// the text around it.
 pub(super) fn lines(text: &str) -> String {
-    let text = last(text.trim_end(), SHOWN).trim_start();
+    let text = last(text.trim_end(), MAX_SHOWN).trim_start();
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -203,14 +206,14 @@ pub(super) fn lines(text: &str) -> String {
             char => shown.push(char),
         }
     }
-    last(&shown, SHOWN).to_owned()
+    last(&shown, MAX_SHOWN).to_owned()
 }
 
 fn is_bidirectional(char: char) -> bool {
     matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The end of a text, whole characters of it.
+/// Returns the end of a text, whole characters of it.
 fn last(text: &str, bytes: usize) -> &str {
     let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     text.get(from..).unwrap_or_default()
@@ -224,24 +227,24 @@ mod tests {
     #[test]
     fn what_is_shown_is_short_and_harmless() {
         assert_eq!(
-            shown("\u{1b}[31mred\u{7}\r\nnext\u{202e}\n\n"),
+            one_line("\u{1b}[31mred\u{7}\r\nnext\u{202e}\n\n"),
             r"\u{1b}[31mred\u{7} next\u{202e}"
         );
         assert_eq!(lines("\none\r\n  two\u{1b}\n"), "one\n  two\\u{1b}");
-        let long = "\u{1b}é".repeat(KEPT);
-        assert!(shown(&long).len() <= SHOWN);
+        let long = "\u{1b}é".repeat(MAX_TAIL);
+        assert!(one_line(&long).len() <= MAX_SHOWN);
     }
 
     // proves: F-CP-01, F-CP-02
     #[test]
     fn the_end_is_kept_and_no_more() {
         let tail = Tail::silent();
-        tail.push(&[b'a'; KEPT]);
+        tail.push(&[b'a'; MAX_TAIL]);
         tail.push(b"b");
-        assert_eq!(tail.text().len(), KEPT);
+        assert_eq!(tail.text().len(), MAX_TAIL);
         assert!(tail.text().ends_with("ab"));
-        tail.push(&[0xff; KEPT]);
+        tail.push(&[0xff; MAX_TAIL]);
         let text = tail.text();
-        assert!(text.len() <= KEPT && text.chars().all(|char| char == '\u{fffd}'));
+        assert!(text.len() <= MAX_TAIL && text.chars().all(|char| char == '\u{fffd}'));
     }
 }

@@ -1,11 +1,11 @@
 //! Real children, most of them shells. They say their process ids on stdout, and what is left
 //! of them is looked for in `/proc`.
 
-mod dying;
-mod escalation;
+mod exit;
 mod limits;
-mod spawning;
-mod words;
+mod signal_escalation;
+mod spawn;
+mod stderr;
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ async fn opened(mut child: ChildProcess) -> Stream {
     child.open().await.expect("it starts")
 }
 
-/// The next line of a child, and the rest.
+/// Returns the next line of a child, and the rest.
 async fn line(stream: &mut Stream) -> String {
     let mut line = String::new();
     let mut reader = BufReader::with_capacity(1, &mut stream.reader);
@@ -46,7 +46,7 @@ async fn end_of(reader: &mut (dyn AsyncRead + Send + Unpin)) {
     copied.expect("an end in time").expect("an end");
 }
 
-/// How a stream ended, and how long it took to find out.
+/// Returns how a stream ended, and how long it took to find out.
 async fn ending(stream: &mut Stream) -> (TransportEnd, Duration) {
     end_of(&mut *stream.reader).await;
     let start = Instant::now();
@@ -55,7 +55,7 @@ async fn ending(stream: &mut Stream) -> (TransportEnd, Duration) {
     (ending, start.elapsed())
 }
 
-/// The state and the group of a process. Zombies count if it is for us to wait for them.
+/// Returns the state and the group of a process. Zombies count if it is for us to wait for them.
 fn process(pid: i32) -> Option<(String, i32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

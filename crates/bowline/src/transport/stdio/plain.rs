@@ -1,6 +1,6 @@
 //! Files and terminals, which can only be waited for by blocking.
 //!
-//! A thread for each direction does that. Nobody joins them: a terminal may never say
+//! A thread for each direction does that. They are not joined: a terminal may never send
 //! anything again, and neither a runtime nor the process should wait for it.
 
 use std::fs::File;
@@ -60,7 +60,7 @@ fn read_all(mut file: File, chunks: &mpsc::Sender<io::Result<Bytes>>) {
     }
 }
 
-/// Somebody who shares the descriptor made it non-blocking.
+/// Waits until a descriptor is ready that another process has made non-blocking.
 fn wait(file: &File, until: PollFlags) {
     let _ = poll(&mut [PollFd::new(file, until)], None);
 }
@@ -149,7 +149,7 @@ impl Shared {
         }
     }
 
-    /// What is to be written next. `None` when there is nothing and never will be.
+    /// Returns what is to be written next. `None` when there is nothing and never will be.
     fn next(&self) -> Option<Bytes> {
         let mut queue = self.lock();
         while queue.waiting.is_empty() {

@@ -1,7 +1,7 @@
 //! A socket that others may share. Node starts children with such.
 //!
-//! Non-blocking is a flag of the socket, not of our descriptor, and would surprise whoever
-//! shares it. So each call says for itself that it must not block.
+//! Non-blocking is a flag of the socket, not of our descriptor, and would surprise the processes
+//! that share it. So each call sets for itself that it must not block.
 
 use std::io;
 use std::os::fd::OwnedFd;

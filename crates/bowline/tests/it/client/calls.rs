@@ -75,7 +75,7 @@ async fn cancelling_twice_is_cancelling_once() -> Test {
             "{params}"
         );
         assert!(params.contains("changed my mind"), "{params}");
-        // An answer that comes nevertheless is nobody's.
+        // A late response belongs to no call.
         server.reply(&request, r#"{"content":[]}"#).await?;
         all_is_read(&client, &mut server).await?;
         assert_eq!((client.stats().late_answers, client.pending()), (1, 0));
@@ -238,7 +238,7 @@ async fn parameters_that_are_no_object_never_leave() -> Test {
 
 // proves: FT-14
 #[tokio::test(start_paused = true)]
-async fn meta_is_said_once() -> Test {
+async fn meta_is_sent_once() -> Test {
     const TENANT: MetaKey<String> = MetaKey::new("com.example/tenant");
     for revision in [OLD, NEW] {
         let (client, mut server, _peer) = connected(revision).await?;

@@ -1,4 +1,4 @@
-//! What a call that failed says of itself: whether the server may have executed it.
+//! Errors of calls: whether the server may have executed them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::client::support::{NEW, OLD, Test, able, able_again, config, connected, connected_with};
 
-/// What an error says of its call.
+/// What an error knows of its call.
 fn facts(error: &Error) -> (ErrorKind, Option<bool>, Recovery) {
     (error.kind(), error.may_have_run(), error.recovery())
 }
@@ -151,12 +151,11 @@ async fn a_call_that_no_transport_has_taken_has_not_run() -> Test {
         let queued = client.call("tools/call", r#"{"name":"x"}"#);
         let queued = queued.timeout(SHORT).send();
         tokio::task::yield_now().await;
-        let kind = match is_stopped {
-            true => {
-                client.stop().await;
-                ErrorKind::Shutdown
-            }
-            false => ErrorKind::Timeout,
+        let kind = if is_stopped {
+            client.stop().await;
+            ErrorKind::Shutdown
+        } else {
+            ErrorKind::Timeout
         };
         let queued = queued.await.unwrap_err();
         assert_eq!((queued.kind(), queued.may_have_run()), (kind, Some(false)));
@@ -244,7 +243,7 @@ async fn a_call_of_several_attempts_may_have_run_if_one_of_them_may() -> Test {
 
 // proves: ER-1
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_answered_says_what_is_known_of_it() -> Test {
+async fn an_answered_call_reports_whether_it_may_have_run() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
     for (result, kind) in [
         (r#"{"content":7}"#, ErrorKind::InvalidResponse),
@@ -264,7 +263,7 @@ async fn a_call_that_was_answered_says_what_is_known_of_it() -> Test {
     let refusal = bowline::types::ErrorObject::new(-32602, "no tool named x");
     server.reply_error(&request, &refusal).await?;
     let error = answer.await.unwrap_err();
-    // The error of the server says more than the core can know.
+    // The error of the server is more precise than what the core knows.
     assert_eq!(
         (error.kind(), error.may_have_run()),
         (ErrorKind::JsonRpc, None)
@@ -274,7 +273,7 @@ async fn a_call_that_was_answered_says_what_is_known_of_it() -> Test {
 
 // proves: CN-7, ER-2
 #[tokio::test(start_paused = true)]
-async fn a_list_says_whether_the_server_was_asked_for_it() -> Test {
+async fn a_list_reports_whether_a_request_was_sent() -> Test {
     let (transport, mut peer) = testing::peer();
     let client = Client::start(transport, config());
     let list = || client.tools().list_all().wait_for_ready().timeout(SHORT);

@@ -40,14 +40,14 @@ async fn a_list_without_an_end_is_an_error() -> Test {
     assert_eq!(error.kind(), ErrorKind::Protocol);
     assert_eq!(
         error.to_string(),
-        "tools/list: the peer broke the protocol: the list has no end: the server repeats a cursor"
+        "tools/list: the peer broke the protocol: the list does not end: the server repeated a pagination cursor"
     );
     Ok(())
 }
 
 // proves: F-CL-05
 #[tokio::test(start_paused = true)]
-async fn a_list_of_too_many_pages_is_an_error_that_says_what_to_do() -> Test {
+async fn a_list_of_too_many_pages_is_an_error_with_advice() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
     let listing = client.clone();
     let all = tokio::spawn(async move { listing.tools().list_all().await });
@@ -218,7 +218,7 @@ async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
         "nobody answers the second"
     );
 
-    // Whoever wants to know is told.
+    // The skipped items are available on request.
     let asked = client.tools().list().fresh().send();
     page(&mut server, fresh).await?;
     assert_eq!(asked.await?.tools.len(), 1);
@@ -324,7 +324,7 @@ async fn a_kept_page_whose_cursor_the_server_forgot_is_fetched_again() -> Test {
     page(&mut server, "").await?;
     assert_eq!(all.await??.len(), 2, "the kept page is not counted");
 
-    // Once: a server that forgets what it has just said forgets it always.
+    // Once: a server that forgets a cursor it has just sent forgets it always.
     let listing = client.clone();
     let all = tokio::spawn(async move { listing.tools().list_all().await });
     refuse_cursor(&mut server, -32602).await?;
@@ -370,7 +370,7 @@ async fn a_list_that_follows_its_server_begins_with_what_is_there_now() -> Test 
     });
     answered?;
     assert!(list?.is_empty());
-    // A tool was added while nobody listened, so that nobody was told.
+    // A tool was added while there was no subscription, and thus no notification.
     let now = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}"#;
     let (live, answered) = tokio::join!(client.tools().live(), async {
         let request = server.expect("subscriptions/listen").await?;
@@ -488,7 +488,10 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
     let mut server = able_again(&client, &mut peer, OLD).await?;
     let error = pages.next().await.expect("an end").expect_err("it is lost");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
-    assert!(error.to_string().contains("begun anew"), "{error}");
+    assert!(
+        error.to_string().contains("fetch the list again"),
+        "{error}"
+    );
     assert!(pages.next().await.is_none());
 
     // A whole list begins anew by itself, where it may wait; once.
@@ -496,9 +499,10 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
         let listing = client.clone();
         let all = tokio::spawn(async move {
             let all = listing.tools().list_all();
-            match may_wait {
-                true => all.wait_for_ready().await,
-                false => all.await,
+            if may_wait {
+                all.wait_for_ready().await
+            } else {
+                all.await
             }
         });
         page(&mut server, r#","nextCursor":"2""#).await?;
@@ -510,7 +514,7 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
             assert!(!request.params().as_str().contains("cursor"));
             let tools = r#"{"tools":[{"name":"b","inputSchema":{"type":"object"}}]}"#;
             server.reply(&request, tools).await?;
-            let names: Vec<_> = all.await??.into_iter().map(|it| it.name).collect();
+            let names: Vec<_> = all.await??.into_iter().map(|tool| tool.name).collect();
             assert_eq!(names, ["b"]);
         } else {
             let error = all.await?.expect_err("it is lost");
@@ -522,7 +526,7 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
 
 // proves: F-CL-05
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_too_large_as_a_whole_is_an_error_that_says_what_to_do() -> Test {
+async fn a_list_that_is_too_large_as_a_whole_is_an_error_with_advice() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
     let rest = format!(r#","_meta":{{"a":"{}"}}"#, "x".repeat(1000));
     let size = {

@@ -78,7 +78,9 @@ async fn what_many_tasks_send_arrives_whole_and_in_the_order_of_each() -> Test {
 fn numbers(params: &str) -> (usize, usize) {
     let mut numbers = params.split(|it: char| !it.is_ascii_digit());
     let mut next = || {
-        let number = numbers.find(|it| !it.is_empty()).expect("two numbers");
+        let number = numbers
+            .find(|number| !number.is_empty())
+            .expect("two numbers");
         number.parse().expect("digits")
     };
     (next(), next())

@@ -117,7 +117,7 @@ impl Wake for Panicking {
 
 // proves: CN-7, CN-24
 #[tokio::test]
-async fn a_waker_that_panics_is_nobody_elses_matter() -> Test {
+async fn a_waker_that_panics_does_not_affect_others() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let mut first = client.call("tools/list", ()).send();
     let waker = Waker::from(Arc::new(Panicking));

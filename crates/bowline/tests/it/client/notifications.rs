@@ -1,4 +1,4 @@
-//! Notifications of the server, and who is told.
+//! Notifications of the server, and their handlers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const TOOLS: &str = "notifications/tools/list_changed";
 
 type Seen = mpsc::UnboundedReceiver<String>;
 
-/// Tells what a handler is told.
+/// Forwards what a handler gets.
 fn seeing(router: &Router, method: &'static str) -> Seen {
     let (sender, receiver) = mpsc::unbounded_channel();
     router.on(method, move |note| {
@@ -41,7 +41,7 @@ async fn log(server: &mut Conversation, number: usize) -> Result<(), Unexpected>
 
 // proves: FT-13
 #[tokio::test(start_paused = true)]
-async fn each_handler_is_told_in_order() -> Test {
+async fn each_handler_gets_notifications_in_order() -> Test {
     for revision in [OLD, NEW] {
         let config = config();
         let mut first = seeing(config.router(), MESSAGE);
@@ -64,7 +64,7 @@ async fn each_handler_is_told_in_order() -> Test {
 
 // proves: FT-13
 #[tokio::test(start_paused = true)]
-async fn handlers_are_told_of_what_they_want() -> Test {
+async fn handlers_get_the_methods_that_they_are_registered_for() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let note = |who: &str, what: &str| format!("{who} {what}");
@@ -92,14 +92,14 @@ async fn handlers_are_told_of_what_they_want() -> Test {
 
     server.notify("notifications/odd", "{}").await?;
     log(&mut server, 7).await?;
-    // What can't be read is told to those who don't read it.
+    // What can't be decoded is delivered to handlers that don't decode it.
     server.notify(MESSAGE, r#"{"level":3}"#).await?;
     all_is_read(&client, &mut server).await?;
     let mut last = seeing(router, "notifications/last");
     server.notify("notifications/last", "{}").await?;
     last.recv().await;
     let seen = seen.lock().unwrap().clone();
-    let of = |who: &str| seen.iter().filter(|it| it.starts_with(who)).count();
+    let of = |who: &str| seen.iter().filter(|line| line.starts_with(who)).count();
     assert_eq!((of("one"), of("any"), of("typed")), (2, 4, 1), "{seen:?}");
     assert_eq!((of("inline"), of("all")), (2, 4), "{seen:?}");
     assert!(seen.contains(&note("typed", "7")));
@@ -148,7 +148,7 @@ async fn an_answer_overtakes_nothing_that_came_before_it() -> Test {
     let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     server.send_raw(format!("{log}\n{reply}\n")).await?;
     answer.await?;
-    // Nobody listens any more once it was told.
+    // The handler is removed once it has run.
     let _ = answered.send(());
     assert_eq!(*overtaken.lock().unwrap(), Some(false));
     Ok(())
@@ -156,7 +156,7 @@ async fn an_answer_overtakes_nothing_that_came_before_it() -> Test {
 
 // proves: FT-13
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_is_removed_is_told_nothing_more() -> Test {
+async fn a_removed_handler_gets_no_more_notifications() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let router = client.notifications().clone();
     let (sender, mut seen) = mpsc::unbounded_channel();
@@ -182,7 +182,7 @@ async fn a_handler_that_is_removed_is_told_nothing_more() -> Test {
 
 // proves: FT-13, CN-24
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_is_nobody_elses_matter() -> Test {
+async fn a_handler_that_panics_does_not_affect_others() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let router = client.notifications();
     router.on_inline(None, |_| panic!("inline"));
@@ -235,7 +235,7 @@ async fn what_comes_faster_than_it_is_handled_is_dropped_and_counted() -> Test {
         let told = seen.recv().await;
         assert_eq!(told, Some(format!("message {number}+0")));
     }
-    // It is told again once it was handled.
+    // It is delivered again once it was handled.
     server.notify(TOOLS, ()).await?;
     assert_eq!(seen.recv().await.as_deref(), Some("list_changed +0"));
     Ok(())

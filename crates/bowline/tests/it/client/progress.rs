@@ -9,7 +9,7 @@ use crate::client::support::{NEW, OLD, Test, all_is_read, config, connected, con
 
 // proves: FT-9
 #[tokio::test(start_paused = true)]
-async fn progress_is_told_in_order_to_the_one_who_asked() -> Test {
+async fn progress_is_delivered_in_order_to_its_call_only() -> Test {
     for revision in [OLD, NEW] {
         let (client, mut server, _peer) = connected(revision).await?;
         let call = client.call("tools/call", r#"{"name":"x"}"#);
@@ -44,7 +44,10 @@ async fn the_latest_32_reports_are_kept_for_a_slow_reader() -> Test {
         server.report_progress(&request, number).await?;
     }
     all_is_read(&client, &mut server).await?;
-    let first = answer.progress().await.map(|it| it.progress.as_i64());
+    let first = answer
+        .progress()
+        .await
+        .map(|report| report.progress.as_i64());
     assert_eq!(first, Some(Some(1)));
     for number in 33..=40 {
         server.report_progress(&request, number).await?;
@@ -117,7 +120,7 @@ async fn progress_restarts_the_timeout_but_not_the_total() -> Test {
     Ok(())
 }
 
-/// Whoever awaits a call may have a timeout of its own around it.
+/// A caller may have a timeout of its own around a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_callback_that_is_slower_than_the_server_holds_up_nothing_else() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;

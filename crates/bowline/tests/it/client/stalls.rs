@@ -12,8 +12,8 @@ use bowline::{Client, ErrorKind};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::advance;
 
-use crate::client::faults::DawdlingReader;
 use crate::client::support::{NEW, OLD, Test, Trap, config, connected, wrapped};
+use crate::client::transport_faults::DawdlingReader;
 
 /// Longer than any deadline.
 const STALL: Duration = Duration::from_secs(3600);

@@ -53,7 +53,7 @@ pub(crate) async fn again(
     Ok(server)
 }
 
-/// The client has read all that the server said before this.
+/// Waits until the client has read all that the server sent before.
 pub(crate) async fn all_is_read(
     client: &Client,
     server: &mut Conversation,
@@ -95,7 +95,7 @@ where
         let (reader, writer) = split(ours);
         let stream = (self.wrap)(reader, writer);
         let sent = self.sender.send(theirs);
-        sent.map_err(|_| OpenError::transient("nobody accepts"))?;
+        sent.map_err(|_| OpenError::transient("the acceptor was dropped"))?;
         Ok(stream)
     }
 }

@@ -1,13 +1,13 @@
-//! Tasks of both generations, with servers that do what a test tells them to.
+//! Tasks of both generations, with scripted servers.
 
 #[path = "tasks/extension.rs"]
 mod extension;
 #[path = "tasks/handles.rs"]
 mod handles;
-#[path = "tasks/odd.rs"]
-mod odd;
-#[path = "tasks/older.rs"]
-mod older;
+#[path = "tasks/handshake_era.rs"]
+mod handshake_era;
+#[path = "tasks/misbehavior.rs"]
+mod misbehavior;
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::client::support::{NEW, config};
 
-/// When it was made and changed: nobody looks at it.
+/// When it was created and changed: no test depends on it.
 const TIMES: &str = r#""createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z""#;
 
 const DONE: &str = r#"{"resultType":"complete","content":[{"type":"text","text":"done"}]}"#;

@@ -17,12 +17,12 @@ use tracing::Span;
 use super::super::OpenError;
 
 /// Chunks that wait for the disk: 1 MiB.
-const WAITING: usize = 64;
+const MAX_WAITING_CHUNKS: usize = 64;
 
 /// How long the child may be held up by the disk.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Opens a file to append to. This blocks, but not until somebody reads from a named pipe,
+/// Opens a file to append to. This blocks, but not until a named pipe has a reader,
 /// which may never happen: each attempt would leave a thread behind.
 pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
@@ -34,7 +34,7 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
         Ok(file)
     });
     opened.map_err(|error| {
-        let words = format!("{}, where stderr is to go: {error}", path.display());
+        let message = format!("{}, where stderr is to go: {error}", path.display());
         match error.kind() {
             io::ErrorKind::NotFound
             | io::ErrorKind::PermissionDenied
@@ -42,13 +42,13 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
             | io::ErrorKind::IsADirectory
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::InvalidFilename
-            | io::ErrorKind::InvalidInput => OpenError::permanent(words),
-            _ => OpenError::transient(words),
+            | io::ErrorKind::InvalidInput => OpenError::permanent(message),
+            _ => OpenError::transient(message),
         }
     })
 }
 
-/// The way to the thread.
+/// The handle of the writing thread.
 pub(super) struct Tee {
     chunks: mpsc::Sender<Vec<u8>>,
     /// Bytes that the disk had no time for.
@@ -57,7 +57,7 @@ pub(super) struct Tee {
 
 impl Tee {
     pub(super) fn start(file: File) -> io::Result<Self> {
-        let (chunks, receiver) = mpsc::channel(WAITING);
+        let (chunks, receiver) = mpsc::channel(MAX_WAITING_CHUNKS);
         let span = Span::current();
         thread::Builder::new()
             .name("bowline-stderr".into())
@@ -65,11 +65,11 @@ impl Tee {
         Ok(Self { chunks, lost: 0 })
     }
 
-    /// Passes on a chunk, or counts it when the disk stands still. Cancel safe, but for the
+    /// Passes on a chunk, or counts it as lost when the disk is stalled. Cancel safe, but for the
     /// chunk.
-    pub(super) async fn push(&mut self, said: &[u8]) {
+    pub(super) async fn push(&mut self, bytes: &[u8]) {
         let permit = match self.lost {
-            0 => match tokio::time::timeout(PATIENCE, self.chunks.reserve()).await {
+            0 => match tokio::time::timeout(WRITE_TIMEOUT, self.chunks.reserve()).await {
                 Ok(Ok(permit)) => Some(permit),
                 Ok(Err(_)) | Err(_) => None,
             },
@@ -77,15 +77,15 @@ impl Tee {
             _ => self.chunks.try_reserve().ok(),
         };
         let Some(permit) = permit else {
-            self.lost += said.len() as u64;
+            self.lost += bytes.len() as u64;
             return;
         };
-        let mut chunk = Vec::with_capacity(said.len());
+        let mut chunk = Vec::with_capacity(bytes.len());
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
             chunk.extend_from_slice(format!("\n[{lost} bytes lost]\n").as_bytes());
         }
-        chunk.extend_from_slice(said);
+        chunk.extend_from_slice(bytes);
         permit.send(chunk);
     }
 }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_disk_that_stands_still_stops_nobody() {
+    async fn a_stalled_disk_does_not_block_the_child() {
         let (chunks, mut disk) = mpsc::channel(1);
         let mut tee = Tee { chunks, lost: 0 };
         tee.push(b"a").await;
@@ -113,21 +113,21 @@ mod tests {
         tee.push(b"c").await;
         assert_eq!(disk.recv().await.as_deref(), Some(&b"a"[..]));
         tee.push(b"d").await;
-        let told = disk.recv().await.expect("a chunk");
-        assert_eq!(String::from_utf8(told).unwrap(), "\n[2 bytes lost]\nd");
+        let chunk = disk.recv().await.expect("a chunk");
+        assert_eq!(String::from_utf8(chunk).unwrap(), "\n[2 bytes lost]\nd");
     }
 
     #[test]
-    fn a_named_pipe_that_nobody_reads_is_not_waited_for() {
+    fn a_named_pipe_without_a_reader_is_not_waited_for() {
         let name = format!("bowline-fifo-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("it runs").success());
-        let error = open(&path).expect_err("nobody reads");
+        let error = open(&path).expect_err("it has no reader");
         assert!(!error.is_permanent, "{error:?}");
         let mut options = OpenOptions::new();
         let reader = options.read(true).write(true).open(&path).expect("a pipe");
-        let file = open(&path).expect("somebody reads");
+        let file = open(&path).expect("it has a reader");
         let flags = fcntl_getfl(&file).expect("flags");
         assert!(!flags.contains(OFlags::NONBLOCK), "who writes may wait");
         drop(reader);

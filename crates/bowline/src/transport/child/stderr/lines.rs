@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Bytes of a line. What is beyond is cut: who writes no line breaks gets one line.
-const LINE: usize = 8 * 1024;
+/// Bytes of a line. The rest is cut: output without line breaks is one line.
+const MAX_LINE: usize = 8 * 1024;
 
 type Callback = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Makes lines of chunks.
+/// Splits chunks into lines.
 pub(super) struct Lines {
     line: Vec<u8>,
     to: Option<Callback>,
@@ -27,12 +27,12 @@ impl Lines {
     }
 
     /// Passes on the lines that are complete.
-    pub(super) fn push(&mut self, said: &[u8]) {
-        let mut parts = said.split(|byte| *byte == b'\n');
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut parts = bytes.split(|byte| *byte == b'\n');
         // What is before the first line break continues a line, what is after one ends it.
         self.append(parts.next().unwrap_or_default());
         for part in parts {
-            self.tell();
+            self.emit_line();
             self.append(part);
         }
     }
@@ -40,17 +40,17 @@ impl Lines {
     /// Passes on what is left.
     pub(super) fn finish(&mut self) {
         if !self.line.is_empty() {
-            self.tell();
+            self.emit_line();
         }
     }
 
     fn append(&mut self, part: &[u8]) {
-        let room = LINE.saturating_sub(self.line.len());
+        let room = MAX_LINE.saturating_sub(self.line.len());
         let part = part.get(..room).unwrap_or(part);
         self.line.extend_from_slice(part);
     }
 
-    fn tell(&mut self) {
+    fn emit_line(&mut self) {
         let text = String::from_utf8_lossy(&self.line);
         let text = text.strip_suffix('\r').unwrap_or(&text);
         match &self.to {
@@ -59,7 +59,7 @@ impl Lines {
                 "server wrote a line to stderr"
             ),
             Some(callback) => {
-                // The hook has told about a panic; the next line may fare better.
+                // A panic was logged by the panic handler; the next line is still passed on.
                 let _ = catch_unwind(AssertUnwindSafe(|| callback(text)));
             }
         }
@@ -74,18 +74,18 @@ mod tests {
     use super::*;
 
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&told);
+        let lines_seen = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&lines_seen);
         let mut lines = Lines::to_callback(Arc::new(move |line: &str| {
-            heard.lock().unwrap().push(line.to_owned());
+            seen.lock().unwrap().push(line.to_owned());
             assert!(!line.contains("panic"), "contained");
         }));
         for chunk in chunks {
             lines.push(chunk);
         }
         lines.finish();
-        let told = told.lock().unwrap_or_else(|error| error.into_inner());
-        told.clone()
+        let lines_seen = lines_seen.lock().unwrap_or_else(|error| error.into_inner());
+        lines_seen.clone()
     }
 
     #[test]
@@ -98,13 +98,13 @@ mod tests {
     // proves: F-CP-02
     #[test]
     fn a_line_is_bounded_and_valid() {
-        let told = lines(&[&[b'x'; LINE], b"y\n\xffz\n"]);
-        assert_eq!(told, ["x".repeat(LINE).as_str(), "\u{fffd}z"]);
+        let lines_seen = lines(&[&[b'x'; MAX_LINE], b"y\n\xffz\n"]);
+        assert_eq!(lines_seen, ["x".repeat(MAX_LINE).as_str(), "\u{fffd}z"]);
     }
 
     #[test]
     fn a_panic_is_contained() {
-        let told = std::panic::catch_unwind(|| lines(&[b"before\npanic\nafter\n"]));
-        assert_eq!(told.expect("contained"), ["before", "panic", "after"]);
+        let lines_seen = std::panic::catch_unwind(|| lines(&[b"before\npanic\nafter\n"]));
+        assert_eq!(lines_seen.expect("contained"), ["before", "panic", "after"]);
     }
 }

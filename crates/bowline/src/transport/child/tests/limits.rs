@@ -79,13 +79,13 @@ fn a_lack_of_descriptors_passes() {
 #[tokio::test]
 #[ignore = "it needs a process to itself"]
 async fn many_cycles() {
-    let cycles = std::env::var("BOWLINE_CYCLES").map_or(10_000, |it| it.parse().unwrap());
+    let cycles = std::env::var("BOWLINE_CYCLES").map_or(10_000, |cycles| cycles.parse().unwrap());
     let mut before = None;
     for cycle in 0..cycles {
         let script = ["read _", "exit 0", "sleep 1000", "trap '' TERM; sleep 1000"];
         let child = shell(script[cycle % script.len()]).grace(Duration::from_millis(1));
         let mut stream = opened(child).await;
-        // At different moments of its life.
+        // At different moments after its start.
         for _ in 0..cycle % 7 {
             let _ = stream.writer.write(b"x").await;
             tokio::task::yield_now().await;
@@ -93,13 +93,13 @@ async fn many_cycles() {
         drop(stream);
         if cycle == 50 {
             until("nobody is left", LONG, || children() == 0);
-            before = Some((threads(), words::resident()));
+            before = Some((threads(), stderr::resident()));
         }
     }
     until("nobody is left", LONG, || children() == 0);
     let (threads_before, memory) = before.expect("enough cycles");
     until("no thread is left", LONG, || threads() <= threads_before);
-    assert!(words::resident() < memory + 4096, "its memory grew");
+    assert!(stderr::resident() < memory + 4096, "its memory grew");
     // Those that drain a stderr have a moment to notice.
     let deadline = Instant::now() + LONG;
     while descriptors() > 32 {

@@ -79,7 +79,7 @@ async fn how_a_task_ends_is_how_the_call_ends() -> Test {
             (Err(error), Some(kind)) => {
                 assert_eq!(error.kind(), kind, "{error}");
                 if status == "failed" {
-                    assert_eq!(error.server_error().map(|it| it.code), Some(-32000));
+                    assert_eq!(error.server_error().map(|error| error.code), Some(-32000));
                 }
                 if more.contains("operator") {
                     assert!(error.to_string().contains("by an operator"), "{error}");
@@ -145,9 +145,10 @@ async fn a_task_whose_question_has_no_answer_is_cancelled() -> Test {
         look(&mut server, "input_required", &asks(&["one"])).await?;
         expect_cancel(&mut server).await?;
         let error = call.await?.unwrap_err();
-        let (kind, words) = match refuses {
-            true => (ErrorKind::Cancelled, "this side refused"),
-            false => (ErrorKind::CapabilityNotSupported, "by this client"),
+        let (kind, words) = if refuses {
+            (ErrorKind::Cancelled, "this client rejected")
+        } else {
+            (ErrorKind::CapabilityNotSupported, "by this client")
         };
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");
@@ -158,7 +159,7 @@ async fn a_task_whose_question_has_no_answer_is_cancelled() -> Test {
 
 // proves: FT-12, CN-10
 #[tokio::test(start_paused = true)]
-async fn whoever_gives_up_the_call_cancels_the_task() -> Test {
+async fn dropping_or_cancelling_the_call_cancels_the_task() -> Test {
     // Dropping the future.
     let (client, mut server, _peer) = connected(NEW).await?;
     let mut call = Box::pin(client.tools().call("slow", ()).send());
@@ -171,7 +172,7 @@ async fn whoever_gives_up_the_call_cancels_the_task() -> Test {
     drop(call);
     expect_cancel(&mut server).await?;
 
-    // Before anybody has looked at what it has become.
+    // Before the call was polled.
     let mut call = client.tools().call("slow", ()).with_progress().send();
     begin(&mut server, "").await?;
     assert!(call.progress().await.is_none(), "it is a task");
@@ -268,7 +269,7 @@ async fn a_busy_server_is_asked_again_and_a_stopped_client_ends_it() -> Test {
 async fn a_task_that_is_on_its_way_to_a_caller_who_leaves_is_cancelled() -> Test {
     let (client, mut server, _peer) = connected(NEW).await?;
     let call = Arc::new(Mutex::new(Some(client.tools().call("slow", ()).send())));
-    // The caller leaves while what came before its answer is told.
+    // The caller leaves while the events before its response are delivered.
     let leaving = Arc::clone(&call);
     let method = "notifications/message";
     client.notifications().on_inline(Some(method), move |_| {

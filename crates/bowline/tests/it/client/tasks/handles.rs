@@ -49,7 +49,7 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
         async move { handle.wait().await }
     });
     look(&mut server, "working", "").await?;
-    // Whoever stops waiting leaves the task alone.
+    // Dropping the wait leaves the task alone.
     waiting.abort();
     assert!(waiting.await.is_err());
     let failure = r#","result":{"content":[{"type":"text","text":"no"}],"isError":true}"#;
@@ -68,7 +68,7 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn what_was_answered_is_not_asked_again_by_whoever_waits_next() -> Test {
+async fn an_answered_input_request_is_not_answered_again_by_the_next_wait() -> Test {
     let asked = Arc::new(AtomicUsize::new(0));
     let asking = Arc::clone(&asked);
     let mut config = able();
@@ -106,7 +106,7 @@ async fn what_was_answered_is_not_asked_again_by_whoever_waits_next() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn an_answer_at_once_is_told_apart() -> Test {
+async fn a_result_at_once_is_distinguished_from_a_task() -> Test {
     let (client, mut server, _peer) = connected(NEW).await?;
     let (started, answered) = tokio::join!(client.tools().call("quick", ()).start_task(), async {
         let request = server.expect("tools/call").await?;
@@ -187,7 +187,7 @@ fn what_is_no_saved_task_is_refused_in_words() {
     for odd in ["", "t1", "{}", "[]"] {
         let error: Error = odd.parse::<TaskRef>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
-        assert!(error.to_string().contains("no saved task"), "{error}");
+        assert!(error.to_string().contains("not a saved task"), "{error}");
     }
     let id_only: TaskRef = r#"{"id":"t1"}"#.parse().expect("the id is enough");
     assert_eq!(id_only, TaskRef::from("t1".to_owned()));

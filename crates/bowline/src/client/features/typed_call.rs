@@ -1,0 +1,247 @@
+//! Calls with typed results.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bowline_proto::{Instant, Payload};
+use bowline_types::progress::ProgressParams;
+use bowline_types::{Method, RawJsonRef, Wire};
+
+use crate::client::cache::{Key, Ticket};
+use crate::client::call::Call;
+use crate::client::pending_call::{Answer, CancelHandle};
+use crate::client::shared::Shared;
+use crate::error::{Error, ErrorKind};
+
+/// A call with a typed result that has not been made yet. Await it to make it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
+/// let read = client.resources().read("file:///readme");
+/// let readme = read.timeout(Duration::from_secs(5)).await?;
+/// println!("{} parts", readme.contents.len());
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is made when it is awaited"]
+pub struct TypedCall<'c, T> {
+    pub(super) call: Call<'c>,
+    /// Its key in the cache, when it may be cached.
+    key: Option<Key>,
+    is_fresh: bool,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<'c, T: Wire> TypedCall<'c, T> {
+    pub(super) fn new(call: Call<'c>) -> Self {
+        Self {
+            call: call.with_capability_check(),
+            key: None,
+            is_fresh: false,
+            result: PhantomData,
+        }
+    }
+
+    /// Lets the result be cached, if it has a key.
+    pub(super) fn cached_as(mut self, key: Option<Key>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Asks the server, even if a [kept](crate::client::CachePolicy) result is still fresh.
+    pub fn fresh(mut self) -> Self {
+        self.is_fresh = true;
+        self
+    }
+
+    call_settings!();
+
+    /// Makes the call now. Its answer can be awaited later.
+    pub fn send(self) -> TypedAnswer<T> {
+        self.into_future()
+    }
+}
+
+impl<T: Wire> IntoFuture for TypedCall<'_, T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = TypedAnswer<T>;
+
+    /// Makes the call. Dropping the future cancels it.
+    fn into_future(self) -> TypedAnswer<T> {
+        let method = self.call.method().to_owned();
+        let shared = self.call.shared();
+        let key = self.key.filter(|_| !self.call.has_meta());
+        let recorder = SchemaRecorder::for_method(&method, shared);
+        if let Some(key) = key.as_ref().filter(|_| !self.is_fresh)
+            && let Some(result) = shared.cache.get(key, shared.now())
+        {
+            recorder.record(&result);
+            return TypedAnswer::new(method, State::Cached(result));
+        }
+        let ticket = key.and_then(|key| shared.cache.ticket(key));
+        let keep = ticket.map(|ticket| (Arc::clone(shared), ticket));
+        let mut answer = TypedAnswer::new(method, State::Pending(self.call.into_future(), keep));
+        answer.recorder = recorder;
+        answer
+    }
+}
+
+impl<T> fmt::Debug for TypedCall<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.fmt(f)
+    }
+}
+
+/// The typed answer to a call, when it is there. Dropping it cancels the call.
+pub struct TypedAnswer<T> {
+    state: State,
+    method: String,
+    recorder: SchemaRecorder,
+    /// Bytes of the result, when it is there.
+    size: usize,
+    result: PhantomData<fn() -> T>,
+}
+
+/// Records the output schemas of tools from a list, where results are checked.
+#[derive(Default)]
+struct SchemaRecorder(Option<(Arc<Shared>, u64)>);
+
+impl SchemaRecorder {
+    fn for_method(method: &str, shared: &Arc<Shared>) -> Self {
+        let is_list = cfg!(feature = "validate") && method == Method::ListTools.as_str();
+        Self(is_list.then(|| (Arc::clone(shared), shared.output_schemas.generation())))
+    }
+
+    fn record(&self, list: &str) {
+        if let Some((shared, generation)) = &self.0 {
+            shared.output_schemas.learn(list, *generation);
+        }
+    }
+}
+
+enum State {
+    /// A cached result that is still fresh.
+    Cached(Arc<str>),
+    /// A request was sent; its result may be cached.
+    Pending(Answer, Option<(Arc<Shared>, Ticket)>),
+}
+
+impl<T> TypedAnswer<T> {
+    fn new(method: String, state: State) -> Self {
+        Self {
+            state,
+            method,
+            recorder: SchemaRecorder::default(),
+            size: 0,
+            result: PhantomData,
+        }
+    }
+
+    /// Returns the size of the result in bytes, as it was received.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns `true` if the result is from the cache, and no request was sent.
+    pub(super) fn is_cached(&self) -> bool {
+        matches!(self.state, State::Cached(_))
+    }
+
+    /// Returns the next report of progress, for a call that was made with it. `None` when the call
+    /// has ended. Cancel safe.
+    pub async fn progress(&mut self) -> Option<ProgressParams> {
+        match &mut self.state {
+            State::Cached(_) => None,
+            State::Pending(answer, _) => answer.progress().await,
+        }
+    }
+
+    /// Returns a handle with which others cancel the call.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        match &self.state {
+            State::Cached(_) => CancelHandle::inert(),
+            State::Pending(answer, _) => answer.cancel_handle(),
+        }
+    }
+}
+
+impl<T: Wire> Future for TypedAnswer<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            state,
+            method,
+            recorder,
+            size,
+            ..
+        } = &mut *self;
+        let result = match state {
+            State::Cached(result) => {
+                *size = result.len();
+                return Poll::Ready(decode_result(RawJsonRef::trusted(result), method));
+            }
+            State::Pending(answer, keep) => {
+                let result = ready!(Pin::new(&mut *answer).poll(cx));
+                // CH-5: an answer to which the user contributed is theirs alone.
+                if let Some((shared, ticket)) = keep.take().filter(|_| !answer.had_input_round()) {
+                    store_in_cache(&shared, ticket, &result, answer.received_at());
+                }
+                if let Ok(list) = &result {
+                    recorder.record(list.as_str());
+                    *size = list.as_str().len();
+                }
+                result
+            }
+        };
+        Poll::Ready(result.and_then(|result| decode_result(result.as_json(), method)))
+    }
+}
+
+impl<T> fmt::Debug for TypedAnswer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedAnswer")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
+fn store_in_cache(
+    shared: &Shared,
+    ticket: Ticket,
+    result: &Result<Payload, Error>,
+    received_at: Option<Instant>,
+) {
+    match result {
+        Ok(result) => {
+            // CH-3: its age counts from when it was received, and not from when it was read.
+            let received_at = received_at.unwrap_or_else(|| shared.now());
+            // Nothing is kept of a connection that is gone.
+            let revision = shared
+                .lock()
+                .agreement
+                .as_ref()
+                .map(|agreement| agreement.revision);
+            shared.cache.keep(ticket, result, received_at, revision);
+        }
+        // The server may no longer know the cursor.
+        Err(error) if ticket.key.is_later_page() && error.server_error().is_some() => {
+            shared.cache.forget_list(&ticket.key);
+        }
+        Err(_) => {}
+    }
+}
+
+/// Decodes a result as its type.
+pub(super) fn decode_result<T: Wire>(result: RawJsonRef<'_>, method: &str) -> Result<T, Error> {
+    T::from_json_ref(result).map_err(|error| {
+        // The message is all that it has: as the source it would be repeated.
+        let wrong = Error::new(ErrorKind::InvalidResponse, error.to_string());
+        wrong.in_operation(method.to_owned())
+    })
+}
