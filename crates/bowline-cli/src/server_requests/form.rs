@@ -218,7 +218,7 @@ mod tests {
             "demo asks you to fill in a form:\n  | Who are you?\n  | Really?\n{HELP}\n\
              name (text, at most 4 characters, required)\n\
              name> \nname is required\n\
-             name> Augusta\nname must have 4 characters at most\n\
+             name> Augusta\nname must have at most 4 characters\n\
              name> !help\nunknown command !help; for a text that begins with ! write !!help\n\
              name> Ada\n"
         );
