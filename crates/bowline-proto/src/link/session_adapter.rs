@@ -10,7 +10,7 @@ use bowline_types::tools::TaskSupport;
 
 use super::Link;
 use super::calls::CallKey;
-use super::modes::ToolModes;
+use super::tool_modes::ToolModes;
 use crate::commands::CallRequest;
 use crate::negotiation::Agreement;
 

@@ -9,21 +9,21 @@
 //! A driver does what [`Link::poll_action`] says with the transport, moves bytes as for a
 //! connection, and tells what happened, with the [`ConnectionId`] in which it did.
 
-mod attempts;
 mod backoff;
+mod call_attempts;
 mod calls;
 mod commands;
 mod config;
-mod ended;
+mod connection_events;
 mod error;
 mod event;
-mod input;
+mod input_rounds;
 mod lifecycle;
-mod modes;
 mod session_adapter;
 mod state;
-mod subscribing;
+mod subscription_lifecycle;
 mod subscriptions;
+mod tool_modes;
 mod transport;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -44,9 +44,9 @@ use crate::stats::Stats;
 use crate::time::Instant;
 
 use calls::KeptCalls;
-use modes::ToolModes;
 use state::History;
 use subscriptions::{Subscription, Subscriptions};
+use tool_modes::ToolModes;
 
 pub use backoff::Backoff;
 pub use calls::{CallKey, LinkCall};
