@@ -11,8 +11,8 @@ mod event;
 mod headers;
 mod inbound;
 mod lifecycle;
-mod reporting;
 mod streams;
+mod task_progress;
 
 use bowline_types::{Era, RequestId, Revision};
 use bytes::{Bytes, BytesMut};
@@ -30,7 +30,7 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Side;
 
-use reporting::Reporting;
+use task_progress::Reporting;
 
 pub use event::Event;
 pub use headers::MessageHeaders;
