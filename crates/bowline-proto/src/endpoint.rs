@@ -4,10 +4,10 @@
 //! times between them. The client's connection and the server's session are built on it and
 //! add what is theirs: negotiation there, phases and routing here.
 
-mod answers;
 mod batches;
 mod calls;
-mod flow;
+mod flow_control;
+mod peer_requests;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::trace::{self, Side};
 
 pub(crate) use batches::Opened;
 pub(crate) use calls::{CallContext, CancelForm, Progressing};
-pub(crate) use flow::Stall;
+pub(crate) use flow_control::Stall;
 
 /// One end of a connection.
 #[derive(Debug)]
