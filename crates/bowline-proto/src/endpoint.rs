@@ -21,7 +21,7 @@ use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
-use crate::events::{Events, Tell};
+use crate::event_queue::{Events, Tell};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
 use crate::message::Composer;

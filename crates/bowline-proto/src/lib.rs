@@ -26,7 +26,7 @@ mod config;
 #[cfg(not(feature = "defects"))]
 mod defect;
 mod endpoint;
-mod events;
+mod event_queue;
 mod jitter;
 mod keepalive;
 mod limits;

@@ -35,7 +35,7 @@ use bowline_types::{Era, RequestId, Revision};
 use crate::calls::CallId;
 use crate::carryover::Carryover;
 use crate::connection::Connection;
-use crate::events::Events;
+use crate::event_queue::Events;
 use crate::jitter::Jitter;
 use crate::negotiation::Agreement;
 use crate::outbox::Transmit;

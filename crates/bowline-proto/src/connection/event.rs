@@ -2,7 +2,7 @@
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::{Tell, Weigh};
+use crate::event_queue::{Tell, Weigh};
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;

@@ -5,7 +5,7 @@ use bowline_types::envelope::{Batch, Envelope};
 
 use super::Endpoint;
 use crate::batches::{Answered, Batches, ReplyTo};
-use crate::events::Tell;
+use crate::event_queue::Tell;
 use crate::outbox::{StreamId, Transmit};
 
 /// Whether the requests of a batch are served.

@@ -10,7 +10,7 @@ use crate::calls::{Call, CallId, Found, Timeouts};
 use crate::commands::{CallError, CallRequest};
 use crate::config::{CancelDialect, Carrier};
 use crate::defect::{self, Defect};
-use crate::events::Tell;
+use crate::event_queue::Tell;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
 use crate::outcome::{Outcome, Sent};

@@ -3,7 +3,7 @@
 use super::{Clogged, Endpoint, Purpose};
 use crate::calls::CallId;
 use crate::codec::Decoded;
-use crate::events::Tell;
+use crate::event_queue::Tell;
 use crate::outbox::{Transmit, TransmitKind};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;

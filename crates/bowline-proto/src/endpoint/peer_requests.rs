@@ -9,7 +9,7 @@ use crate::batches::{ReplyTo, TOO_LARGE_TO_BE_SENT};
 use crate::codec::TooLarge;
 use crate::commands::RespondError;
 use crate::defect::{self, Defect};
-use crate::events::Tell;
+use crate::event_queue::Tell;
 use crate::payload::Payload;
 use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_types::subscriptions::SubscriptionFilter;
 
-use crate::events::Weigh;
+use crate::event_queue::Weigh;
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;

@@ -8,7 +8,7 @@ use bowline_types::{Method, Revision};
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::{Tell, Weigh};
+use crate::event_queue::{Tell, Weigh};
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
