@@ -3,9 +3,9 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
-use super::hunter::IdHunter;
-use super::kinds::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
+use super::framing::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 use super::length::{MAX_HEADERS, header_block, looks_like_header};
+use super::oversize_id_scanner::IdHunter;
 use super::{BOM, shrink, shrink_after};
 
 /// Cuts a byte stream into frames.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::kinds::CodecFault;
+use super::framing::CodecFault;
 
 /// Bytes of a header block. One of a hundred bytes is long.
 pub(super) const MAX_HEADERS: usize = 8 * 1024;

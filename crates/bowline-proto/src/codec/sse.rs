@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 
-use super::hunter::IdHunter;
-use super::kinds::TooLarge;
+use super::framing::TooLarge;
+use super::oversize_id_scanner::IdHunter;
 use super::{BOM, shrink};
 
 /// Bytes of a line that isn't data: an event's name or id. A longer one is ignored.

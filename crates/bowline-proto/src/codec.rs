@@ -9,13 +9,13 @@
 //! on a frame, and every byte is looked at a bounded number of times.
 
 mod frame;
-mod hunter;
-mod kinds;
+mod framing;
 mod length;
+mod oversize_id_scanner;
 mod sse;
 
 pub use frame::FrameDecoder;
-pub use kinds::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
+pub use framing::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 pub use sse::{SseDecoder, SseItem, write_event};
 
 use bytes::BytesMut;
