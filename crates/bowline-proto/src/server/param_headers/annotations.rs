@@ -12,7 +12,7 @@ use std::fmt;
 use bowline_types::RawJsonRef;
 use bowline_types::json::MAX_DEPTH;
 
-use super::tokens::{Token, Tokens};
+use super::json_tokens::{Token, Tokens};
 use super::{Param, ParamHeaders};
 use crate::server::route::shown;
 

@@ -9,10 +9,10 @@
 mod base64;
 mod handshake_http;
 mod headers;
+mod http_refusal;
+mod input_rounds;
 mod listen_subscriptions;
-mod params;
-mod refusal;
-mod rounds;
+mod param_headers;
 mod route;
 mod session;
 mod session_id;
@@ -21,10 +21,12 @@ pub use handshake_http::{
     HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, InSession, route_handshake_request,
 };
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
+pub use http_refusal::error_status;
+pub use input_rounds::{Binding, Round, Rounds, RoundsError, Seal, StateMark};
 pub use listen_subscriptions::{Change, ListenError, ListenLimits, ListenSubscriptions};
-pub use params::{AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem};
-pub use refusal::error_status;
-pub use rounds::{Binding, Round, Rounds, RoundsError, Seal, StateMark};
+pub use param_headers::{
+    AnnotationFault, BadAnnotation, ParamHeaders, ParamMismatch, ParamProblem,
+};
 pub(crate) use route::named_by;
 pub use route::{
     Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, UnknownRequest, route,

@@ -7,7 +7,7 @@
 //! value is written in a header that of [`headers`](super::headers).
 
 mod annotations;
-mod tokens;
+mod json_tokens;
 
 use std::borrow::Cow;
 use std::fmt;
