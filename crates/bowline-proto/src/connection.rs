@@ -134,13 +134,13 @@ impl Connection {
     }
 
     /// The next event, for a link that keeps it.
-    pub(crate) fn hand_over_event(&mut self) -> Option<Event> {
-        self.end.hand_over_event()
+    pub(crate) fn take_event(&mut self) -> Option<Event> {
+        self.end.take_event()
     }
 
     /// Counts events that were taken from here and wait elsewhere.
-    pub(crate) fn set_beyond(&mut self, weight: usize) {
-        self.end.set_beyond(weight);
+    pub(crate) fn set_outer_backlog(&mut self, weight: usize) {
+        self.end.set_outer_backlog(weight);
     }
 
     /// The revision that is spoken, once it is agreed.

@@ -60,7 +60,7 @@ impl<E: Weigh> Events<E> {
     }
 
     /// Counts what was taken and waits elsewhere. Whether that is less than before.
-    pub(crate) fn set_beyond(&mut self, weight: usize) -> bool {
+    pub(crate) fn set_outer_backlog(&mut self, weight: usize) -> bool {
         std::mem::replace(&mut self.beyond, weight) > weight
     }
 

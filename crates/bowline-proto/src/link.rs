@@ -43,7 +43,7 @@ use crate::requests::RequestKey;
 use crate::stats::Stats;
 use crate::time::Instant;
 
-use calls::KeptCalls;
+use calls::CallTable;
 use state::History;
 use subscriptions::{Subscription, Subscriptions};
 use tool_modes::ToolModes;
@@ -68,69 +68,69 @@ pub struct Link {
     timer: Option<Instant>,
     connection: Option<Connection>,
     /// What the next connection goes on with, while there is none.
-    carried: Option<Carryover>,
-    life: ConnectionId,
+    carryover: Option<Carryover>,
+    connection_id: ConnectionId,
     session: u64,
     /// What was agreed for it.
     agreement: Option<Arc<Agreement>>,
     known_era: Option<Era>,
     /// The server has died of the probe, and then without it as well.
-    dies_anyway: bool,
+    exits_without_probe: bool,
     was_ready: bool,
     /// Failures in a row, after which waits grow.
     failures: u32,
     /// Attempts in a row that failed.
     attempts: u32,
     /// The last moment that was told.
-    seen: Instant,
+    latest_time: Instant,
     /// The ids are used up: until when calls that wait may go on.
     draining: Option<Instant>,
     crashes: VecDeque<Instant>,
     history: History,
     jitter: Jitter,
-    calls: KeptCalls,
-    modes: ToolModes,
+    calls: CallTable,
+    tool_modes: ToolModes,
     subscriptions: Subscriptions,
     /// Subscriptions that are over, since the server has refused a part: the others are given up.
-    refused: Vec<(SubscriptionKey, Subscription)>,
+    refused_subscriptions: Vec<(SubscriptionKey, Subscription)>,
     /// Calls of this connection that have become tasks, whose progress goes on.
-    reporting: BTreeMap<CallId, CallKey>,
+    task_progress: BTreeMap<CallId, CallKey>,
     /// Counters of the connections that are over.
-    past: Stats,
+    past_stats: Stats,
     /// What the last of them was sent that was no message.
-    sample: Option<Box<str>>,
+    malformed_sample: Option<Box<str>>,
     events: Events<LinkEvent>,
     actions: VecDeque<Action>,
 }
 
 impl Link {
-    /// A link that opens its transport. `carried` is where ids begin.
+    /// Creates a link that opens its transport. `carried` is where ids begin.
     pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carryover>) -> Self {
         let mut link = Self {
             state: State::Starting,
             timer: None,
             connection: None,
-            carried: Some(carried.into()),
-            life: ConnectionId(0),
+            carryover: Some(carried.into()),
+            connection_id: ConnectionId(0),
             session: 0,
             agreement: None,
             known_era: config.connection.known_era,
-            dies_anyway: false,
+            exits_without_probe: false,
             was_ready: false,
             failures: 0,
             attempts: 0,
-            seen: now,
+            latest_time: now,
             draining: None,
             crashes: VecDeque::new(),
             history: History::default(),
             jitter: Jitter::new(config.connection.seed),
-            calls: KeptCalls::default(),
-            modes: ToolModes::default(),
+            calls: CallTable::default(),
+            tool_modes: ToolModes::default(),
             subscriptions: Subscriptions::default(),
-            refused: Vec::new(),
-            reporting: BTreeMap::new(),
-            past: Stats::default(),
-            sample: None,
+            refused_subscriptions: Vec::new(),
+            task_progress: BTreeMap::new(),
+            past_stats: Stats::default(),
+            malformed_sample: None,
             events: Events::new(config.connection.limits.max_undelivered),
             actions: VecDeque::new(),
             config,
@@ -141,12 +141,12 @@ impl Link {
 
     // Looking.
 
-    /// Where it stands.
+    /// Returns where it stands.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The last changes of state, oldest first: 64 at most.
+    /// Returns the last changes of state, oldest first: 64 at most.
     pub fn history(&self) -> impl ExactSizeIterator<Item = &Transition> {
         self.history.iter()
     }
@@ -177,90 +177,90 @@ impl Link {
         self.state == State::Closed && !was_stopped
     }
 
-    /// How often the state has changed.
+    /// Returns how often the state has changed.
     pub fn transitions(&self) -> u64 {
         self.history.total()
     }
 
-    /// The number of the session: how many handshakes have succeeded.
+    /// Returns the number of the session: how many handshakes have succeeded.
     pub fn session(&self) -> u64 {
         self.session
     }
 
-    /// The revision that is spoken, while calls are served.
+    /// Returns the revision that is spoken, while calls are served.
     pub fn revision(&self) -> Option<Revision> {
         self.connection.as_ref()?.revision()
     }
 
-    /// The era that the server was found to speak, to be known the next time.
+    /// Returns the era that the server was found to speak, to be known the next time.
     pub fn known_era(&self) -> Option<Era> {
         self.known_era
     }
 
-    /// When the next attempt is, while waiting.
+    /// Returns when the next attempt is, while waiting.
     pub fn next_attempt(&self) -> Option<Instant> {
         self.timer.filter(|_| self.state == State::Backoff)
     }
 
-    /// Calls that have not ended.
+    /// Returns calls that have not ended.
     pub fn pending(&self) -> usize {
         self.calls.len()
     }
 
-    /// Calls that were given up and are still remembered.
+    /// Returns calls that were given up and are still remembered.
     pub fn tombstones(&self) -> usize {
         self.connection.as_ref().map_or(0, Connection::tombstones)
     }
 
-    /// Whether calls carry the number of the session: a tool is declared stateful.
+    /// Returns `true` if calls carry the number of the session: a tool is declared stateful.
     pub fn is_session_required(&self) -> bool {
-        self.modes.is_session_required()
+        self.tool_modes.is_session_required()
     }
 
     /// Whether calls of a tool may or must ask for a task (2025-11-25), where the server's
     /// list of tools says so. `None` when it was not read, or not to its end.
     pub fn task_support(&self, tool: &str) -> Option<TaskSupport> {
-        self.modes.task_support(tool, self.session)
+        self.tool_modes.task_support(tool, self.session)
     }
 
-    /// What happened that has no other trace, in all lives.
+    /// Returns what happened that has no other trace, in all lives.
     pub fn stats(&self) -> Stats {
         let now = self.connection.as_ref().map(Connection::stats);
-        self.past.with(now.unwrap_or_default())
+        self.past_stats.with(now.unwrap_or_default())
     }
 
-    /// The beginning of the latest frame that was no message, for whoever looks for the reason:
-    /// see [`Connection::malformed_sample`]. It outlives its connection until the next one.
+    /// Returns the beginning of the latest frame that was no message, for whoever looks for the
+    /// reason: see [`Connection::malformed_sample`]. It outlives its connection until the next one.
     pub fn malformed_sample(&self) -> Option<&str> {
         match &self.connection {
             Some(connection) => connection.malformed_sample(),
-            None => self.sample.as_deref(),
+            None => self.malformed_sample.as_deref(),
         }
     }
 
-    /// The server's id of a request that may be answered.
+    /// Returns the server's id of a request that may be answered.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
         self.connection.as_ref()?.request_id(request)
     }
 
-    /// Whether the driver should read on: one chunk for each time that this is true.
+    /// Returns `true` if the driver should read on: one chunk for each time that this is true.
     pub fn wants_read(&self) -> bool {
         self.connection.as_ref().is_some_and(Connection::wants_read)
     }
 
     // Draining.
 
-    /// What is to be done with the transport.
+    /// Returns what is to be done with the transport.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// The next message to send, on the transport of this life. Take it only when the one
+    /// Returns the next message to send, on the transport of this life. Take it only when the one
     /// before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         let transmit = self.connection.as_mut()?.poll_transmit()?;
         // There is room for another one.
-        self.make_waiting(self.seen);
+        self.offer_waiting_calls(self.latest_time);
         Some(transmit)
     }
 
@@ -271,14 +271,14 @@ impl Link {
         self.connection.as_mut()?.poll_parting()
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         let event = self.events.pop();
-        self.weigh();
+        self.report_backlog();
         event
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let connection = self.connection.as_ref().and_then(Connection::poll_timeout);
         [
@@ -303,19 +303,19 @@ impl Link {
         }
     }
 
-    fn note(&mut self, now: Instant) {
-        self.seen = self.seen.max(now);
+    fn observe_time(&mut self, now: Instant) {
+        self.latest_time = self.latest_time.max(now);
     }
 
-    fn tell(&mut self, event: LinkEvent) {
+    fn push_event(&mut self, event: LinkEvent) {
         self.events.push(event);
     }
 
     /// What waits here came from the connection, and counts for it.
-    fn weigh(&mut self) {
+    fn report_backlog(&mut self) {
         let weight = self.events.weight();
         if let Some(connection) = &mut self.connection {
-            connection.set_beyond(weight);
+            connection.set_outer_backlog(weight);
         }
     }
 }

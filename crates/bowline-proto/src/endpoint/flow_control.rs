@@ -166,15 +166,15 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// The next event, for somebody who keeps it: it is not taken by the driver yet, and
-    /// counted with [`set_beyond`](Self::set_beyond).
-    pub(crate) fn hand_over_event(&mut self) -> Option<E> {
+    /// counted with [`set_outer_backlog`](Self::set_outer_backlog).
+    pub(crate) fn take_event(&mut self) -> Option<E> {
         self.events.pop()
     }
 
     /// Counts events that were taken and wait elsewhere.
-    pub(crate) fn set_beyond(&mut self, weight: usize) {
+    pub(crate) fn set_outer_backlog(&mut self, weight: usize) {
         let was_full = !self.events.has_room();
-        let has_shrunk = self.events.set_beyond(weight);
+        let has_shrunk = self.events.set_outer_backlog(weight);
         self.note_room(was_full && has_shrunk);
     }
 

@@ -66,14 +66,14 @@ impl Backoff {
         self
     }
 
-    /// How long a connection must have been ready before the next wait is the first one
-    /// again. Default 10 s: a server that dies right after each handshake keeps waiting.
+    /// Sets how long a connection must have been ready before the next wait is the first one again.
+    /// Default 10 s: a server that dies right after each handshake keeps waiting.
     pub fn stable_after(&mut self, ready: Duration) -> &mut Self {
         self.stable_after = ready;
         self
     }
 
-    /// The wait after so many failures in a row.
+    /// Returns the wait after so many failures in a row.
     pub(super) fn delay(&self, failures: u32, jitter: &mut Jitter) -> Duration {
         if defect::is(Defect::NoBackoff) {
             return Duration::ZERO;
@@ -89,7 +89,7 @@ impl Backoff {
         }
     }
 
-    /// The longest wait.
+    /// Returns the longest wait.
     pub(super) fn longest(&self) -> Duration {
         self.most
     }

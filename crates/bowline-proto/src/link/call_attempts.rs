@@ -3,7 +3,7 @@
 use bowline_types::{Era, Revision};
 
 use super::Link;
-use super::calls::{CallKey, Kept, Stage};
+use super::calls::{CallEntry, CallKey, CallPhase};
 use super::error::LinkError;
 use super::state::State;
 use crate::commands::{CallError, Since};
@@ -14,19 +14,19 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 
 /// What became of a call that was offered to the connection.
-enum Offered {
+enum OfferResult {
     /// It is there, or has ended.
     Done,
     /// One before it has to end first.
-    Turn,
+    AwaitingOrder,
     /// There is no room for it, nor for those after it.
     Full(LinkError),
     /// No call is taken before the next session.
-    NotNow,
+    NotServing,
 }
 
 impl Link {
-    /// Whether calls are given to the connection.
+    /// Returns `true` if calls are given to the connection.
     pub(super) fn is_serving(&self) -> bool {
         let is_ready = self.connection.as_ref().is_some_and(Connection::is_ready);
         self.state == State::Ready && is_ready && !self.is_draining()
@@ -37,136 +37,137 @@ impl Link {
     }
 
     /// Offers a new call. It keeps waiting where it may.
-    pub(super) fn make_first(&mut self, now: Instant, key: CallKey) -> Result<(), LinkError> {
-        let Some(kept) = self.calls.get(key) else {
+    pub(super) fn offer_new_call(&mut self, now: Instant, key: CallKey) -> Result<(), LinkError> {
+        let Some(entry) = self.calls.get(key) else {
             return Ok(());
         };
-        let may_wait = kept.may_wait();
-        let offered = match self.is_behind(key) {
-            true => Offered::Full(LinkError::Backpressure),
-            false => self.offer(now, key)?,
+        let may_wait = entry.may_wait();
+        let offered = match self.has_earlier_waiting_call(key) {
+            true => OfferResult::Full(LinkError::Backpressure),
+            false => self.offer_call(now, key)?,
         };
         match offered {
-            Offered::Done | Offered::Turn => Ok(()),
-            Offered::Full(_) | Offered::NotNow if may_wait => Ok(()),
-            Offered::Full(error) => Err(error),
-            Offered::NotNow => Err(self.unavailable()),
+            OfferResult::Done | OfferResult::AwaitingOrder => Ok(()),
+            OfferResult::Full(_) | OfferResult::NotServing if may_wait => Ok(()),
+            OfferResult::Full(error) => Err(error),
+            OfferResult::NotServing => Err(self.unavailable()),
         }
     }
 
     /// Makes the calls that wait, in their order, as far as there is room.
-    pub(super) fn make_waiting(&mut self, now: Instant) {
+    pub(super) fn offer_waiting_calls(&mut self, now: Instant) {
         let mut last = None;
         while self.is_serving()
             && let Some(key) = self.calls.waiting_after(last)
         {
             last = Some(key);
-            match self.offer(now, key) {
-                Ok(Offered::Done | Offered::Turn) => {}
-                Ok(Offered::Full(_) | Offered::NotNow) => break,
-                Err(error) => self.finish(key, error.into_outcome()),
+            match self.offer_call(now, key) {
+                Ok(OfferResult::Done | OfferResult::AwaitingOrder) => {}
+                Ok(OfferResult::Full(_) | OfferResult::NotServing) => break,
+                Err(error) => self.complete_call(key, error.into_outcome()),
             }
         }
     }
 
     /// Gives a call to the connection, if it can be taken.
-    fn offer(&mut self, now: Instant, key: CallKey) -> Result<Offered, LinkError> {
-        let Some(kept) = self.calls.get(key) else {
-            return Ok(Offered::Done);
+    fn offer_call(&mut self, now: Instant, key: CallKey) -> Result<OfferResult, LinkError> {
+        let Some(entry) = self.calls.get(key) else {
+            return Ok(OfferResult::Done);
         };
-        if kept.is_overdue(now) {
-            self.time_out(now, key);
-            return Ok(Offered::Done);
+        if entry.is_overdue(now) {
+            self.time_out_call(now, key);
+            return Ok(OfferResult::Done);
         }
         if !self.is_serving() {
-            return Ok(Offered::NotNow);
+            return Ok(OfferResult::NotServing);
         }
-        if kept.rounds > 0 && !self.is_stateless() {
+        if entry.rounds > 0 && !self.is_stateless() {
             let words = "the server asked for input, and no longer speaks of such a thing";
-            self.finish(key, Outcome::Invalid(words.into()));
-            return Ok(Offered::Done);
+            self.complete_call(key, Outcome::Invalid(words.into()));
+            return Ok(OfferResult::Done);
         }
-        if self.must_wait_its_turn(kept) {
-            return Ok(Offered::Turn);
+        if self.must_wait_for_order(entry) {
+            return Ok(OfferResult::AwaitingOrder);
         }
-        let (is_ordered, session) = (self.is_ordered(kept), self.session);
-        if kept.call.fit.is_some()
-            && let Some(words) = self.fit(key)
+        let (is_ordered, session) = (self.is_ordered(entry), self.session);
+        if entry.call.adapter.is_some()
+            && let Some(words) = self.adapt_call(key)
         {
-            self.finish(key, Outcome::Unsupported(words));
-            return Ok(Offered::Done);
+            self.complete_call(key, Outcome::Unsupported(words));
+            return Ok(OfferResult::Done);
         }
-        let (Some(kept), Some(connection)) = (self.calls.get_mut(key), &mut self.connection) else {
-            return Ok(Offered::NotNow);
+        let (Some(entry), Some(connection)) = (self.calls.get_mut(key), &mut self.connection)
+        else {
+            return Ok(OfferResult::NotServing);
         };
-        kept.call.request.since = Some(Since {
-            started: kept.started,
-            idle: kept.idle_since,
+        entry.call.request.since = Some(Since {
+            started: entry.started,
+            idle: entry.idle_since,
         });
-        match connection.call_again(now, &kept.call.request) {
+        match connection.call_again(now, &entry.call.request) {
             Ok(id) => {
-                kept.session = session;
+                entry.session = session;
                 let is_last = connection.is_out_of_ids();
-                self.calls.set_stage(key, Stage::Made(id));
-                self.calls.set_turn(key, is_ordered);
+                self.calls.set_phase(key, CallPhase::Issued(id));
+                self.calls.set_order_slot(key, is_ordered);
                 if is_last {
-                    self.drain_ids(now);
+                    self.begin_id_drain(now);
                 }
-                Ok(Offered::Done)
+                Ok(OfferResult::Done)
             }
             Err(CallError::IdsExhausted) => {
-                self.drain_ids(now);
-                Ok(Offered::NotNow)
+                self.begin_id_drain(now);
+                Ok(OfferResult::NotServing)
             }
             Err(error @ (CallError::TooManyPending | CallError::QueueFull)) => {
-                Ok(Offered::Full(self.refusal(error)))
+                Ok(OfferResult::Full(self.refusal(error)))
             }
             Err(error) => Err(self.refusal(error)),
         }
     }
 
-    /// Whether a call before this one waits for room.
-    fn is_behind(&self, key: CallKey) -> bool {
+    /// Returns `true` if a call before this one waits for room.
+    fn has_earlier_waiting_call(&self, key: CallKey) -> bool {
         let mut earlier = self.calls.waiting_before(key);
-        self.is_serving() && earlier.any(|kept| !self.must_wait_its_turn(kept))
+        self.is_serving() && earlier.any(|entry| !self.must_wait_for_order(entry))
     }
 
     /// Over HTTP the calls of stateful tools are made one at a time (CN-26): the next one
     /// when the one before has ended, not while the server waits for our input to it.
-    fn must_wait_its_turn(&self, kept: &Kept) -> bool {
-        self.is_ordered(kept) && !kept.has_turn && self.calls.is_turn_taken()
+    fn must_wait_for_order(&self, entry: &CallEntry) -> bool {
+        self.is_ordered(entry) && !entry.has_order_slot && self.calls.is_order_slot_taken()
     }
 
-    fn is_ordered(&self, kept: &Kept) -> bool {
-        let tool = kept.call.tool.as_deref();
+    fn is_ordered(&self, entry: &CallEntry) -> bool {
+        let tool = entry.call.tool.as_deref();
         self.config.connection.carrier == Carrier::StreamPerRequest
-            && tool.is_some_and(|tool| self.modes.is_stateful(tool))
+            && tool.is_some_and(|tool| self.tool_modes.is_stateful(tool))
     }
 
     /// Which tools are stateful has changed.
-    pub(super) fn count_turns(&mut self) {
+    pub(super) fn reassign_order_slots(&mut self) {
         for key in self.calls.keys() {
-            if let Some(kept) = self.calls.get(key) {
-                let is_with_server = kept.stage != Stage::Waiting || kept.has_turn;
-                let has_turn = is_with_server && self.is_ordered(kept);
-                self.calls.set_turn(key, has_turn);
+            if let Some(entry) = self.calls.get(key) {
+                let is_with_server = entry.phase != CallPhase::Waiting || entry.has_order_slot;
+                let has_order_slot = is_with_server && self.is_ordered(entry);
+                self.calls.set_order_slot(key, has_order_slot);
             }
         }
     }
 
     /// A call goes back to those that wait, and is made again when that is possible.
-    pub(super) fn try_again(&mut self, now: Instant, key: CallKey) {
-        if let Some(kept) = self.calls.get_mut(key) {
-            kept.retries += 1;
-            kept.is_expired = false;
-            kept.resume_all(now);
+    pub(super) fn requeue_call(&mut self, now: Instant, key: CallKey) {
+        if let Some(entry) = self.calls.get_mut(key) {
+            entry.retries += 1;
+            entry.is_expired = false;
+            entry.resume_all(now);
         }
-        self.calls.set_turn(key, false);
-        self.calls.set_stage(key, Stage::Waiting);
+        self.calls.set_order_slot(key, false);
+        self.calls.set_phase(key, CallPhase::Waiting);
     }
 
     /// Ends the calls that wait although they may not.
-    pub(super) fn fail_unwilling(&mut self, outcome: &Outcome) {
+    pub(super) fn fail_calls_that_cannot_wait(&mut self, outcome: &Outcome) {
         let mut last = None;
         if defect::is(Defect::LostWaiter)
             && let Some(key) = self.calls.waiting_after(None)
@@ -175,23 +176,23 @@ impl Link {
         }
         while let Some(key) = self.calls.waiting_after(last) {
             last = Some(key);
-            if self.calls.get(key).is_some_and(|kept| !kept.may_wait()) {
-                self.finish(key, outcome.clone());
+            if self.calls.get(key).is_some_and(|entry| !entry.may_wait()) {
+                self.complete_call(key, outcome.clone());
             }
         }
     }
 
     /// Ends the calls whose time is over and which no connection knows.
-    pub(super) fn time_out_kept(&mut self, now: Instant) {
+    pub(super) fn time_out_waiting_calls(&mut self, now: Instant) {
         while let Some(key) = self.calls.overdue(now) {
-            self.time_out(now, key);
+            self.time_out_call(now, key);
         }
     }
 
-    fn time_out(&mut self, now: Instant, key: CallKey) {
-        if let Some(kept) = self.calls.get(key) {
-            let elapsed = now.since(kept.started);
-            self.finish(key, Outcome::TimedOut { elapsed });
+    fn time_out_call(&mut self, now: Instant, key: CallKey) {
+        if let Some(entry) = self.calls.get(key) {
+            let elapsed = now.since(entry.started);
+            self.complete_call(key, Outcome::TimedOut { elapsed });
         }
     }
 
@@ -199,7 +200,7 @@ impl Link {
     pub(super) fn end_calls(&mut self, outcome: &Outcome) {
         let forgotten = usize::from(defect::is(Defect::StopForgets));
         for key in self.calls.keys().into_iter().skip(forgotten) {
-            self.finish(key, outcome.clone());
+            self.complete_call(key, outcome.clone());
         }
     }
 }

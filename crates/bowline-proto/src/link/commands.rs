@@ -4,7 +4,7 @@ use bowline_types::ErrorObject;
 use bytes::Bytes;
 
 use super::Link;
-use super::calls::{CallKey, LinkCall, Owner, Stage};
+use super::calls::{CallKey, CallPhase, LinkCall, Owner};
 use super::error::LinkError;
 use super::state::State;
 use crate::commands::{CallError, CallRequest, RespondError};
@@ -21,7 +21,7 @@ impl Link {
     ///
     /// When it can't be made now, and may not wait.
     pub fn call(&mut self, now: Instant, call: LinkCall) -> Result<CallKey, LinkError> {
-        self.note(now);
+        self.observe_time(now);
         self.check_open()?;
         self.check_room()?;
         if !call.wait_for_ready {
@@ -30,9 +30,9 @@ impl Link {
         let timeouts = call.request.timeouts;
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
         let key = self.calls.insert(now, call, Owner::User, timeouts);
-        match self.make_first(now, key) {
+        match self.offer_new_call(now, key) {
             Ok(()) => {
-                self.calls.wait_unless_made(key);
+                self.calls.wait_unless_issued(key);
                 Ok(key)
             }
             Err(error) => {
@@ -49,7 +49,7 @@ impl Link {
     ///
     /// When it can't be made now.
     pub fn ping(&mut self, now: Instant) -> Result<CallKey, LinkError> {
-        self.note(now);
+        self.observe_time(now);
         self.check_room()?;
         let timeouts = self.config.connection.call_timeouts;
         let Some(connection) = &mut self.connection else {
@@ -59,7 +59,7 @@ impl Link {
             Ok(id) => id,
             Err(error) => {
                 if error == CallError::IdsExhausted {
-                    self.drain_ids(now);
+                    self.begin_id_drain(now);
                 }
                 return Err(self.refusal(error));
             }
@@ -67,10 +67,10 @@ impl Link {
         let call = LinkCall::new(CallRequest::new("ping", Bytes::new()));
         let key = self.calls.insert(now, call, Owner::User, timeouts);
         let session = self.session;
-        if let Some(kept) = self.calls.get_mut(key) {
-            kept.session = session;
+        if let Some(entry) = self.calls.get_mut(key) {
+            entry.session = session;
         }
-        self.calls.set_stage(key, Stage::Made(id));
+        self.calls.set_phase(key, CallPhase::Issued(id));
         Ok(key)
     }
 
@@ -88,36 +88,38 @@ impl Link {
         notified.map_err(|error| self.refusal(error))
     }
 
-    /// Gives up a call. Whether it had not ended.
+    /// Gives up a call. Returns `true` if it had not ended.
     pub fn cancel(&mut self, now: Instant, call: CallKey, reason: &str) -> bool {
-        self.note(now);
-        let Some(kept) = self.calls.get(call) else {
+        self.observe_time(now);
+        let Some(entry) = self.calls.get(call) else {
             return false;
         };
-        match kept.stage {
-            Stage::Waiting | Stage::AwaitingInput => self.finish(call, Outcome::Cancelled),
-            Stage::Made(id) => {
+        match entry.phase {
+            CallPhase::Waiting | CallPhase::AwaitingInput => {
+                self.complete_call(call, Outcome::Cancelled)
+            }
+            CallPhase::Issued(id) => {
                 if let Some(connection) = &mut self.connection {
                     connection.cancel(now, id, reason);
                 }
             }
         }
-        self.pump(now);
+        self.process_connection_events(now);
         true
     }
 
-    /// Whether a call has ended with a task whose progress is still told (2025-11-25).
+    /// Returns `true` if a call has ended with a task whose progress is still told (2025-11-25).
     pub fn is_reporting(&self, call: CallKey) -> bool {
-        self.reporting.values().any(|other| *other == call)
+        self.task_progress.values().any(|other| *other == call)
     }
 
     /// Nobody waits any more for the task that a call has become: its progress is not told.
     pub fn forget_progress(&mut self, call: CallKey) {
-        if self.reporting.is_empty() {
+        if self.task_progress.is_empty() {
             return;
         }
         let connection = &mut self.connection;
-        self.reporting.retain(|id, other| {
+        self.task_progress.retain(|id, other| {
             let is_other = *other != call;
             if let (false, Some(connection)) = (is_other, &mut *connection) {
                 connection.forget_progress(*id);
@@ -168,18 +170,18 @@ impl Link {
     }
 
     /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
-    /// Whether such a call is with the server.
+    /// Returns `true` if such a call is with the server.
     pub fn set_call_paused(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
-        let (Some(kept), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
+        let (Some(entry), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
         else {
             return false;
         };
-        let Stage::Made(id) = kept.stage else {
+        let CallPhase::Issued(id) = entry.phase else {
             return false;
         };
         match is_waiting {
-            true => kept.pause(now),
-            false => kept.resume(now),
+            true => entry.pause(now),
+            false => entry.resume(now),
         }
         connection.set_call_paused(now, id, is_waiting)
     }

@@ -24,7 +24,7 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The defaults around a connection of this configuration.
+    /// Creates the defaults around a connection of this configuration.
     pub fn new(connection: Config) -> Self {
         Self {
             connection,
@@ -42,25 +42,25 @@ impl LinkConfig {
         }
     }
 
-    /// The configuration of each connection.
+    /// Returns the configuration of each connection.
     pub fn connection(&mut self) -> &mut Config {
         &mut self.connection
     }
 
-    /// How long to wait between attempts. Default: 1 s to 30 s.
+    /// Sets how long to wait between attempts. Default: 1 s to 30 s.
     pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
         self.backoff = backoff;
         self
     }
 
-    /// How long opening the transport may take. Default 20 s: what a slow network needs for
+    /// Sets how long opening the transport may take. Default 20 s: what a slow network needs for
     /// names, TCP and TLS.
     pub fn opening_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.opening_timeout = timeout;
         self
     }
 
-    /// How long a transport may take to close when the link is stopped. Default 50 ms: the
+    /// Sets how long a transport may take to close when the link is stopped. Default 50 ms: the
     /// caller of a stop waits no longer, whatever the server does.
     pub fn drain_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.drain_timeout = timeout;
@@ -90,7 +90,7 @@ impl LinkConfig {
         self
     }
 
-    /// How often one call is made again after a loss, where it may be. Default 3.
+    /// Sets how often one call is made again after a loss, where it may be. Default 3.
     pub fn max_retries(&mut self, retries: u32) -> &mut Self {
         self.max_retries = retries;
         self
@@ -110,7 +110,7 @@ impl LinkConfig {
         self
     }
 
-    /// A `resultType` of an extension that the client has declared. Others than those of the
+    /// Sets a `resultType` of an extension that the client has declared. Others than those of the
     /// protocol and these make a result invalid.
     pub fn accept_result(&mut self, result_type: impl Into<String>) -> &mut Self {
         self.accepted_results.push(result_type.into());

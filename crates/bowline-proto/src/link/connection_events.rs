@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bowline_types::Method;
 
 use super::Link;
-use super::calls::{CallKey, Kept, Owner, Stage};
+use super::calls::{CallEntry, CallKey, CallPhase, Owner};
 use super::event::LinkEvent;
 use super::state::{Cause, State};
-use super::tool_modes::Page;
+use super::tool_modes::ToolListPage;
 use crate::calls::CallId;
 use crate::close::CloseReason;
 use crate::connection::{Connection, Event};
@@ -20,66 +20,66 @@ use crate::time::Instant;
 
 impl Link {
     /// Takes what the connection has to tell, and does what follows.
-    pub(super) fn pump(&mut self, now: Instant) {
+    pub(super) fn process_connection_events(&mut self, now: Instant) {
         while let Some(connection) = &mut self.connection {
             let was_probing = connection.was_probing();
-            match connection.hand_over_event() {
+            match connection.take_event() {
                 None => break,
                 Some(Event::Closed(reason)) => {
                     if let Some(connection) = self.connection.take() {
-                        self.retire(connection);
+                        self.retain_connection_state(connection);
                     }
                     self.handle_closed(now, reason, was_probing);
                 }
                 Some(event) => self.handle_event(now, event),
             }
         }
-        self.give_up_refused(now);
-        self.make_waiting(now);
-        if self.is_draining() && !self.calls.is_any_made() {
+        self.release_refused_subscriptions(now);
+        self.offer_waiting_calls(now);
+        if self.is_draining() && !self.calls.has_issued_calls() {
             self.renew_ids(now);
         }
-        self.weigh();
+        self.report_backlog();
     }
 
     /// A connection that we have ended ourselves: its calls end, its reason is ours.
-    pub(super) fn take_over(&mut self, now: Instant, mut connection: Connection) {
-        while let Some(event) = connection.hand_over_event() {
+    pub(super) fn discard_connection(&mut self, now: Instant, mut connection: Connection) {
+        while let Some(event) = connection.take_event() {
             match event {
                 Event::Closed(_) => {}
                 event => self.handle_event(now, event),
             }
         }
-        self.retire(connection);
+        self.retain_connection_state(connection);
     }
 
     /// A connection that has ended for a reason of its own.
     pub(super) fn finish_connection(&mut self, now: Instant, mut connection: Connection) {
         let mut reason = CloseReason::Local;
-        while let Some(event) = connection.hand_over_event() {
+        while let Some(event) = connection.take_event() {
             match event {
                 Event::Closed(why) => reason = why,
                 event => self.handle_event(now, event),
             }
         }
-        self.retire(connection);
+        self.retain_connection_state(connection);
         self.handle_closed(now, reason, false);
     }
 
     /// Keeps what outlives a connection.
-    fn retire(&mut self, connection: Connection) {
+    fn retain_connection_state(&mut self, connection: Connection) {
         // The tokens of a connection end with it.
-        self.reporting.clear();
-        self.past = self.past.with(connection.stats());
-        self.sample = connection.malformed_sample().map(Into::into);
-        let mut carried = connection.into_carryover();
+        self.task_progress.clear();
+        self.past_stats = self.past_stats.with(connection.stats());
+        self.malformed_sample = connection.malformed_sample().map(Into::into);
+        let mut carryover = connection.into_carryover();
         if defect::is(Defect::ReusedId) {
-            carried.ids = crate::IdCounter::new();
+            carryover.ids = crate::IdCounter::new();
         }
         if defect::is(Defect::ReusedKey) {
-            carried.next_request = 1;
+            carryover.next_request = 1;
         }
-        self.carried = Some(carried);
+        self.carryover = Some(carryover);
     }
 
     fn handle_event(&mut self, now: Instant, event: Event) {
@@ -95,31 +95,33 @@ impl Link {
                 params,
                 has_risen,
             } => {
-                let of_task = || self.reporting.get(&call).copied();
+                let of_task = || self.task_progress.get(&call).copied();
                 if let Some(call) = self.calls.by_id(call).or_else(of_task) {
-                    if has_risen && let Some(kept) = self.calls.get_mut(call) {
-                        kept.progress(now);
+                    if has_risen && let Some(entry) = self.calls.get_mut(call) {
+                        entry.on_progress(now);
                     }
-                    self.tell(LinkEvent::Progress { call, params });
+                    self.push_event(LinkEvent::Progress { call, params });
                 }
             }
             Event::Request {
                 request,
                 method,
                 params,
-            } => self.tell(LinkEvent::Request {
+            } => self.push_event(LinkEvent::Request {
                 request,
                 method,
                 params,
             }),
-            Event::RequestCancelled(request) => self.tell(LinkEvent::RequestCancelled(request)),
+            Event::RequestCancelled(request) => {
+                self.push_event(LinkEvent::RequestCancelled(request))
+            }
             Event::Notification { method, params } => {
                 if *method == *Method::Acknowledged.as_str() {
-                    self.note_acknowledged(now, params.as_ref());
+                    self.handle_acknowledged(now, params.as_ref());
                 } else if *method == *Method::ToolListChanged.as_str() {
-                    self.modes.list_changed();
+                    self.tool_modes.on_list_changed();
                 }
-                self.tell(LinkEvent::Notification { method, params });
+                self.push_event(LinkEvent::Notification { method, params });
             }
             // It is looked at where the connection is at hand.
             Event::Closed(_) => {}
@@ -133,10 +135,10 @@ impl Link {
         self.session += u64::from(!defect::is(Defect::SameSession) || self.session == 0);
         self.was_ready = true;
         self.known_era = Some(revision.era());
-        self.dies_anyway = false;
+        self.exits_without_probe = false;
         self.enter(now, State::Ready, Cause::Agreed(revision));
         let session = self.session;
-        self.tell(LinkEvent::Ready { session, agreement });
+        self.push_event(LinkEvent::Ready { session, agreement });
         self.tag_session();
         self.reopen_subscriptions(now, revision);
     }
@@ -148,26 +150,26 @@ impl Link {
         if defect::is(Defect::Misrouted) {
             key = self.calls.keys().first().copied().unwrap_or(key);
         }
-        let Some(kept) = self.calls.get_mut(key) else {
+        let Some(entry) = self.calls.get_mut(key) else {
             return;
         };
-        kept.sent = if defect::is(Defect::ForgottenAttempt) {
+        entry.sent = if defect::is(Defect::ForgottenAttempt) {
             sent
         } else {
-            kept.sent.or(sent)
+            entry.sent.or(sent)
         };
-        let may_retry = kept.retries < self.config.max_retries;
+        let may_retry = entry.retries < self.config.max_retries;
         match &outcome {
-            Outcome::Lost { .. } if may_retry && is_retried(kept, sent) => {
-                self.try_again(now, key);
+            Outcome::Lost { .. } if may_retry && should_retry(entry, sent) => {
+                self.requeue_call(now, key);
             }
-            Outcome::Result(result) if !kept.call.is_raw && self.is_stateless() => {
-                match self.kind_of_result(result) {
-                    ResultKind::Complete => self.finish(key, outcome),
-                    ResultKind::InputRequired => self.ask_for_input(key, result.clone()),
+            Outcome::Result(result) if !entry.call.is_raw && self.is_stateless() => {
+                match self.result_kind(result) {
+                    ResultKind::Complete => self.complete_call(key, outcome),
+                    ResultKind::InputRequired => self.require_input(key, result.clone()),
                     ResultKind::Unknown => {
                         let words = "a result of a type that nobody asked for".to_owned();
-                        self.finish(key, Outcome::Invalid(words));
+                        self.complete_call(key, Outcome::Invalid(words));
                     }
                 }
             }
@@ -181,36 +183,36 @@ impl Link {
             | Outcome::TooLarge { .. }
             | Outcome::Backpressure { .. }
             | Outcome::Lost { .. }
-            | Outcome::Shutdown => self.finish(key, outcome),
+            | Outcome::Shutdown => self.complete_call(key, outcome),
         }
     }
 
     /// Ends a call. Its owner gets the outcome, and whether the server may have seen the call in
     /// any of its attempts and rounds.
-    pub(super) fn finish(&mut self, key: CallKey, outcome: Outcome) {
-        let Some(mut kept) = self.calls.remove(key) else {
+    pub(super) fn complete_call(&mut self, key: CallKey, outcome: Outcome) {
+        let Some(mut entry) = self.calls.remove(key) else {
             return;
         };
-        if kept.stage == Stage::Waiting && defect::is(Defect::WaitingCountsAsSent) {
-            kept.sent = Sent::Maybe;
+        if entry.phase == CallPhase::Waiting && defect::is(Defect::WaitingCountsAsSent) {
+            entry.sent = Sent::Maybe;
         }
         if let Outcome::Result(result) = &outcome {
-            self.learn(&kept, result);
-            self.keep_progress(key, kept.stage);
+            self.update_tool_modes(&entry, result);
+            self.keep_task_progress(key, entry.phase);
         }
-        match kept.owner {
+        match entry.owner {
             Owner::User => {
                 if defect::is(Defect::DoubleDelivery) {
-                    self.tell(LinkEvent::Ended {
+                    self.push_event(LinkEvent::Ended {
                         call: key,
                         outcome: outcome.clone(),
-                        sent: kept.sent,
+                        sent: entry.sent,
                     });
                 }
-                self.tell(LinkEvent::Ended {
+                self.push_event(LinkEvent::Ended {
                     call: key,
                     outcome,
-                    sent: kept.sent,
+                    sent: entry.sent,
                 });
             }
             Owner::Subscription(subscription) => {
@@ -220,42 +222,45 @@ impl Link {
     }
 
     /// A call that has become a task goes on to report, if it did.
-    fn keep_progress(&mut self, key: CallKey, stage: Stage) {
-        if let (Stage::Made(id), Some(connection)) = (stage, &self.connection)
+    fn keep_task_progress(&mut self, key: CallKey, phase: CallPhase) {
+        if let (CallPhase::Issued(id), Some(connection)) = (phase, &self.connection)
             && connection.is_reporting(id)
         {
-            self.reporting.insert(id, key);
-            if self.reporting.len() > self.config.connection.limits.max_pending {
-                self.reporting.pop_first();
+            self.task_progress.insert(id, key);
+            if self.task_progress.len() > self.config.connection.limits.max_pending {
+                self.task_progress.pop_first();
             }
         }
     }
 
-    fn learn(&mut self, kept: &Kept, result: &Payload) {
-        if kept.call.request.method != "tools/list" {
+    fn update_tool_modes(&mut self, entry: &CallEntry, result: &Payload) {
+        if entry.call.request.method != "tools/list" {
             return;
         }
-        let page = Page {
+        let page = ToolListPage {
             result,
-            cursor: kept.call.request.text_member("cursor"),
+            cursor: entry.call.request.text_member("cursor"),
             empty_is_cursor: self.is_stateless(),
         };
         let limit = self.config.max_stateful_tools;
-        self.modes.learn(&page, limit, self.session);
+        self.tool_modes.apply_page(&page, limit, self.session);
         self.tag_session();
-        self.count_turns();
+        self.reassign_order_slots();
     }
 
     /// Lets calls carry the number of the session, or not.
     fn tag_session(&mut self) {
-        let session = self.modes.is_session_required().then_some(self.session);
+        let session = self
+            .tool_modes
+            .is_session_required()
+            .then_some(self.session);
         if let Some(connection) = &mut self.connection {
             connection.set_session_tag(session);
         }
     }
 
-    /// What the result of a stateless server is.
-    fn kind_of_result(&self, result: &Payload) -> ResultKind {
+    /// Returns what the result of a stateless server is.
+    fn result_kind(&self, result: &Payload) -> ResultKind {
         match result.peek_tag("resultType") {
             // Spec, basic, 2026-07-28: a result without a type is complete.
             None => ResultKind::Complete,
@@ -273,13 +278,13 @@ enum ResultKind {
     Unknown,
 }
 
-/// Whether a call that was lost is made again by itself, where `sent` is of its last attempt:
-/// what may have been seen before it may be made twice, or was answered with a question.
+/// Returns `true` if a call that was lost is made again by itself, where `sent` is of its last
+/// attempt: what may have been seen before it may be made twice, or was answered with a question.
 /// Subscriptions are opened again otherwise.
-fn is_retried(kept: &Kept, sent: Sent) -> bool {
+fn should_retry(entry: &CallEntry, sent: Sent) -> bool {
     let may = match sent {
-        Sent::No => kept.is_expired || kept.call.wait_for_ready,
-        Sent::Maybe => kept.call.wait_for_ready && kept.call.is_idempotent,
+        Sent::No => entry.is_expired || entry.call.wait_for_ready,
+        Sent::Maybe => entry.call.wait_for_ready && entry.call.is_idempotent,
     };
-    may && kept.owner == Owner::User
+    may && entry.owner == Owner::User
 }

@@ -60,7 +60,7 @@ impl fmt::Display for InputError {
 impl std::error::Error for InputError {}
 
 impl LinkError {
-    /// How a call ends that was accepted and then can't be made for this reason.
+    /// Returns how a call ends that was accepted and then can't be made for this reason.
     pub(super) fn into_outcome(self) -> Outcome {
         match self {
             Self::Shutdown => Outcome::Shutdown,

@@ -20,7 +20,7 @@ use super::subscriptions::SubscriptionKey;
 pub struct ConnectionId(pub(super) u64);
 
 impl ConnectionId {
-    /// Its number: the first one is 1.
+    /// Returns its number: the first one is 1.
     pub const fn get(self) -> u64 {
         self.0
     }

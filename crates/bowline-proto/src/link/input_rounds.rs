@@ -4,7 +4,7 @@ use bowline_types::RawJsonRef;
 use bytes::Bytes;
 
 use super::Link;
-use super::calls::{CallKey, Kept, Owner, Stage};
+use super::calls::{CallEntry, CallKey, CallPhase, Owner};
 use super::error::InputError;
 use super::event::LinkEvent;
 use crate::defect::{self, Defect};
@@ -26,41 +26,41 @@ impl Link {
         call: CallKey,
         responses: &Payload,
     ) -> Result<(), InputError> {
-        self.note(now);
-        let waits = |kept: &&mut Kept| kept.stage == Stage::AwaitingInput;
-        let kept = self.calls.get_mut(call).filter(waits).ok_or(InputError)?;
-        kept.call.request.extra = retry_members(responses, kept.request_state.as_deref());
+        self.observe_time(now);
+        let waits = |entry: &&mut CallEntry| entry.phase == CallPhase::AwaitingInput;
+        let entry = self.calls.get_mut(call).filter(waits).ok_or(InputError)?;
+        entry.call.request.extra = retry_members(responses, entry.request_state.as_deref());
         // The server has answered, so the time without an answer begins anew; the total
         // goes on.
-        kept.idle_since = now;
-        self.calls.set_stage(call, Stage::Waiting);
-        self.pump(now);
+        entry.idle_since = now;
+        self.calls.set_phase(call, CallPhase::Waiting);
+        self.process_connection_events(now);
         Ok(())
     }
 
     /// The server needs input before it goes on.
-    pub(super) fn ask_for_input(&mut self, key: CallKey, result: Payload) {
+    pub(super) fn require_input(&mut self, key: CallKey, result: Payload) {
         let (most, most_questions) = (self.config.max_rounds, self.config.max_questions);
-        let Some(kept) = self.calls.get_mut(key) else {
+        let Some(entry) = self.calls.get_mut(key) else {
             return;
         };
-        if kept.owner != Owner::User {
+        if entry.owner != Owner::User {
             let words = "a subscription needs no input".to_owned();
-            return self.finish(key, Outcome::Invalid(words));
+            return self.complete_call(key, Outcome::Invalid(words));
         }
-        kept.rounds += 1;
-        if kept.rounds > most {
+        entry.rounds += 1;
+        if entry.rounds > most {
             let words = format!("the server asked for input more than {most} times");
-            return self.finish(key, Outcome::Invalid(words));
+            return self.complete_call(key, Outcome::Invalid(words));
         }
-        if asks_more_than(most_questions, &result) {
+        if has_more_questions_than(most_questions, &result) {
             let words = format!("the server asked more than {most_questions} questions at once");
-            return self.finish(key, Outcome::Invalid(words));
+            return self.complete_call(key, Outcome::Invalid(words));
         }
-        kept.request_state = result.peek_raw("requestState");
-        let round = kept.rounds;
-        self.calls.set_stage(key, Stage::AwaitingInput);
-        self.tell(LinkEvent::InputRequired {
+        entry.request_state = result.peek_raw("requestState");
+        let round = entry.rounds;
+        self.calls.set_phase(key, CallPhase::AwaitingInput);
+        self.push_event(LinkEvent::InputRequired {
             call: key,
             round,
             result,
@@ -68,15 +68,15 @@ impl Link {
     }
 }
 
-/// Whether there are more questions than that. No more than that are looked at.
-fn asks_more_than(most: usize, result: &Payload) -> bool {
+/// Returns `true` if there are more questions than that. No more than that are looked at.
+fn has_more_questions_than(most: usize, result: &Payload) -> bool {
     let asked = RawJsonRef::parse(result.as_str()).ok();
     let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
     let members = asked.and_then(RawJsonRef::members);
     members.is_some_and(|mut members| members.nth(most).is_some())
 }
 
-/// The members that a round of input adds to a call: our answers, and what the server wants
+/// Returns the members that a round of input adds to a call: our answers, and what the server wants
 /// to have back, as it was.
 fn retry_members(responses: &Payload, state: Option<&[u8]>) -> Bytes {
     let mut members = b"\"inputResponses\":".to_vec();

@@ -34,7 +34,7 @@ pub struct SessionTerms<'l> {
 }
 
 impl<'l> SessionTerms<'l> {
-    /// What was agreed.
+    /// Returns what was agreed.
     pub fn agreement(&self) -> &'l Agreement {
         self.agreement
     }
@@ -47,19 +47,19 @@ impl<'l> SessionTerms<'l> {
 
 impl Link {
     /// Fits a call to this session, unless it has been. Why it can't be made, if it can't.
-    pub(super) fn fit(&mut self, key: CallKey) -> Option<String> {
+    pub(super) fn adapt_call(&mut self, key: CallKey) -> Option<String> {
         let session = self.session;
-        let (kept, agreement) = (self.calls.get_mut(key)?, self.agreement.as_deref()?);
-        let fit = kept.call.fit.as_ref()?;
-        if kept.fitted == session {
+        let (entry, agreement) = (self.calls.get_mut(key)?, self.agreement.as_deref()?);
+        let adapter = entry.call.adapter.as_ref()?;
+        if entry.adapted_session == session {
             return None;
         }
         let terms = SessionTerms {
             agreement,
-            modes: &self.modes,
+            modes: &self.tool_modes,
             session,
         };
-        kept.fitted = session;
-        fit.fit(&terms, &mut kept.call.request).err()
+        entry.adapted_session = session;
+        adapter.fit(&terms, &mut entry.call.request).err()
     }
 }

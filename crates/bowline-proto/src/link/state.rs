@@ -41,7 +41,7 @@ impl State {
         Self::Closed,
     ];
 
-    /// The state in a word.
+    /// Returns the state in a word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -97,7 +97,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The cause in a word or two, as telemetry has it.
+    /// Returns the cause in a word or two, as telemetry has it.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -217,8 +217,8 @@ impl History {
     /// Returns the latest failure since calls were served.
     pub(super) fn last_failure(&self) -> Option<&Transition> {
         let changes = self.last.iter().rev();
-        let mut since_ready = changes.take_while(|change| change.to != State::Ready);
-        since_ready.find(|change| change.cause.is_failure())
+        let mut since_ready = changes.take_while(|transition| transition.to != State::Ready);
+        since_ready.find(|transition| transition.cause.is_failure())
     }
 
     /// Changes altogether, those that are forgotten included.

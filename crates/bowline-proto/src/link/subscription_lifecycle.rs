@@ -5,7 +5,7 @@ use bowline_types::subscriptions::{AcknowledgedParams, SubscriptionFilter};
 use bowline_types::{RequestId, Revision};
 
 use super::Link;
-use super::calls::{CallKey, LinkCall, Owner, Stage};
+use super::calls::{CallKey, CallPhase, LinkCall, Owner};
 use super::error::LinkError;
 use super::event::LinkEvent;
 use super::subscriptions::{Subscription, SubscriptionKey};
@@ -42,7 +42,7 @@ impl Link {
         filter: SubscriptionFilter,
         timeouts: Option<Timeouts>,
     ) -> Result<SubscriptionKey, LinkError> {
-        self.note(now);
+        self.observe_time(now);
         self.check_open()?;
         if self.subscriptions.len() >= self.config.max_subscriptions {
             return Err(LinkError::Backpressure);
@@ -51,38 +51,43 @@ impl Link {
         if let Some(revision) = self.revision() {
             self.open_subscription(now, key, revision);
         }
-        self.make_waiting(now);
+        self.offer_waiting_calls(now);
         Ok(key)
     }
 
-    /// Ends a subscription. Whether there was one.
+    /// Ends a subscription. Returns `true` if there was one.
     pub fn unsubscribe(&mut self, now: Instant, key: SubscriptionKey) -> bool {
-        self.note(now);
+        self.observe_time(now);
         let Some(subscription) = self.subscriptions.remove(key) else {
             return false;
         };
-        self.give_up(now, key, &subscription);
-        self.make_waiting(now);
+        self.release_subscription(now, key, &subscription);
+        self.offer_waiting_calls(now);
         true
     }
 
     /// Gives up what the server does for a subscription that is over.
-    fn give_up(&mut self, now: Instant, key: SubscriptionKey, subscription: &Subscription) {
+    fn release_subscription(
+        &mut self,
+        now: Instant,
+        key: SubscriptionKey,
+        subscription: &Subscription,
+    ) {
         for (call, _) in &subscription.calls {
             self.cancel(now, *call, "no longer wanted");
         }
         if let Some(revision) = self.revision() {
-            for request in subscription.ending(revision, &self.subscriptions) {
-                self.make_for(now, key, request, None);
+            for request in subscription.closing_calls(revision, &self.subscriptions) {
+                self.insert_subscription_call(now, key, request, None);
             }
         }
     }
 
     /// Gives up what remains of subscriptions of which the server has refused a part.
-    pub(super) fn give_up_refused(&mut self, now: Instant) {
+    pub(super) fn release_refused_subscriptions(&mut self, now: Instant) {
         // All at once: giving one up comes back here, and would do so once for each.
-        for (key, subscription) in std::mem::take(&mut self.refused) {
-            self.give_up(now, key, &subscription);
+        for (key, subscription) in std::mem::take(&mut self.refused_subscriptions) {
+            self.release_subscription(now, key, &subscription);
         }
     }
 
@@ -98,25 +103,30 @@ impl Link {
             return;
         };
         subscription.has_gap |= std::mem::replace(&mut subscription.was_open, true);
-        let (opening, timeouts) = (subscription.opening(revision), subscription.timeouts);
+        let (opening, timeouts) = (subscription.opening_calls(revision), subscription.timeouts);
         let before = std::mem::take(&mut subscription.calls);
         for (call, _) in before {
             // Of an earlier session: it was never made.
-            let waits = |stage| stage == Stage::Waiting;
-            if self.calls.get(call).is_some_and(|kept| waits(kept.stage)) {
+            let waits = |phase| phase == CallPhase::Waiting;
+            if self.calls.get(call).is_some_and(|entry| waits(entry.phase)) {
                 self.calls.remove(call);
             }
         }
         let calls: Vec<_> = opening
             .into_iter()
-            .map(|(uri, request)| (self.make_for(now, key, request, timeouts), uri))
+            .map(|(uri, request)| {
+                (
+                    self.insert_subscription_call(now, key, request, timeouts),
+                    uri,
+                )
+            })
             .collect();
         let has_calls = !calls.is_empty();
         if let Some(subscription) = self.subscriptions.get_mut(key) {
             subscription.calls = calls;
         }
         if !has_calls {
-            self.tell_open(key, None);
+            self.announce_open(key, None);
         }
     }
 
@@ -143,7 +153,7 @@ impl Link {
             // Accepted; in the handshake era that is all.
             Outcome::Result(_) if !is_stateless => {
                 if is_last {
-                    self.tell_open(key, None);
+                    self.announce_open(key, None);
                 }
             }
             Outcome::Result(_)
@@ -156,17 +166,17 @@ impl Link {
             | Outcome::TooLarge { .. }
             | Outcome::Backpressure { .. } => {
                 if let (Outcome::Error(_), Some(uri)) = (&outcome, uri) {
-                    subscription.leave_out(&uri);
+                    subscription.remove_uri(&uri);
                 }
                 if let Some(rest) = self.end_subscription(key, outcome) {
-                    self.refused.push((key, rest));
+                    self.refused_subscriptions.push((key, rest));
                 }
             }
         }
     }
 
     /// The server has opened a subscription of the stateless era.
-    pub(super) fn note_acknowledged(&mut self, now: Instant, params: Option<&Payload>) {
+    pub(super) fn handle_acknowledged(&mut self, now: Instant, params: Option<&Payload>) {
         let params = params.and_then(|params| params.decode::<AcknowledgedParams>().ok());
         let Some(params) = params else {
             return;
@@ -180,27 +190,27 @@ impl Link {
         let Some(id) = connection.waiting_call(now, &id) else {
             return;
         };
-        let kept = self.calls.by_id(id).and_then(|call| self.calls.get(call));
-        if let Some(Owner::Subscription(key)) = kept.map(|kept| kept.owner) {
+        let entry = self.calls.by_id(id).and_then(|call| self.calls.get(call));
+        if let Some(Owner::Subscription(key)) = entry.map(|entry| entry.owner) {
             connection.confirm_subscription(id);
-            self.tell_open(key, Some(params.notifications));
+            self.announce_open(key, Some(params.notifications));
         }
     }
 
     /// A subscription is open, or open again: whoever reads now misses nothing.
-    fn tell_open(&mut self, key: SubscriptionKey, honoured: Option<SubscriptionFilter>) {
+    fn announce_open(&mut self, key: SubscriptionKey, honoured: Option<SubscriptionFilter>) {
         let Some(subscription) = self.subscriptions.get_mut(key) else {
             return;
         };
         let has_gap = std::mem::take(&mut subscription.has_gap);
         let honoured = honoured.map(Box::new);
-        if !std::mem::replace(&mut subscription.is_known, true) {
-            self.tell(LinkEvent::SubscriptionOpened {
+        if !std::mem::replace(&mut subscription.is_announced, true) {
+            self.push_event(LinkEvent::SubscriptionOpened {
                 subscription: key,
                 honoured,
             });
         } else if has_gap {
-            self.tell(LinkEvent::SubscriptionGap {
+            self.push_event(LinkEvent::SubscriptionGap {
                 subscription: key,
                 honoured,
             });
@@ -209,7 +219,7 @@ impl Link {
 
     fn end_subscription(&mut self, key: SubscriptionKey, outcome: Outcome) -> Option<Subscription> {
         let ended = self.subscriptions.remove(key)?;
-        self.tell(LinkEvent::SubscriptionEnded {
+        self.push_event(LinkEvent::SubscriptionEnded {
             subscription: key,
             outcome,
         });
@@ -223,8 +233,8 @@ impl Link {
         }
     }
 
-    /// A call for a subscription, which waits until there is room.
-    fn make_for(
+    /// Returns a call for a subscription, which waits until there is room.
+    fn insert_subscription_call(
         &mut self,
         now: Instant,
         key: SubscriptionKey,
@@ -236,7 +246,7 @@ impl Link {
         let owner = Owner::Subscription(key);
         let request = LinkCall::new(request);
         let call = self.calls.insert(now, request, owner, timeouts);
-        self.calls.wait_unless_made(call);
+        self.calls.wait_unless_issued(call);
         call
     }
 }

@@ -21,31 +21,31 @@ const MAX_NAME: usize = 1_024;
 /// when a list was read to its end, and until the server says that it has changed.
 #[derive(Debug, Default)]
 pub(super) struct ToolModes {
-    known: Known,
+    known: KnownModes,
     /// The list whose beginning was read last.
-    reading: Option<Reading>,
+    partial: Option<PartialList>,
 }
 
 /// A list of which the page at this cursor comes next.
 #[derive(Debug)]
-struct Reading {
+struct PartialList {
     next: String,
-    found: Known,
+    found: KnownModes,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownModes {
     stateful: BTreeSet<Box<str>>,
     /// There were more than are kept.
     has_more_stateful: bool,
     as_task: BTreeMap<Box<str>, TaskSupport>,
     /// What is known of tools that are not in it.
-    others: Others,
+    unlisted: UnlistedTools,
 }
 
 /// Whether what is not named runs as no task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Others {
+enum UnlistedTools {
     #[default]
     Unknown,
     /// It will, when the list was read to its end.
@@ -55,7 +55,7 @@ enum Others {
 }
 
 /// A page of the list of tools, and where it stands.
-pub(super) struct Page<'p> {
+pub(super) struct ToolListPage<'p> {
     pub(super) result: &'p Payload,
     /// The cursor that it was asked for with. The first page has none.
     pub(super) cursor: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct Page<'p> {
 
 impl ToolModes {
     /// Learns from a page of the list of tools.
-    pub(super) fn learn(&mut self, page: &Page<'_>, limit: usize, session: u64) {
+    pub(super) fn apply_page(&mut self, page: &ToolListPage<'_>, limit: usize, session: u64) {
         // Most servers declare nothing, and a list may be long.
         let text = page.result.as_str().as_bytes();
         let says = |word: &str| memmem::find(text, word.as_bytes()).is_some();
@@ -77,10 +77,10 @@ impl ToolModes {
             true => page.result.decode::<ListToolsResult>().map(Some),
             false => Ok(None),
         };
-        let mut found = match (&page.cursor, self.reading.take()) {
-            (None, _) => Some(Known {
-                others: Others::Forbidden,
-                ..Known::default()
+        let mut found = match (&page.cursor, self.partial.take()) {
+            (None, _) => Some(KnownModes {
+                unlisted: UnlistedTools::Forbidden,
+                ..KnownModes::default()
             }),
             (Some(cursor), Some(reading)) if *cursor == reading.next => Some(reading.found),
             // A part of another list.
@@ -91,20 +91,20 @@ impl ToolModes {
             .flatten()
         {
             match &list {
-                Ok(Some(list)) => known.learn(list, limit),
+                Ok(Some(list)) => known.apply_list(list, limit),
                 Ok(None) => {}
-                Err(_) => known.others = Others::Unknown,
+                Err(_) => known.unlisted = UnlistedTools::Unknown,
             }
         }
         match (found, next) {
             (Some(mut found), None) => {
-                if found.others == Others::Forbidden {
-                    found.others = Others::ForbiddenIn(session);
+                if found.unlisted == UnlistedTools::Forbidden {
+                    found.unlisted = UnlistedTools::ForbiddenIn(session);
                 }
                 self.known = found;
             }
             (Some(found), Some(next)) if next.len() <= MAX_NAME => {
-                self.reading = Some(Reading { next, found });
+                self.partial = Some(PartialList { next, found });
             }
             (_, _) => {}
         }
@@ -112,9 +112,9 @@ impl ToolModes {
 
     /// The server says that its list has changed: it may have tools that nobody has seen. What
     /// is known of the others is the best guess until it is listed again.
-    pub(super) fn list_changed(&mut self) {
-        self.known.others = Others::Unknown;
-        self.reading = None;
+    pub(super) fn on_list_changed(&mut self) {
+        self.known.unlisted = UnlistedTools::Unknown;
+        self.partial = None;
     }
 
     /// Whether calls of a tool may or must ask for a task, as far as is known in this session.
@@ -122,40 +122,40 @@ impl ToolModes {
         match self.known.as_task.get(tool) {
             Some(support) => Some(support.clone()),
             None => {
-                let is_forbidden = self.known.others == Others::ForbiddenIn(session);
+                let is_forbidden = self.known.unlisted == UnlistedTools::ForbiddenIn(session);
                 is_forbidden.then_some(TaskSupport::Forbidden)
             }
         }
     }
 
-    /// Whether calls carry the number of the session.
+    /// Returns `true` if calls carry the number of the session.
     pub(super) fn is_session_required(&self) -> bool {
         self.known.has_more_stateful || !self.known.stateful.is_empty()
     }
 
-    /// Whether calls of a tool keep their order.
+    /// Returns `true` if calls of a tool keep their order.
     pub(super) fn is_stateful(&self, tool: &str) -> bool {
         self.known.stateful.contains(tool)
     }
 }
 
-impl Known {
+impl KnownModes {
     fn is_empty(&self) -> bool {
         self.stateful.is_empty() && self.as_task.is_empty()
     }
 
-    fn learn(&mut self, page: &ListToolsResult, limit: usize) {
+    fn apply_list(&mut self, page: &ListToolsResult, limit: usize) {
         if !page.skipped_items.is_empty() {
             // One of them may be a task's.
-            self.others = Others::Unknown;
+            self.unlisted = UnlistedTools::Unknown;
         }
         for tool in &page.tools {
-            self.learn_task(tool, limit);
-            self.learn_mode(tool, limit);
+            self.apply_task_support(tool, limit);
+            self.apply_mode(tool, limit);
         }
     }
 
-    fn learn_mode(&mut self, tool: &Tool, limit: usize) {
+    fn apply_mode(&mut self, tool: &Tool, limit: usize) {
         let in_meta = tool.meta.as_ref().and_then(|meta| meta.get("mode"));
         let beside = tool.extras.get("mode");
         let mode = in_meta.or(beside).map(|mode| mode.as_str());
@@ -170,14 +170,14 @@ impl Known {
         }
     }
 
-    fn learn_task(&mut self, tool: &Tool, limit: usize) {
+    fn apply_task_support(&mut self, tool: &Tool, limit: usize) {
         let execution = tool.execution.as_ref();
         let support = execution.and_then(|execution| execution.task_support.clone());
         self.as_task.remove(&*tool.name);
         match support.unwrap_or(TaskSupport::Forbidden) {
             TaskSupport::Forbidden => {}
             _ if self.as_task.len() >= limit || tool.name.len() > MAX_NAME => {
-                self.others = Others::Unknown;
+                self.unlisted = UnlistedTools::Unknown;
             }
             support => {
                 self.as_task.insert(tool.name.as_str().into(), support);
@@ -204,12 +204,12 @@ mod tests {
         };
         let text = format!(r#"{{"tools":[{tools}]{next}}}"#);
         let result = Payload::from(bowline_types::JsonObject::parse(&text).unwrap());
-        let page = Page {
+        let page = ToolListPage {
             result: &result,
             cursor: (!cursor.is_empty()).then(|| cursor.to_owned()),
             empty_is_cursor: false,
         };
-        modes.learn(&page, limit, 1);
+        modes.apply_page(&page, limit, 1);
     }
 
     fn tool(name: &str, support: &str) -> String {
@@ -277,7 +277,7 @@ mod tests {
         let all = [tool("must", "required"), stateful].join(",");
         learn(&mut modes, "", &all, "");
         learn(&mut modes, "", &all, "2");
-        modes.list_changed();
+        modes.on_list_changed();
         assert_eq!(modes.task_support("new", 1), None);
         assert_eq!(modes.task_support("must", 1), REQUIRED, "as far as known");
         assert!(modes.is_session_required() && modes.is_stateful("s"));
