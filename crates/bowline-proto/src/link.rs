@@ -1,13 +1,23 @@
-//! A link: one server across its lives.
+//! A link: one server across its connections.
 //!
-//! A [`Connection`] lives as long as its transport. A link opens another one when it ends,
+//! A [`Connection`] ends with its transport. A link opens another one when it ends,
 //! after a wait, and goes on: its handle stays valid, calls keep their keys, ids are never
-//! used again, and what comes from an earlier life has no effect. Its states and edges are
-//! those of docs/state-machine.md; [`Link::state`] tells where it stands, and
-//! [`Link::history`] how it got there.
+//! used again, and input from an earlier connection has no effect. Its states and edges are
+//! those of docs/state-machine.md; [`Link::state`] returns the current one, and
+//! [`Link::history`] the latest transitions.
 //!
-//! A driver does what [`Link::poll_action`] says with the transport, moves bytes as for a
-//! connection, and tells what happened, with the [`ConnectionId`] in which it did.
+//! A driver performs the actions of [`Link::poll_action`] on the transport, moves bytes as for a
+//! connection, and reports with `handle_…` methods what happened, with the [`ConnectionId`] that
+//! it concerns.
+//!
+//! - `lifecycle`, `state`, `backoff`: the states, their one place of change, and the waits. Every
+//!   edge is listed in docs/state-machine.md, and a test holds the code to it.
+//! - `transport`, `connection_events`: what the driver reports, and what the connection reports.
+//! - `calls`, `call_attempts`, `commands`: the calls that have not ended, and their attempts.
+//! - `input_rounds`: rounds of input (2026-07-28). `session_adapter`: encoding a call for the
+//!   session in which it is sent. `tool_modes`: what `tools/list` declares about tools.
+//! - `subscriptions`, `subscription_lifecycle`: subscriptions that are reopened in each session.
+//! - `config`, `error`, `event`: the public types around them.
 
 mod backoff;
 mod call_attempts;
@@ -59,7 +69,7 @@ pub use state::{Cause, State, Transition};
 pub use subscriptions::SubscriptionKey;
 pub use transport::OpenError;
 
-/// One server across its lives. See the [module](self).
+/// One server across its connections. See the [module](self).
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -67,23 +77,23 @@ pub struct Link {
     /// The one timer of the state: opening, waiting, draining, or being stable.
     timer: Option<Instant>,
     connection: Option<Connection>,
-    /// What the next connection goes on with, while there is none.
+    /// The state that the next connection starts with, while there is none.
     carryover: Option<Carryover>,
     connection_id: ConnectionId,
     session: u64,
-    /// What was agreed for it.
+    /// The agreement of the latest session.
     agreement: Option<Arc<Agreement>>,
     known_era: Option<Era>,
-    /// The server has died of the probe, and then without it as well.
+    /// The server has exited on the probe, and then without it as well.
     exits_without_probe: bool,
     was_ready: bool,
     /// Failures in a row, after which waits grow.
     failures: u32,
     /// Attempts in a row that failed.
     attempts: u32,
-    /// The last moment that was told.
+    /// The latest time that a method was called with.
     latest_time: Instant,
-    /// The ids are used up: until when calls that wait may go on.
+    /// Set when the ids are used up: the time until which calls that wait may go on.
     draining: Option<Instant>,
     crashes: VecDeque<Instant>,
     history: History,
@@ -91,20 +101,21 @@ pub struct Link {
     calls: CallTable,
     tool_modes: ToolModes,
     subscriptions: Subscriptions,
-    /// Subscriptions that are over, since the server has refused a part: the others are given up.
+    /// Subscriptions that have ended because the server refused one of their calls. Their other
+    /// calls are still to be cancelled.
     refused_subscriptions: Vec<(SubscriptionKey, Subscription)>,
-    /// Calls of this connection that have become tasks, whose progress goes on.
+    /// Calls of this connection that have become tasks and still report progress.
     task_progress: BTreeMap<CallId, CallKey>,
     /// Counters of the connections that are over.
     past_stats: Stats,
-    /// What the last of them was sent that was no message.
+    /// The beginning of the latest malformed frame of the previous connections.
     malformed_sample: Option<Box<str>>,
     events: Events<LinkEvent>,
     actions: VecDeque<Action>,
 }
 
 impl Link {
-    /// Creates a link that opens its transport. `carried` is where ids begin.
+    /// Creates a link that opens its transport. `carried` holds the first ids to use.
     pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carryover>) -> Self {
         let mut link = Self {
             state: State::Starting,
@@ -141,7 +152,7 @@ impl Link {
 
     // Looking.
 
-    /// Returns where it stands.
+    /// Returns the state of the link.
     pub fn state(&self) -> State {
         self.state
     }
@@ -168,7 +179,7 @@ impl Link {
         self.attempts
     }
 
-    /// Returns `true` if the link has closed for good without having been stopped: see
+    /// Returns `true` if the link has closed permanently without having been stopped: see
     /// [`last_failure`](Self::last_failure) for the reason.
     pub fn has_given_up(&self) -> bool {
         let last = self.history.iter().next_back();
@@ -177,7 +188,7 @@ impl Link {
         self.state == State::Closed && !was_stopped
     }
 
-    /// Returns how often the state has changed.
+    /// Returns how many times the state has changed.
     pub fn transitions(&self) -> u64 {
         self.history.total()
     }
@@ -187,27 +198,27 @@ impl Link {
         self.session
     }
 
-    /// Returns the revision that is spoken, while calls are served.
+    /// Returns the negotiated protocol revision while calls are served.
     pub fn revision(&self) -> Option<Revision> {
         self.connection.as_ref()?.revision()
     }
 
-    /// Returns the era that the server was found to speak, to be known the next time.
+    /// Returns the era of the server, if it is known: the next connection begins with it.
     pub fn known_era(&self) -> Option<Era> {
         self.known_era
     }
 
-    /// Returns when the next attempt is, while waiting.
+    /// Returns when the next attempt to connect begins, while the link waits for it.
     pub fn next_attempt(&self) -> Option<Instant> {
         self.timer.filter(|_| self.state == State::Backoff)
     }
 
-    /// Returns calls that have not ended.
+    /// Returns the number of calls that have not ended.
     pub fn pending(&self) -> usize {
         self.calls.len()
     }
 
-    /// Returns calls that were given up and are still remembered.
+    /// Returns the number of calls that were given up and are still remembered.
     pub fn tombstones(&self) -> usize {
         self.connection.as_ref().map_or(0, Connection::tombstones)
     }
@@ -223,14 +234,15 @@ impl Link {
         self.tool_modes.task_support(tool, self.session)
     }
 
-    /// Returns what happened that has no other trace, in all lives.
+    /// Returns the counters of all connections of this link.
     pub fn stats(&self) -> Stats {
         let now = self.connection.as_ref().map(Connection::stats);
         self.past_stats.with(now.unwrap_or_default())
     }
 
-    /// Returns the beginning of the latest frame that was no message, for whoever looks for the
-    /// reason: see [`Connection::malformed_sample`]. It outlives its connection until the next one.
+    /// Returns the beginning of the latest malformed frame, for diagnostics: see
+    /// [`Connection::malformed_sample`]. It is kept after its connection ends, until the next one
+    /// begins.
     pub fn malformed_sample(&self) -> Option<&str> {
         match &self.connection {
             Some(connection) => connection.malformed_sample(),
@@ -238,35 +250,35 @@ impl Link {
         }
     }
 
-    /// Returns the server's id of a request that may be answered.
+    /// Returns the JSON-RPC id of an open request of the server.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
         self.connection.as_ref()?.request_id(request)
     }
 
-    /// Returns `true` if the driver should read on: one chunk for each time that this is true.
+    /// Returns `true` if the driver should read: one chunk for each `true`.
     pub fn wants_read(&self) -> bool {
         self.connection.as_ref().is_some_and(Connection::wants_read)
     }
 
     // Draining.
 
-    /// Returns what is to be done with the transport.
+    /// Returns the next action that the driver must perform on the transport.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// Returns the next message to send, on the transport of this life. Take it only when the one
-    /// before is written.
+    /// Returns the next message to send on the transport of the current connection. Take it only
+    /// when the previous one is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         let transmit = self.connection.as_mut()?.poll_transmit()?;
-        // There is room for another one.
+        // The queue has room for another call.
         self.offer_waiting_calls(self.latest_time);
         Some(transmit)
     }
 
     /// Returns the next message that is still to be sent before the link is
     /// [stopped](Self::stop): as [`poll_transmit`](Self::poll_transmit), but no calls. They end
-    /// with the link, which says of each that it was not sent.
+    /// with the link, as calls that were not sent.
     pub fn poll_parting(&mut self) -> Option<Transmit> {
         self.connection.as_mut()?.poll_parting()
     }
@@ -278,7 +290,8 @@ impl Link {
         event
     }
 
-    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while there is no
+    /// deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let connection = self.connection.as_ref().and_then(Connection::poll_timeout);
         [
@@ -311,7 +324,7 @@ impl Link {
         self.events.push(event);
     }
 
-    /// What waits here came from the connection, and counts for it.
+    /// Reports the weight of the queued events to the connection, whose limit they count against.
     fn report_backlog(&mut self) {
         let weight = self.events.weight();
         if let Some(connection) = &mut self.connection {

@@ -47,7 +47,7 @@ impl Backoff {
         }
     }
 
-    /// From 200 ms to 15 s: for a server on the same machine that somebody waits for.
+    /// From 200 ms to 15 s: for a server on the same machine, with a user who waits.
     pub const fn fast() -> Self {
         Self::new(Duration::from_millis(200), Duration::from_secs(15))
     }
@@ -78,9 +78,10 @@ impl Backoff {
         if defect::is(Defect::NoBackoff) {
             return Duration::ZERO;
         }
-        let doublings = match defect::is(Defect::FlatBackoff) {
-            true => 0,
-            false => failures.saturating_sub(1).min(31),
+        let doublings = if defect::is(Defect::FlatBackoff) {
+            0
+        } else {
+            failures.saturating_sub(1).min(31)
         };
         let wait = self.first.saturating_mul(1 << doublings).min(self.most);
         match self.chance {

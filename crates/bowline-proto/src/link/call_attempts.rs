@@ -1,4 +1,5 @@
-//! Giving calls to the connection: now, when there is room, in their turn, or again.
+//! Attempts of calls: offering a call to the connection at once, when there is room, when it is
+//! its place in the order, or again after a loss.
 
 use bowline_types::{Era, Revision};
 
@@ -13,13 +14,13 @@ use crate::defect::{self, Defect};
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// What became of a call that was offered to the connection.
+/// The result of offering a call to the connection.
 enum OfferResult {
-    /// It is there, or has ended.
+    /// The connection took the call, or the call has ended.
     Done,
-    /// One before it has to end first.
+    /// An earlier call of a stateful tool has to end first.
     AwaitingOrder,
-    /// There is no room for it, nor for those after it.
+    /// There is no room for this call or for the calls after it.
     Full(LinkError),
     /// No call is taken before the next session.
     NotServing,
@@ -36,15 +37,16 @@ impl Link {
         self.revision().map(Revision::era) == Some(Era::Stateless)
     }
 
-    /// Offers a new call. It keeps waiting where it may.
+    /// Offers a new call to the connection. A call that may wait stays in the table.
     pub(super) fn offer_new_call(&mut self, now: Instant, key: CallKey) -> Result<(), LinkError> {
         let Some(entry) = self.calls.get(key) else {
             return Ok(());
         };
         let may_wait = entry.may_wait();
-        let offered = match self.has_earlier_waiting_call(key) {
-            true => OfferResult::Full(LinkError::Backpressure),
-            false => self.offer_call(now, key)?,
+        let offered = if self.has_earlier_waiting_call(key) {
+            OfferResult::Full(LinkError::Backpressure)
+        } else {
+            self.offer_call(now, key)?
         };
         match offered {
             OfferResult::Done | OfferResult::AwaitingOrder => Ok(()),
@@ -54,7 +56,7 @@ impl Link {
         }
     }
 
-    /// Makes the calls that wait, in their order, as far as there is room.
+    /// Offers the waiting calls to the connection, in their order, as far as there is room.
     pub(super) fn offer_waiting_calls(&mut self, now: Instant) {
         let mut last = None;
         while self.is_serving()
@@ -69,7 +71,7 @@ impl Link {
         }
     }
 
-    /// Gives a call to the connection, if it can be taken.
+    /// Offers a call to the connection.
     fn offer_call(&mut self, now: Instant, key: CallKey) -> Result<OfferResult, LinkError> {
         let Some(entry) = self.calls.get(key) else {
             return Ok(OfferResult::Done);
@@ -82,8 +84,9 @@ impl Link {
             return Ok(OfferResult::NotServing);
         }
         if entry.rounds > 0 && !self.is_stateless() {
-            let words = "the server asked for input, and no longer speaks of such a thing";
-            self.complete_call(key, Outcome::Invalid(words.into()));
+            let message =
+                "the server asked for input, and its new session's revision has no input requests";
+            self.complete_call(key, Outcome::Invalid(message.into()));
             return Ok(OfferResult::Done);
         }
         if self.must_wait_for_order(entry) {
@@ -91,9 +94,9 @@ impl Link {
         }
         let (is_ordered, session) = (self.is_ordered(entry), self.session);
         if entry.call.adapter.is_some()
-            && let Some(words) = self.adapt_call(key)
+            && let Some(message) = self.adapt_call(key)
         {
-            self.complete_call(key, Outcome::Unsupported(words));
+            self.complete_call(key, Outcome::Unsupported(message));
             return Ok(OfferResult::Done);
         }
         let (Some(entry), Some(connection)) = (self.calls.get_mut(key), &mut self.connection)
@@ -132,8 +135,10 @@ impl Link {
         self.is_serving() && earlier.any(|entry| !self.must_wait_for_order(entry))
     }
 
+    /// Returns `true` if a call must wait for an earlier one to end.
+    ///
     /// Over HTTP the calls of stateful tools are made one at a time (CN-26): the next one
-    /// when the one before has ended, not while the server waits for our input to it.
+    /// when the previous one has ended, not while the server waits for our input to it.
     fn must_wait_for_order(&self, entry: &CallEntry) -> bool {
         self.is_ordered(entry) && !entry.has_order_slot && self.calls.is_order_slot_taken()
     }
@@ -144,7 +149,7 @@ impl Link {
             && tool.is_some_and(|tool| self.tool_modes.is_stateful(tool))
     }
 
-    /// Which tools are stateful has changed.
+    /// Assigns the order slots anew, after the set of stateful tools has changed.
     pub(super) fn reassign_order_slots(&mut self) {
         for key in self.calls.keys() {
             if let Some(entry) = self.calls.get(key) {
@@ -155,7 +160,7 @@ impl Link {
         }
     }
 
-    /// A call goes back to those that wait, and is made again when that is possible.
+    /// Puts a call back among those that wait. It is sent again when that is possible.
     pub(super) fn requeue_call(&mut self, now: Instant, key: CallKey) {
         if let Some(entry) = self.calls.get_mut(key) {
             entry.retries += 1;
@@ -166,7 +171,7 @@ impl Link {
         self.calls.set_phase(key, CallPhase::Waiting);
     }
 
-    /// Ends the calls that wait although they may not.
+    /// Ends the waiting calls that may not wait for another session.
     pub(super) fn fail_calls_that_cannot_wait(&mut self, outcome: &Outcome) {
         let mut last = None;
         if defect::is(Defect::LostWaiter)
@@ -182,7 +187,7 @@ impl Link {
         }
     }
 
-    /// Ends the calls whose time is over and which no connection knows.
+    /// Ends the overdue calls whose time the link watches itself.
     pub(super) fn time_out_waiting_calls(&mut self, now: Instant) {
         while let Some(key) = self.calls.overdue(now) {
             self.time_out_call(now, key);

@@ -1,4 +1,4 @@
-//! What the application wants: calls, notifications, answers.
+//! Commands of the application: calls, notifications, responses.
 
 use bowline_types::ErrorObject;
 use bytes::Bytes;
@@ -19,7 +19,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it can't be made now, and may not wait.
+    /// Fails if the call can't be sent now and may not wait.
     pub fn call(&mut self, now: Instant, call: LinkCall) -> Result<CallKey, LinkError> {
         self.observe_time(now);
         self.check_open()?;
@@ -42,12 +42,12 @@ impl Link {
         }
     }
 
-    /// Asks for a sign of life: see
-    /// [`Connection::ping`](crate::Connection::ping). Its outcome comes as that of a call.
+    /// Pings the server: see [`Connection::ping`](crate::Connection::ping). Its outcome arrives as
+    /// that of a call.
     ///
     /// # Errors
     ///
-    /// When it can't be made now.
+    /// Fails if it can't be sent now.
     pub fn ping(&mut self, now: Instant) -> Result<CallKey, LinkError> {
         self.observe_time(now);
         self.check_room()?;
@@ -78,7 +78,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it can't be sent now.
+    /// Fails if it can't be sent now.
     pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> Result<(), LinkError> {
         self.check_ready()?;
         let Some(connection) = &mut self.connection else {
@@ -88,7 +88,7 @@ impl Link {
         notified.map_err(|error| self.refusal(error))
     }
 
-    /// Gives up a call. Returns `true` if it had not ended.
+    /// Cancels a call. Returns `true` if it had not ended.
     pub fn cancel(&mut self, now: Instant, call: CallKey, reason: &str) -> bool {
         self.observe_time(now);
         let Some(entry) = self.calls.get(call) else {
@@ -108,12 +108,13 @@ impl Link {
         true
     }
 
-    /// Returns `true` if a call has ended with a task whose progress is still told (2025-11-25).
+    /// Returns `true` if a call has ended with a task whose progress is still reported
+    /// (2025-11-25).
     pub fn is_reporting(&self, call: CallKey) -> bool {
         self.task_progress.values().any(|other| *other == call)
     }
 
-    /// Nobody waits any more for the task that a call has become: its progress is not told.
+    /// Stops reporting the progress of the task that a call has become.
     pub fn forget_progress(&mut self, call: CallKey) {
         if self.task_progress.is_empty() {
             return;
@@ -132,7 +133,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it was answered or cancelled, or its connection is over.
+    /// Fails if the request was answered or cancelled, or if its connection has ended.
     pub fn respond(
         &mut self,
         now: Instant,
@@ -162,15 +163,15 @@ impl Link {
         }
     }
 
-    /// The handler of a request is done and has no answer.
+    /// Releases a request whose handler has finished without a response.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
         if let Some(connection) = &mut self.connection {
             connection.release(now, request);
         }
     }
 
-    /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
-    /// Returns `true` if such a call is with the server.
+    /// Pauses or resumes the time of a call, while one of our handlers works for it. Returns
+    /// `true` if the server has this call.
     pub fn set_call_paused(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
         let (Some(entry), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
         else {
@@ -179,27 +180,29 @@ impl Link {
         let CallPhase::Issued(id) = entry.phase else {
             return false;
         };
-        match is_waiting {
-            true => entry.pause(now),
-            false => entry.resume(now),
+        if is_waiting {
+            entry.pause(now)
+        } else {
+            entry.resume(now)
         }
         connection.set_call_paused(now, id, is_waiting)
     }
 
-    /// Whether a call that may not wait would be made now.
+    /// Checks that a call which may not wait would be sent now.
     ///
     /// # Errors
     ///
-    /// When there is no connection.
+    /// Fails if there is no connection.
     pub fn check_connected(&self) -> Result<(), LinkError> {
         self.check_ready()
     }
 
     fn check_room(&self) -> Result<(), LinkError> {
         let has_room = self.calls.len() < self.config.connection.limits.max_pending;
-        match has_room || defect::is(Defect::UnboundedCalls) {
-            true => Ok(()),
-            false => Err(LinkError::Backpressure),
+        if has_room || defect::is(Defect::UnboundedCalls) {
+            Ok(())
+        } else {
+            Err(LinkError::Backpressure)
         }
     }
 
@@ -211,9 +214,10 @@ impl Link {
     }
 
     fn check_ready(&self) -> Result<(), LinkError> {
-        match self.is_serving() {
-            true => Ok(()),
-            false => Err(self.unavailable()),
+        if self.is_serving() {
+            Ok(())
+        } else {
+            Err(self.unavailable())
         }
     }
 

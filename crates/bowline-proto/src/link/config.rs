@@ -67,7 +67,7 @@ impl LinkConfig {
         self
     }
 
-    /// Crashes of the driver within a time that are survived. Default 3 in 5 s; one more
+    /// Sets how many crashes of the driver within a time are survived. Default 3 in 5 s; one more
     /// closes the link.
     pub fn max_crashes(&mut self, crashes: u32, within: Duration) -> &mut Self {
         self.max_crashes = crashes;
@@ -75,16 +75,16 @@ impl LinkConfig {
         self
     }
 
-    /// Rounds in which a server may ask for input for one call. Default 16; then the call
+    /// Sets how many rounds of input a server may request for one call. Default 16; then the call
     /// ends as invalid.
     pub fn max_rounds(&mut self, rounds: u32) -> &mut Self {
         self.max_rounds = rounds;
         self
     }
 
-    /// Questions that a server may ask in one of these rounds. Default 100: each may go to a
-    /// person, and one frame has room for 500 000. With more the call ends as invalid, and
-    /// nobody is asked.
+    /// Sets how many input requests a server may send in one of these rounds. Default 100: each
+    /// may go to a user, and one frame has room for 500 000. With more the call ends as invalid,
+    /// and no handler is invoked.
     pub fn max_questions(&mut self, questions: usize) -> &mut Self {
         self.max_questions = questions;
         self
@@ -96,22 +96,22 @@ impl LinkConfig {
         self
     }
 
-    /// Subscriptions that are kept across connections. Default 1000; a filter is what each
-    /// costs.
+    /// Sets how many subscriptions are kept across connections. Default 1000; each costs its
+    /// filter.
     pub fn max_subscriptions(&mut self, limit: usize) -> &mut Self {
         self.max_subscriptions = limit;
         self
     }
 
-    /// Names of tools declared stateful that are remembered, and of tools that run as tasks.
+    /// Sets how many names of stateful tools, and of tools that run as tasks, are remembered.
     /// Default 10 000; those beyond count as stateful only for requiring the session.
     pub fn max_stateful_tools(&mut self, limit: usize) -> &mut Self {
         self.max_stateful_tools = limit;
         self
     }
 
-    /// Sets a `resultType` of an extension that the client has declared. Others than those of the
-    /// protocol and these make a result invalid.
+    /// Accepts a `resultType` of an extension that the client has declared. A result with a type
+    /// that is neither the protocol's nor accepted here is invalid.
     pub fn accept_result(&mut self, result_type: impl Into<String>) -> &mut Self {
         self.accepted_results.push(result_type.into());
         self

@@ -1,4 +1,4 @@
-//! What becomes of what a connection tells.
+//! Handling the events of the connection.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::payload::Payload;
 use crate::time::Instant;
 
 impl Link {
-    /// Takes what the connection has to tell, and does what follows.
+    /// Handles the queued events of the connection, and sends calls that wait.
     pub(super) fn process_connection_events(&mut self, now: Instant) {
         while let Some(connection) = &mut self.connection {
             let was_probing = connection.was_probing();
@@ -42,7 +42,8 @@ impl Link {
         self.report_backlog();
     }
 
-    /// A connection that we have ended ourselves: its calls end, its reason is ours.
+    /// Handles the remaining events of a connection that the link has closed itself: its calls
+    /// end, and its close reason is ignored.
     pub(super) fn discard_connection(&mut self, now: Instant, mut connection: Connection) {
         while let Some(event) = connection.take_event() {
             match event {
@@ -53,7 +54,7 @@ impl Link {
         self.retain_connection_state(connection);
     }
 
-    /// A connection that has ended for a reason of its own.
+    /// Handles the remaining events of a connection that has ended for a reason of its own.
     pub(super) fn finish_connection(&mut self, now: Instant, mut connection: Connection) {
         let mut reason = CloseReason::Local;
         while let Some(event) = connection.take_event() {
@@ -66,7 +67,7 @@ impl Link {
         self.handle_closed(now, reason, false);
     }
 
-    /// Keeps what outlives a connection.
+    /// Keeps the state that outlives a connection.
     fn retain_connection_state(&mut self, connection: Connection) {
         // The tokens of a connection end with it.
         self.task_progress.clear();
@@ -123,7 +124,7 @@ impl Link {
                 }
                 self.push_event(LinkEvent::Notification { method, params });
             }
-            // It is looked at where the connection is at hand.
+            // The callers handle it: they own the connection.
             Event::Closed(_) => {}
         }
     }
@@ -168,8 +169,8 @@ impl Link {
                     ResultKind::Complete => self.complete_call(key, outcome),
                     ResultKind::InputRequired => self.require_input(key, result.clone()),
                     ResultKind::Unknown => {
-                        let words = "a result of a type that nobody asked for".to_owned();
-                        self.complete_call(key, Outcome::Invalid(words));
+                        let message = "the result has an unknown `resultType`".to_owned();
+                        self.complete_call(key, Outcome::Invalid(message));
                     }
                 }
             }
@@ -187,8 +188,8 @@ impl Link {
         }
     }
 
-    /// Ends a call. Its owner gets the outcome, and whether the server may have seen the call in
-    /// any of its attempts and rounds.
+    /// Ends a call. Its owner receives the outcome, and whether the server may have seen the call
+    /// in any of its attempts and rounds.
     pub(super) fn complete_call(&mut self, key: CallKey, outcome: Outcome) {
         let Some(mut entry) = self.calls.remove(key) else {
             return;
@@ -221,7 +222,7 @@ impl Link {
         }
     }
 
-    /// A call that has become a task goes on to report, if it did.
+    /// Keeps reporting the progress of a call that has become a task.
     fn keep_task_progress(&mut self, key: CallKey, phase: CallPhase) {
         if let (CallPhase::Issued(id), Some(connection)) = (phase, &self.connection)
             && connection.is_reporting(id)
@@ -248,7 +249,7 @@ impl Link {
         self.reassign_order_slots();
     }
 
-    /// Lets calls carry the number of the session, or not.
+    /// Sets the session number that calls carry, if a stateful tool requires it.
     fn tag_session(&mut self) {
         let session = self
             .tool_modes
@@ -259,7 +260,7 @@ impl Link {
         }
     }
 
-    /// Returns what the result of a stateless server is.
+    /// Returns the kind of a result of a stateless server.
     fn result_kind(&self, result: &Payload) -> ResultKind {
         match result.peek_tag("resultType") {
             // Spec, basic, 2026-07-28: a result without a type is complete.
@@ -278,9 +279,9 @@ enum ResultKind {
     Unknown,
 }
 
-/// Returns `true` if a call that was lost is made again by itself, where `sent` is of its last
-/// attempt: what may have been seen before it may be made twice, or was answered with a question.
-/// Subscriptions are opened again otherwise.
+/// Returns `true` if a lost call is sent again automatically. `sent` is that of its last attempt:
+/// an earlier attempt that the server may have seen was idempotent, or ended in an input request.
+/// Subscriptions are reopened elsewhere.
 fn should_retry(entry: &CallEntry, sent: Sent) -> bool {
     let may = match sent {
         Sent::No => entry.is_expired || entry.call.wait_for_ready,

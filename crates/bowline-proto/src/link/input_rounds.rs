@@ -1,4 +1,4 @@
-//! Rounds of input: the server asks for something before it goes on with a call.
+//! Rounds of input (MRTR): the server requests input before it goes on with a call.
 
 use bowline_types::RawJsonRef;
 use bytes::Bytes;
@@ -13,13 +13,13 @@ use crate::payload::Payload;
 use crate::time::Instant;
 
 impl Link {
-    /// Gives the server what it needs for a call: the members of `inputResponses`, an answer
-    /// for each key of its questions. The call goes on with a new id. Without a connection it
-    /// waits for one, within its own time.
+    /// Sends the input that the server has requested for a call: the members of `inputResponses`,
+    /// one response for each key of `inputRequests`. The call goes on with a new id. Without a
+    /// connection it waits for one, within its own time.
     ///
     /// # Errors
     ///
-    /// When no such call waits for input.
+    /// Fails if the call doesn't wait for input.
     pub fn provide_input(
         &mut self,
         now: Instant,
@@ -30,32 +30,32 @@ impl Link {
         let waits = |entry: &&mut CallEntry| entry.phase == CallPhase::AwaitingInput;
         let entry = self.calls.get_mut(call).filter(waits).ok_or(InputError)?;
         entry.call.request.extra = retry_members(responses, entry.request_state.as_deref());
-        // The server has answered, so the time without an answer begins anew; the total
-        // goes on.
+        // The server has answered, so the idle time begins anew; the total goes on.
         entry.idle_since = now;
         self.calls.set_phase(call, CallPhase::Waiting);
         self.process_connection_events(now);
         Ok(())
     }
 
-    /// The server needs input before it goes on.
+    /// Handles an `input_required` result: the call waits for the user's input.
     pub(super) fn require_input(&mut self, key: CallKey, result: Payload) {
         let (most, most_questions) = (self.config.max_rounds, self.config.max_questions);
         let Some(entry) = self.calls.get_mut(key) else {
             return;
         };
         if entry.owner != Owner::User {
-            let words = "a subscription needs no input".to_owned();
-            return self.complete_call(key, Outcome::Invalid(words));
+            let message = "the server requested input for a subscription".to_owned();
+            return self.complete_call(key, Outcome::Invalid(message));
         }
         entry.rounds += 1;
         if entry.rounds > most {
-            let words = format!("the server asked for input more than {most} times");
-            return self.complete_call(key, Outcome::Invalid(words));
+            let message = format!("the server requested input more than {most} times");
+            return self.complete_call(key, Outcome::Invalid(message));
         }
         if has_more_questions_than(most_questions, &result) {
-            let words = format!("the server asked more than {most_questions} questions at once");
-            return self.complete_call(key, Outcome::Invalid(words));
+            let message =
+                format!("the server sent more than {most_questions} input requests at once");
+            return self.complete_call(key, Outcome::Invalid(message));
         }
         entry.request_state = result.peek_raw("requestState");
         let round = entry.rounds;
@@ -68,7 +68,7 @@ impl Link {
     }
 }
 
-/// Returns `true` if there are more questions than that. No more than that are looked at.
+/// Returns `true` if a result has more than `most` input requests. Reads no more than that.
 fn has_more_questions_than(most: usize, result: &Payload) -> bool {
     let asked = RawJsonRef::parse(result.as_str()).ok();
     let asked = asked.and_then(|json| json.reader().peek_member("inputRequests").ok()?);
@@ -76,8 +76,8 @@ fn has_more_questions_than(most: usize, result: &Payload) -> bool {
     members.is_some_and(|mut members| members.nth(most).is_some())
 }
 
-/// Returns the members that a round of input adds to a call: our answers, and what the server wants
-/// to have back, as it was.
+/// Returns the members that a round of input adds to a call: the responses, and the server's
+/// `requestState`, unchanged.
 fn retry_members(responses: &Payload, state: Option<&[u8]>) -> Bytes {
     let mut members = b"\"inputResponses\":".to_vec();
     members.extend_from_slice(responses.as_str().as_bytes());

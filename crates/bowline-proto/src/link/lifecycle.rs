@@ -1,4 +1,4 @@
-//! The life of a link: attempts, waits, stops.
+//! The lifecycle of a link: attempts to connect, waits, stops.
 
 use bowline_types::Era;
 
@@ -12,18 +12,18 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// What a stop found.
+/// The result of [`Link::stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopOutcome {
-    /// It begins to close.
+    /// The link begins to close.
     Begun,
-    /// It was closing or closed already.
+    /// The link was closing or closed already.
     AlreadyClosing,
 }
 
 impl Link {
-    /// The one place where the state changes.
+    /// Enters a state. This is the one place where the state changes.
     pub(super) fn enter(&mut self, now: Instant, to: State, cause: Cause) {
         let from = std::mem::replace(&mut self.state, to);
         self.timer = None;
@@ -55,7 +55,8 @@ impl Link {
         self.timer = Some(now + self.config.opening_timeout);
     }
 
-    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    /// Handles the deadlines that have passed. Call it when the time of
+    /// [`poll_timeout`](Self::poll_timeout) has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.observe_time(now);
         if self.timer.is_some_and(|at| at <= now) {
@@ -79,7 +80,7 @@ impl Link {
                 self.actions.push_back(Action::Close(self.connection_id));
                 self.fail_attempt(now, Cause::OpeningTimeout, false);
             }
-            // The connection has its own.
+            // The connection has its own deadline.
             State::Initializing => {}
             State::Ready => self.reset_failures(),
             State::Backoff => self.enter(now, State::Starting, Cause::WaitOver),
@@ -88,7 +89,7 @@ impl Link {
         }
     }
 
-    /// Tries now, instead of waiting. Returns `true` if there was a wait.
+    /// Ends a wait and connects now. Returns `true` if the link was waiting.
     pub fn reconnect_now(&mut self, now: Instant) -> bool {
         if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
@@ -97,7 +98,7 @@ impl Link {
         true
     }
 
-    /// Stops for good: what waits ends, and the transport is closed.
+    /// Stops the link permanently: pending calls end, and the transport is closed.
     pub fn stop(&mut self, now: Instant) -> StopOutcome {
         match self.state {
             State::Closing | State::Closed => return StopOutcome::AlreadyClosing,
@@ -118,7 +119,7 @@ impl Link {
         StopOutcome::Begun
     }
 
-    /// The connection has ended by itself, or by what its transport did.
+    /// Handles the end of a connection that the link has not closed itself.
     pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
         if !defect::is(Defect::TransportLeft) {
             self.actions.push_back(Action::Close(self.connection_id));
@@ -143,7 +144,7 @@ impl Link {
                 if let Some(carryover) = &mut self.carryover {
                     carryover.renew_ids();
                 }
-                // Nobody's fault, and over at once: who waits to be made again goes on.
+                // Not a failure, and over at once: calls that wait for a session stay.
                 self.enter(now, State::Backoff, Cause::Ended(reason));
                 self.timer = Some(now);
                 return;
@@ -165,8 +166,8 @@ impl Link {
         self.fail_attempt(now, Cause::Ended(reason), false);
     }
 
-    /// Returns `true` if asking for the era may be what ended the server: not when it is known, and
-    /// only where there is something else to try.
+    /// Returns `true` if the probe for the era may have ended the server: not when the era is
+    /// known, and only if there is an alternative to try.
     fn may_have_died_of_probe(&self) -> bool {
         let config = &self.config.connection;
         let handshake = config.revisions.intersection(Era::Handshake.revisions());
@@ -180,13 +181,13 @@ impl Link {
         opening.map(|change| &change.cause)
     }
 
-    /// An attempt failed, or a connection was lost: wait, or give up.
+    /// Handles a failed attempt or a lost connection: the link waits, or closes permanently.
     pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
         if self.state == State::Initializing {
             // A server that dies with the probe and without it dies of something else: it is
             // not started twice in a row any more.
             self.exits_without_probe |= self.last_cause() == Some(&Cause::DiedOfProbe);
-            // What was believed of the server may be what failed.
+            // The assumption about the server's era may be the cause of the failure.
             self.known_era = None;
         }
         if self.state == State::Ready && self.timer.is_none_or(|at| at <= now) {
@@ -200,19 +201,20 @@ impl Link {
         }
         let most = self.config.backoff.max_attempts;
         if most.is_some_and(|most| self.attempts >= most) {
-            // The last reason stays in sight.
+            // The history keeps the last reason.
             let reason = cause.to_string();
             self.enter_backoff(now, cause, now);
             return self.close_permanently(now, reason, Cause::AttemptsExhausted);
         }
-        let delay = match is_permanent {
-            true => self.config.backoff.longest(),
-            false => self.config.backoff.delay(self.failures, &mut self.jitter),
+        let delay = if is_permanent {
+            self.config.backoff.longest()
+        } else {
+            self.config.backoff.delay(self.failures, &mut self.jitter)
         };
         self.enter_backoff(now, cause, now + delay);
     }
 
-    /// The connection has lasted: what failed before it no longer counts.
+    /// Resets the counts of failures: the connection has lasted.
     fn reset_failures(&mut self) {
         self.failures = 0;
         self.attempts = 0;
@@ -224,7 +226,7 @@ impl Link {
         self.timer = Some(until);
     }
 
-    /// Closes for good, without having been asked to.
+    /// Closes the link permanently after a failure.
     pub(super) fn close_permanently(&mut self, now: Instant, reason: String, cause: Cause) {
         self.end_all(&lost(reason));
         self.enter(now, State::Closed, cause);
@@ -242,7 +244,7 @@ impl Link {
         self.end_all(&Outcome::Shutdown);
     }
 
-    /// The transport is gone without a word.
+    /// Drops the connection, whose transport is gone.
     pub(super) fn drop_connection(&mut self, now: Instant, reason: &str) {
         if let Some(mut connection) = self.connection.take() {
             connection.handle_lost(now, reason);
@@ -252,17 +254,19 @@ impl Link {
         self.actions.push_back(Action::Close(self.connection_id));
     }
 
-    /// The ids are used up: what waits may still be answered, then all begins anew.
+    /// Starts to renew the ids, which are used up: pending calls may still be answered, then a new
+    /// connection begins.
     pub(super) fn begin_id_drain(&mut self, now: Instant) {
         if self.draining.is_none() {
-            self.draining = Some(match self.calls.has_issued_calls() {
-                true => now + self.config.connection.call_timeouts.idle,
-                false => now,
+            self.draining = Some(if self.calls.has_issued_calls() {
+                now + self.config.connection.call_timeouts.idle
+            } else {
+                now
             });
         }
     }
 
-    /// Begins anew with fresh ids, once nothing waits or that has taken too long.
+    /// Closes the connection to begin with fresh ids, once no call waits or the wait was too long.
     pub(super) fn renew_ids(&mut self, now: Instant) {
         if let Some(mut connection) = self.connection.take() {
             connection.close_for_ids(now);
@@ -270,7 +274,7 @@ impl Link {
         }
     }
 
-    /// Returns `true` if the link waits for calls to end before it begins anew.
+    /// Returns `true` if the link waits for calls to end before it renews its ids.
     pub(super) fn is_draining(&self) -> bool {
         self.draining.is_some()
     }

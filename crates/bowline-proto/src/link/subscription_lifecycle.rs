@@ -1,4 +1,4 @@
-//! Opening subscriptions, and opening them again.
+//! Opening subscriptions, reopening them in each session, and closing them.
 
 use bowline_types::meta::keys;
 use bowline_types::subscriptions::{AcknowledgedParams, SubscriptionFilter};
@@ -21,7 +21,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When there are as many as may be, or the link is stopped.
+    /// Fails if the limit on subscriptions is reached, or if the link is stopped.
     pub fn subscribe(
         &mut self,
         now: Instant,
@@ -35,7 +35,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When there are as many as may be, or the link is stopped.
+    /// Fails if the limit on subscriptions is reached, or if the link is stopped.
     pub fn subscribe_within(
         &mut self,
         now: Instant,
@@ -66,7 +66,7 @@ impl Link {
         true
     }
 
-    /// Gives up what the server does for a subscription that is over.
+    /// Cancels the calls of a subscription that has ended, and unsubscribes at the server.
     fn release_subscription(
         &mut self,
         now: Instant,
@@ -83,9 +83,9 @@ impl Link {
         }
     }
 
-    /// Gives up what remains of subscriptions of which the server has refused a part.
+    /// Releases the subscriptions of which the server has refused a call.
     pub(super) fn release_refused_subscriptions(&mut self, now: Instant) {
-        // All at once: giving one up comes back here, and would do so once for each.
+        // All at once: releasing one calls this method again, once for each.
         for (key, subscription) in std::mem::take(&mut self.refused_subscriptions) {
             self.release_subscription(now, key, &subscription);
         }
@@ -106,7 +106,7 @@ impl Link {
         let (opening, timeouts) = (subscription.opening_calls(revision), subscription.timeouts);
         let before = std::mem::take(&mut subscription.calls);
         for (call, _) in before {
-            // Of an earlier session: it was never made.
+            // A call for an earlier session that was never sent.
             let waits = |phase| phase == CallPhase::Waiting;
             if self.calls.get(call).is_some_and(|entry| waits(entry.phase)) {
                 self.calls.remove(call);
@@ -130,7 +130,7 @@ impl Link {
         }
     }
 
-    /// A call of a subscription has ended: with its session, or for good.
+    /// Handles the end of a call of a subscription: with its session, or permanently.
     pub(super) fn subscription_call_ended(
         &mut self,
         call: CallKey,
@@ -148,9 +148,9 @@ impl Link {
         let (_, uri) = calls.remove(place);
         let is_last = calls.is_empty();
         match outcome {
-            // It is opened again in the next session.
+            // The subscription is reopened in the next session.
             Outcome::Lost { .. } | Outcome::Shutdown => {}
-            // Accepted; in the handshake era that is all.
+            // Accepted: in the handshake era there is no further confirmation.
             Outcome::Result(_) if !is_stateless => {
                 if is_last {
                     self.announce_open(key, None);
@@ -175,7 +175,7 @@ impl Link {
         }
     }
 
-    /// The server has opened a subscription of the stateless era.
+    /// Handles the server's acknowledgement of a subscription of the stateless era.
     pub(super) fn handle_acknowledged(&mut self, now: Instant, params: Option<&Payload>) {
         let params = params.and_then(|params| params.decode::<AcknowledgedParams>().ok());
         let Some(params) = params else {
@@ -197,7 +197,7 @@ impl Link {
         }
     }
 
-    /// A subscription is open, or open again: whoever reads now misses nothing.
+    /// Reports that a subscription is open, or open again: a reader that reads now misses nothing.
     fn announce_open(&mut self, key: SubscriptionKey, honoured: Option<SubscriptionFilter>) {
         let Some(subscription) = self.subscriptions.get_mut(key) else {
             return;
@@ -233,7 +233,7 @@ impl Link {
         }
     }
 
-    /// Returns a call for a subscription, which waits until there is room.
+    /// Inserts a call for a subscription, which waits until there is room.
     fn insert_subscription_call(
         &mut self,
         now: Instant,

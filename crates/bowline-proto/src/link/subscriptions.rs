@@ -24,20 +24,20 @@ impl fmt::Display for SubscriptionKey {
     }
 }
 
-/// What is listened to, and the calls that do it.
+/// The filter of a subscription, and its calls.
 #[derive(Debug)]
 pub(super) struct Subscription {
     filter: SubscriptionFilter,
-    /// How long the server may take to confirm it, if not as long as for any call.
+    /// How long the server may take to confirm it, if not the time of any call.
     pub(super) timeouts: Option<Timeouts>,
-    /// Its calls in this session: one in the stateless era, one for each resource before, which
-    /// is named with it.
+    /// The calls of this session: one in the stateless era, and one for each resource, with its
+    /// URI, in the handshake era.
     pub(super) calls: Vec<(CallKey, Option<String>)>,
-    /// It has been open in an earlier session.
+    /// Set when the subscription was open in an earlier session.
     pub(super) was_open: bool,
-    /// It is being opened again, and nobody knows what happened in between.
+    /// Set while the subscription is reopened: changes in between are not known.
     pub(super) has_gap: bool,
-    /// The user knows that it is open.
+    /// Set when the user was notified that the subscription is open.
     pub(super) is_announced: bool,
 }
 
@@ -83,7 +83,7 @@ impl Subscriptions {
         self.entries.keys().copied().collect()
     }
 
-    /// Returns `true` if one of them is about this resource.
+    /// Returns `true` if a subscription has this resource.
     fn has_uri(&self, uri: &str) -> bool {
         let mut uris = self.entries.values().flat_map(Subscription::uris);
         uris.any(|other| other == uri)
@@ -91,7 +91,7 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// Returns the calls that open it in a revision, and the resource that each is about.
+    /// Returns the calls that open the subscription in a revision, each with its resource.
     pub(super) fn opening_calls(&self, revision: Revision) -> Vec<(Option<String>, CallRequest)> {
         match revision.era() {
             Era::Stateless => {
@@ -107,15 +107,15 @@ impl Subscription {
         }
     }
 
-    /// It is not about this resource any more, which the server has refused.
+    /// Removes a resource that the server has refused.
     pub(super) fn remove_uri(&mut self, uri: &str) {
         if let Some(uris) = &mut self.filter.resource_subscriptions {
             uris.retain(|other| other != uri);
         }
     }
 
-    /// Returns the calls that end it; none where giving up its call does, or where another one
-    /// still wants the same.
+    /// Returns the calls that close the subscription: none if cancelling its call is enough, or if
+    /// another subscription has the same resource.
     pub(super) fn closing_calls(
         &self,
         revision: Revision,
@@ -142,10 +142,10 @@ fn resource_call(method: Method, uri: &str) -> CallRequest {
     CallRequest::new(method.as_str(), body)
 }
 
-/// Members of parameters, in the words that every revision which has them shares.
+/// Encodes members of parameters that are the same in every revision which has them.
 fn encode_members(write: impl FnOnce(&mut Encoder<'_>) -> bool) -> Bytes {
     let mut body = Vec::new();
-    // What can't be said is left out: the server says what it misses.
+    // A value that can't be encoded is left out: the server reports what is missing.
     if !write(&mut Encoder::lossless(&mut body)) {
         body.clear();
     }

@@ -1,5 +1,5 @@
-//! What a list of tools says about calling them: which keep state between calls (CN-26), and
-//! which run as tasks.
+//! What `tools/list` declares about calls of tools: which tools keep state between calls (CN-26),
+//! and which run as tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ const MAX_NAME: usize = 1_024;
 ///
 /// A declaration is the member `mode` of a tool, or of its `_meta`, that is `stateful` or
 /// `stateless`. While no tool is declared stateful nothing is different. In 2025-11-25
-/// `execution.taskSupport` says whether a tool runs as a task; without it, it doesn't.
+/// `execution.taskSupport` declares whether a tool runs as a task; without it, it doesn't.
 ///
-/// A page says something of its own tools, which counts at once. What it doesn't name is known
-/// when a list was read to its end, and until the server says that it has changed.
+/// The declarations of a page count at once. The modes of tools that are not listed are known
+/// when a list was read to its end, until the server sends `list_changed`.
 #[derive(Debug, Default)]
 pub(super) struct ToolModes {
     known: KnownModes,
@@ -36,46 +36,47 @@ struct PartialList {
 #[derive(Debug, Default)]
 struct KnownModes {
     stateful: BTreeSet<Box<str>>,
-    /// There were more than are kept.
+    /// Set when more tools were declared stateful than are kept.
     has_more_stateful: bool,
     as_task: BTreeMap<Box<str>, TaskSupport>,
-    /// What is known of tools that are not in it.
+    /// What is known of tools that are not in `as_task`.
     unlisted: UnlistedTools,
 }
 
-/// Whether what is not named runs as no task.
+/// What is known of tools that the list does not name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum UnlistedTools {
     #[default]
     Unknown,
-    /// It will, when the list was read to its end.
+    /// They will be known as no tasks when the list was read to its end.
     Forbidden,
-    /// In this session. The server of the next one may be another.
+    /// They run as no tasks in this session. The server of the next one may be another.
     ForbiddenIn(u64),
 }
 
-/// A page of the list of tools, and where it stands.
+/// A page of the list of tools, with its place in the list.
 pub(super) struct ToolListPage<'p> {
     pub(super) result: &'p Payload,
-    /// The cursor that it was asked for with. The first page has none.
+    /// The cursor of the request. The first page has none.
     pub(super) cursor: Option<String>,
-    /// An empty cursor is one (since 2026-07-28).
+    /// Set when an empty cursor is a cursor (since 2026-07-28).
     pub(super) empty_is_cursor: bool,
 }
 
 impl ToolModes {
-    /// Learns from a page of the list of tools.
+    /// Applies the declarations of a page of the list of tools.
     pub(super) fn apply_page(&mut self, page: &ToolListPage<'_>, limit: usize, session: u64) {
         // Most servers declare nothing, and a list may be long.
         let text = page.result.as_str().as_bytes();
-        let says = |word: &str| memmem::find(text, word.as_bytes()).is_some();
-        let next = says("nextCursor").then(|| page.result.peek_tag("nextCursor"));
+        let has = |word: &str| memmem::find(text, word.as_bytes()).is_some();
+        let next = has("nextCursor").then(|| page.result.peek_tag("nextCursor"));
         let next = next.flatten();
         let next = next.filter(|next| page.empty_is_cursor || !next.is_empty());
-        let is_of_interest = !self.known.is_empty() || says("stateful") || says("taskSupport");
-        let list = match is_of_interest {
-            true => page.result.decode::<ListToolsResult>().map(Some),
-            false => Ok(None),
+        let is_of_interest = !self.known.is_empty() || has("stateful") || has("taskSupport");
+        let list = if is_of_interest {
+            page.result.decode::<ListToolsResult>().map(Some)
+        } else {
+            Ok(None)
         };
         let mut found = match (&page.cursor, self.partial.take()) {
             (None, _) => Some(KnownModes {
@@ -83,7 +84,7 @@ impl ToolModes {
                 ..KnownModes::default()
             }),
             (Some(cursor), Some(reading)) if *cursor == reading.next => Some(reading.found),
-            // A part of another list.
+            // A page of another list.
             (Some(_), _) => None,
         };
         for known in [Some(&mut self.known), found.as_mut()]
@@ -110,8 +111,8 @@ impl ToolModes {
         }
     }
 
-    /// The server says that its list has changed: it may have tools that nobody has seen. What
-    /// is known of the others is the best guess until it is listed again.
+    /// Handles `list_changed`: the server may have tools that were never listed. The modes of the
+    /// known ones are the best guess until the tools are listed again.
     pub(super) fn on_list_changed(&mut self) {
         self.known.unlisted = UnlistedTools::Unknown;
         self.partial = None;
@@ -146,7 +147,7 @@ impl KnownModes {
 
     fn apply_list(&mut self, page: &ListToolsResult, limit: usize) {
         if !page.skipped_items.is_empty() {
-            // One of them may be a task's.
+            // One of them may run as a task.
             self.unlisted = UnlistedTools::Unknown;
         }
         for tool in &page.tools {
@@ -161,11 +162,10 @@ impl KnownModes {
         let mode = in_meta.or(beside).map(|mode| mode.as_str());
         self.stateful.remove(&*tool.name);
         if mode == Some("\"stateful\"") {
-            match self.stateful.len() < limit && tool.name.len() <= MAX_NAME {
-                true => {
-                    self.stateful.insert(tool.name.as_str().into());
-                }
-                false => self.has_more_stateful = true,
+            if self.stateful.len() < limit && tool.name.len() <= MAX_NAME {
+                self.stateful.insert(tool.name.as_str().into());
+            } else {
+                self.has_more_stateful = true;
             }
         }
     }
@@ -192,7 +192,7 @@ mod tests {
 
     const SCHEMA: &str = r#""inputSchema":{"type":"object"}"#;
 
-    /// Learns a page that was asked for at a cursor, and that another one comes after.
+    /// Applies the page at `cursor`, with a cursor to the `next` one.
     fn learn(modes: &mut ToolModes, cursor: &str, tools: &str, next: &str) {
         learn_within(modes, cursor, tools, next, 9);
     }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_a_tool_that_was_left_out() {
+    fn the_modes_of_a_skipped_tool_are_unknown() {
         let mut modes = ToolModes::default();
         let odd = r#"{"name":"odd","execution":{"taskSupport":"required"}}"#;
         let tools = [odd, &tool("may", "optional")].join(",");

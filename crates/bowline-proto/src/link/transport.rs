@@ -1,4 +1,4 @@
-//! What happens to the transport.
+//! Handling what the driver reports about the transport.
 
 use bytes::{Bytes, BytesMut};
 
@@ -14,14 +14,14 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenError {
-    /// In words.
+    /// The reason, as a message.
     pub reason: String,
     /// `true` if trying again at once can't help: no such command, authorization refused.
     pub is_permanent: bool,
 }
 
 impl OpenError {
-    /// Creates an error that may pass.
+    /// Creates an error after which another attempt may succeed.
     pub fn transient(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -29,7 +29,7 @@ impl OpenError {
         }
     }
 
-    /// Creates an error that will not pass by itself.
+    /// Creates an error that another attempt would only repeat.
     pub fn permanent(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -39,7 +39,7 @@ impl OpenError {
 }
 
 impl Link {
-    /// The transport is open: the handshake begins.
+    /// Handles that the transport is open: the handshake begins.
     pub fn handle_opened(&mut self, now: Instant, connection_id: ConnectionId) {
         if !self.is_current(connection_id) || self.state != State::Starting {
             return;
@@ -54,7 +54,7 @@ impl Link {
         self.process_connection_events(now);
     }
 
-    /// The transport could not be opened.
+    /// Handles that the transport could not be opened.
     pub fn handle_open_failed(
         &mut self,
         now: Instant,
@@ -74,37 +74,37 @@ impl Link {
         }
     }
 
-    /// Returns the buffer to read into. `None` when nobody wants the bytes of this life.
+    /// Returns the buffer to read into. `None` if this connection has ended.
     pub fn read_buffer(&mut self, connection_id: ConnectionId) -> Option<&mut BytesMut> {
         self.current_connection(connection_id)
             .map(Connection::read_buffer)
     }
 
-    /// Bytes were appended to the buffer.
+    /// Handles bytes that were appended to the buffer.
     pub fn handle_read(&mut self, now: Instant, connection_id: ConnectionId) {
         self.with_connection(now, connection_id, |connection| connection.handle_read(now));
     }
 
-    /// The shared stream ended.
+    /// Handles the end of the shared stream.
     pub fn handle_eof(&mut self, now: Instant, connection_id: ConnectionId) {
         self.handle_transport_end(now, connection_id, |connection| connection.handle_eof(now));
     }
 
-    /// The shared stream ended, for a reason that is known: a process that exited.
+    /// Handles the end of the shared stream with a known reason: a process that exited.
     pub fn handle_end(&mut self, now: Instant, connection_id: ConnectionId, reason: &str) {
         self.handle_transport_end(now, connection_id, |connection| {
             connection.handle_end(now, reason)
         });
     }
 
-    /// The transport was lost.
+    /// Handles the loss of the transport.
     pub fn handle_lost(&mut self, now: Instant, connection_id: ConnectionId, reason: &str) {
         self.handle_transport_end(now, connection_id, |connection| {
             connection.handle_lost(now, reason)
         });
     }
 
-    /// A message came, on a carrier with a stream per request: see
+    /// Handles a message on a carrier with a stream per request: see
     /// [`Connection::handle_message`].
     pub fn handle_message(
         &mut self,
@@ -118,15 +118,15 @@ impl Link {
         });
     }
 
-    /// Something came that is no message: see [`Connection::handle_activity`].
+    /// Handles input that is no message: see [`Connection::handle_activity`].
     pub fn handle_activity(&mut self, now: Instant, connection_id: ConnectionId) {
         self.with_connection(now, connection_id, |connection| {
             connection.handle_activity(now)
         });
     }
 
-    /// The stream of a call has ended: see [`Connection::handle_stream_end`]. A server that
-    /// can't be reached while no other stream is open is lost.
+    /// Handles the end of the stream of a call: see [`Connection::handle_stream_end`]. If the
+    /// server can't be reached while no other stream is open, the connection is lost.
     pub fn handle_stream_end(
         &mut self,
         now: Instant,
@@ -150,8 +150,8 @@ impl Link {
         });
     }
 
-    /// The server no longer knows the HTTP session, which `call` was told (404 with a
-    /// session id). One handshake for all follows, and the call is made again once.
+    /// Handles an expired HTTP session: `call` received a 404 with a session id. One handshake for
+    /// all calls follows, and the call is sent again once.
     pub fn handle_session_expired(
         &mut self,
         now: Instant,
@@ -164,7 +164,7 @@ impl Link {
         let session = self.session;
         let entry = self.calls.by_id(call);
         if let Some(entry) = entry.and_then(|key| self.calls.get_mut(key)) {
-            // Once: a server that forgets every session would never end.
+            // Once: with a server that forgets every session this would never end.
             entry.is_expired = entry.retries == 0;
             if entry.session < session {
                 // That session has been replaced already.
@@ -181,15 +181,15 @@ impl Link {
         });
     }
 
-    /// The transport was busy and did not take `transmit`.
+    /// Handles a busy transport, which did not take `transmit`.
     pub fn handle_busy(&mut self, now: Instant, connection_id: ConnectionId, transmit: Transmit) {
         self.with_connection(now, connection_id, |connection| {
             connection.handle_busy(now, transmit);
         });
     }
 
-    /// The driver crashed: the transport is gone with it. It is started anew, unless that
-    /// happens too often.
+    /// Handles a crash of the driver: the transport is gone with it. The link connects again,
+    /// unless that happens too often.
     pub fn handle_crash(&mut self, now: Instant) {
         self.observe_time(now);
         match self.state {
@@ -216,8 +216,8 @@ impl Link {
         }
     }
 
-    /// The driver can't work, whatever is tried: where it runs lacks something that it needs.
-    /// Closes the link for good with this reason.
+    /// Handles a driver that can't run at all, because its environment lacks something that it
+    /// needs. Closes the link permanently with this reason.
     pub fn handle_driver_failed(&mut self, now: Instant, reason: &str) {
         self.observe_time(now);
         match self.state {
@@ -231,19 +231,20 @@ impl Link {
         self.close_permanently(now, reason.to_owned(), Cause::DriverFailed(reason.into()));
     }
 
-    /// Returns `true` if something of this life still matters.
+    /// Returns `true` if this is the current connection.
     fn is_current(&self, connection_id: ConnectionId) -> bool {
         connection_id == self.connection_id || defect::is(Defect::StaleLife)
     }
 
     fn current_connection(&mut self, connection_id: ConnectionId) -> Option<&mut Connection> {
-        match self.is_current(connection_id) {
-            true => self.connection.as_mut(),
-            false => None,
+        if self.is_current(connection_id) {
+            self.connection.as_mut()
+        } else {
+            None
         }
     }
 
-    /// Does something with the connection of this life, and what follows from it.
+    /// Runs `work` with the connection, if it is the current one, and handles its events.
     pub(super) fn with_connection(
         &mut self,
         now: Instant,
@@ -268,7 +269,7 @@ impl Link {
         }
         match self.state {
             State::Initializing | State::Ready => self.with_connection(now, connection_id, work),
-            // It ended before it was said to be open.
+            // It ended before the driver reported it as open.
             State::Starting => {
                 let cause = Cause::OpenFailed("it closed at once".into());
                 self.fail_attempt(now, cause, false);
