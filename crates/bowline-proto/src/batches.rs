@@ -56,7 +56,7 @@ impl Batch {
 
 /// An array that is complete, for this stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct CompletedBatch {
     pub(crate) stream: Option<StreamId>,
     pub(crate) text: Vec<u8>,
 }
@@ -97,7 +97,7 @@ impl Batches {
     }
 
     /// Whether errors that take so much room fit into one array.
-    pub(crate) fn fits_alone(&self, room: usize) -> bool {
+    pub(crate) fn fits_one_array(&self, room: usize) -> bool {
         room + BRACKETS <= self.limit
     }
 
@@ -150,27 +150,27 @@ impl Batches {
         key: BatchKey,
         id: Option<&RequestId>,
         write: impl FnOnce(&mut Vec<u8>),
-    ) -> Option<Answered> {
+    ) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         let before = batch.text.len();
         batch.text.push(if before == 0 { b'[' } else { b',' });
         write(&mut batch.text);
         self.held += batch.text.len() - before;
-        self.leave(key, id)
+        self.skip(key, id)
     }
 
     /// An answer will not come after all: its request was cancelled.
-    pub(crate) fn leave(&mut self, key: BatchKey, id: Option<&RequestId>) -> Option<Answered> {
+    pub(crate) fn skip(&mut self, key: BatchKey, id: Option<&RequestId>) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         let room = Self::room(id).min(batch.reserved);
         batch.reserved -= room;
         self.held -= room;
-        self.settle_one(key)
+        self.complete_one(key)
     }
 
     /// The batch has been read to its end.
-    pub(crate) fn end(&mut self, key: BatchKey) -> Option<Answered> {
-        self.settle_one(key)
+    pub(crate) fn end(&mut self, key: BatchKey) -> Option<CompletedBatch> {
+        self.complete_one(key)
     }
 
     /// Forgets all.
@@ -179,7 +179,7 @@ impl Batches {
         self.held = 0;
     }
 
-    fn settle_one(&mut self, key: BatchKey) -> Option<Answered> {
+    fn complete_one(&mut self, key: BatchKey) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         batch.missing -= 1;
         if batch.missing > 0 {
@@ -194,7 +194,7 @@ impl Batches {
             return None;
         }
         text.push(b']');
-        Some(Answered { stream, text })
+        Some(CompletedBatch { stream, text })
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    fn text(answered: Option<Answered>) -> Option<String> {
+    fn text(answered: Option<CompletedBatch>) -> Option<String> {
         answered.map(|answered| String::from_utf8(answered.text).unwrap())
     }
 
@@ -223,7 +223,7 @@ mod tests {
         }
         assert_eq!(batches.answer(key, Some(&ids[1]), write("A")), None);
         assert_eq!(batches.end(key), None);
-        assert_eq!(batches.leave(key, Some(&ids[0])), None);
+        assert_eq!(batches.skip(key, Some(&ids[0])), None);
         let answered = batches.answer(key, Some(&ids[2]), write("C"));
         assert_eq!(answered.as_ref().and_then(|it| it.stream), stream);
         assert_eq!(text(answered).as_deref(), Some("[A,C]"));
@@ -239,7 +239,7 @@ mod tests {
         let key = batches.begin(None);
         batches.expect(key, None);
         assert_eq!(batches.end(key), None);
-        assert_eq!(batches.leave(key, None), None);
+        assert_eq!(batches.skip(key, None), None);
         assert_eq!((batches.held, batches.open.len()), (0, 0));
     }
 
@@ -247,7 +247,7 @@ mod tests {
     fn arrays_are_bounded_alone_and_together() {
         let limit = 1000;
         let mut batches = Batches::new(limit);
-        assert!(batches.fits_alone(limit - BRACKETS) && !batches.fits_alone(limit - 1));
+        assert!(batches.fits_one_array(limit - BRACKETS) && !batches.fits_one_array(limit - 1));
         let (first, second) = (batches.begin(None), batches.begin(None));
         for key in [first, first, second] {
             batches.expect(key, None);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(batches.answer(first, None, write(&words)), None);
         assert_eq!(batches.held, limit);
         assert!(!batches.has_room(1) && batches.has_room(0));
-        batches.leave(second, None);
+        batches.skip(second, None);
         assert!(batches.takes(first, None, ERROR_ROOM - 1));
         batches.clear();
         assert!(batches.has_room(limit));

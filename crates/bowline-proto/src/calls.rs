@@ -291,7 +291,7 @@ impl<T> Calls<T> {
     }
 
     /// The oldest call that waits and is such a one.
-    pub(crate) fn first_that(&self, is_such: impl Fn(&T) -> bool) -> Option<CallId> {
+    pub(crate) fn find_first(&self, is_such: impl Fn(&T) -> bool) -> Option<CallId> {
         let mut pending = self.pending.iter();
         let such = pending.find(|(_, call)| is_such(&call.tag));
         such.map(|(id, _)| id)

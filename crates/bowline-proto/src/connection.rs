@@ -30,7 +30,7 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Side;
 
-use task_progress::Reporting;
+use task_progress::TaskProgress;
 
 pub use event::Event;
 pub use headers::MessageHeaders;
@@ -41,7 +41,7 @@ pub use streams::StreamEnd;
 pub struct Connection {
     config: Config,
     phase: Phase,
-    end: Endpoint<Event>,
+    endpoint: Endpoint<Event>,
     /// How long the server has been silent, when that is looked at.
     silence: Option<Silence>,
     /// The members of `_meta` that every request of the stateless era has.
@@ -53,7 +53,7 @@ pub struct Connection {
     /// It ended while only the probe had been sent.
     was_probing: bool,
     /// Calls that have become tasks and wanted progress, which goes on.
-    reporting: Reporting,
+    task_progress: TaskProgress,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ enum Phase {
         negotiation: Negotiation,
         deadline: Instant,
         /// The server has said something, so that its time counts.
-        is_talking: bool,
+        has_received: bool,
         probe: Option<Instant>,
     },
     /// Calls are served.
@@ -99,20 +99,20 @@ impl Connection {
         };
         Self {
             phase: Phase::New,
-            end: Endpoint::new(setup, carried.into()),
+            endpoint: Endpoint::new(setup, carried.into()),
             silence: None,
             stateless_meta: Bytes::new(),
             session_tag: None,
             request_meta: Bytes::new(),
             was_probing: false,
-            reporting: Reporting::new(config.limits.max_pending),
+            task_progress: TaskProgress::new(config.limits.max_pending),
             config,
         }
     }
 
     /// What the next connection goes on with.
     pub fn into_carryover(self) -> Carryover {
-        self.end.into_carryover()
+        self.endpoint.into_carryover()
     }
 
     // Looking.
@@ -135,12 +135,12 @@ impl Connection {
 
     /// The next event, for a link that keeps it.
     pub(crate) fn take_event(&mut self) -> Option<Event> {
-        self.end.take_event()
+        self.endpoint.take_event()
     }
 
     /// Counts events that were taken from here and wait elsewhere.
     pub(crate) fn set_outer_backlog(&mut self, weight: usize) {
-        self.end.set_outer_backlog(weight);
+        self.endpoint.set_outer_backlog(weight);
     }
 
     /// The revision that is spoken, once it is agreed.
@@ -156,79 +156,82 @@ impl Connection {
     /// Never because the application is slow to answer or calls wait: only while the
     /// answers that we owe have not left, or events with much payload have not been taken.
     pub fn wants_read(&self) -> bool {
-        !self.is_closed() && self.end.wants_read()
+        !self.is_closed() && self.endpoint.wants_read()
     }
 
     /// Calls that wait for their answers.
     pub fn pending(&self) -> usize {
-        self.end.calls.len()
+        self.endpoint.calls.len()
     }
 
     /// Calls that were given up and are still remembered.
     pub fn tombstones(&self) -> usize {
-        self.end.calls.tombstones()
+        self.endpoint.calls.tombstones()
     }
 
     /// Requests of the server whose handlers are not done.
     pub fn open_handlers(&self) -> usize {
-        self.end.requests.len()
+        self.endpoint.requests.len()
     }
 
     /// The server's id of a request that may be answered.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
-        self.end.requests.get(request).map(|request| &request.id)
+        self.endpoint
+            .requests
+            .get(request)
+            .map(|request| &request.id)
     }
 
     /// What happened that has no other trace.
     pub fn stats(&self) -> Stats {
-        self.end.stats
+        self.endpoint.stats
     }
 
     /// The beginning of the last frame that was no message, for whoever looks for the
     /// reason. It is what the peer said: not for a log that others read.
     pub fn malformed_sample(&self) -> Option<&str> {
-        self.end.sample.as_deref()
+        self.endpoint.malformed_sample.as_deref()
     }
 
     // The world did something.
 
     /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
     pub fn read_buffer(&mut self) -> &mut BytesMut {
-        self.end.decoder.buffer()
+        self.endpoint.decoder.buffer()
     }
 
     /// Gives back the memory that is only kept to be used again. For a connection that has
     /// nothing to do for a while: thousands of them may be idle.
     pub fn shrink(&mut self) {
-        self.end.shrink();
+        self.endpoint.shrink();
     }
 
     /// Bytes were appended to the buffer.
     pub fn handle_read(&mut self, now: Instant) {
         self.handle_activity(now);
-        self.end.note_read();
+        self.endpoint.trace_read();
         while !self.is_closed()
-            && let Some(decoded) = self.end.poll_decoded()
+            && let Some(decoded) = self.endpoint.poll_decoded()
         {
             self.handle_decoded(now, decoded);
         }
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
     /// Something came that is no message: a comment on the stream of a call, a header. It
     /// shows that the server lives.
     pub fn handle_activity(&mut self, now: Instant) {
         if let Some(silence) = &mut self.silence {
-            silence.broken(now);
+            silence.reset(now);
         }
         if let Phase::Negotiating {
             deadline,
-            is_talking,
+            has_received,
             ..
         } = &mut self.phase
-            && !*is_talking
+            && !*has_received
         {
-            *is_talking = true;
+            *has_received = true;
             *deadline = (*deadline).min(now + self.config.handshake_timeout);
         }
     }
@@ -242,7 +245,7 @@ impl Connection {
     pub fn handle_end(&mut self, now: Instant, reason: &str) {
         self.handle_read(now);
         if !self.is_closed()
-            && let Some(decoded) = self.end.decoder.finish()
+            && let Some(decoded) = self.endpoint.decoder.finish()
         {
             self.handle_decoded(now, decoded);
         }
@@ -258,7 +261,7 @@ impl Connection {
     /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
     /// carrier with a stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        if self.end.handle_busy(now, transmit) {
+        if self.endpoint.handle_busy(now, transmit) {
             self.close_with(now, CloseReason::Stalled);
         }
     }
@@ -269,9 +272,9 @@ impl Connection {
         if self.is_closed() {
             return;
         }
-        self.end.time_out_calls(now, self.cancel_form());
+        self.endpoint.time_out_calls(now, self.cancel_form());
         self.handle_silence(now);
-        match self.end.check_flow(now) {
+        match self.endpoint.check_flow(now) {
             None => {}
             Some(Stall::Reading | Stall::Writing) => self.close_with(now, CloseReason::Stalled),
             Some(Stall::Skipping) => {
@@ -289,18 +292,18 @@ impl Connection {
     /// The next message to send. Take it only when the one before is written: a call counts
     /// as sent from here on.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.end.poll_transmit()
+        self.endpoint.poll_transmit()
     }
 
     /// Returns the next message that is still to be sent before the connection is closed: see
     /// [`Link::poll_parting`](crate::Link::poll_parting).
     pub fn poll_parting(&mut self) -> Option<Transmit> {
-        self.end.poll_parting()
+        self.endpoint.poll_parting()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.end.poll_event()
+        self.endpoint.poll_event()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
@@ -313,7 +316,7 @@ impl Connection {
             Phase::Closed => return None,
         };
         let silence = self.silence.as_ref().map(Silence::due);
-        [handshake, probe, silence, self.end.next_timeout()]
+        [handshake, probe, silence, self.endpoint.next_timeout()]
             .into_iter()
             .flatten()
             .min()

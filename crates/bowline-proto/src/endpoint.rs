@@ -21,7 +21,7 @@ use crate::carryover::Carryover;
 use crate::codec::{FrameDecoder, Framing};
 use crate::config::Carrier;
 use crate::defect::{self, Defect};
-use crate::event_queue::{Events, Tell};
+use crate::event_queue::{EndpointEvent, EventQueue};
 use crate::jitter::Jitter;
 use crate::limits::Limits;
 use crate::message::Composer;
@@ -32,8 +32,8 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-pub(crate) use batches::Opened;
-pub(crate) use calls::{CallContext, CancelForm, Progressing};
+pub(crate) use batches::BatchAdmission;
+pub(crate) use calls::{CallContext, CallProgress, CancelForm};
 pub(crate) use flow_control::Stall;
 
 /// One end of a connection.
@@ -47,31 +47,31 @@ pub(crate) struct Endpoint<E> {
     batches: Batches,
     pub(crate) composer: Composer,
     pub(crate) outbox: Outbox,
-    pub(crate) events: Events<E>,
+    pub(crate) events: EventQueue<E>,
     pub(crate) decoder: FrameDecoder,
     pub(crate) stats: Stats,
     /// The beginning of the last frame that was no message.
-    pub(crate) sample: Option<Box<str>>,
-    nonsense: u32,
+    pub(crate) malformed_sample: Option<Box<str>>,
+    misbehavior_left: u32,
     /// We frame as the peer does.
-    follows_framing: bool,
+    mirrors_framing: bool,
     /// Calls of the protocol's own, which count against no limit.
     internal: usize,
     /// Bytes in the decoder that make no frame yet.
-    left_over: usize,
+    unframed_bytes: usize,
     jitter: Jitter,
     /// Since when nothing is read, and whether something has left or was taken since.
     paused: Option<Instant>,
     has_drained: bool,
-    clogged: Clogged,
+    blocked_output: BlockedOutput,
     /// Since when a frame is being skipped.
     skipping: Option<Instant>,
-    unfinished: Unfinished,
+    partial_frame: PartialFrame,
 }
 
 /// A frame of which a part has come.
 #[derive(Debug, Default)]
-struct Unfinished {
+struct PartialFrame {
     /// How long the rest may take.
     timeout: Option<Duration>,
     since: Option<Instant>,
@@ -81,7 +81,7 @@ struct Unfinished {
 
 /// Handlers that don't go on, since what was answered before is not written.
 #[derive(Debug, Default)]
-struct Clogged {
+struct BlockedOutput {
     since: Option<Instant>,
     /// A part of it was, since then.
     has_written: bool,
@@ -134,7 +134,7 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     pub(crate) fn new(setup: Setup, carried: Carryover) -> Self {
         let Setup {
             side,
@@ -151,27 +151,27 @@ impl<E: Tell> Endpoint<E> {
             requests: Requests::new(limits.of_requests(), carried.next_request),
             batches: Batches::new(limits.frames.frame),
             composer: Composer::new(carrier, framing.unwrap_or_default()),
-            follows_framing: framing.is_none(),
+            mirrors_framing: framing.is_none(),
             outbox: Outbox::new(limits.of_outbox(), carrier),
-            events: Events::new(limits.max_undelivered),
+            events: EventQueue::new(limits.max_undelivered),
             decoder: FrameDecoder::new(limits.frames),
             stats: Stats::default(),
-            sample: None,
-            nonsense: limits.misbehavior_budget,
+            malformed_sample: None,
+            misbehavior_left: limits.misbehavior_budget,
             internal: 0,
-            left_over: 0,
+            unframed_bytes: 0,
             jitter: Jitter::new(seed),
             paused: None,
             has_drained: false,
-            clogged: Clogged::default(),
+            blocked_output: BlockedOutput::default(),
             skipping: None,
-            unfinished: Unfinished::default(),
+            partial_frame: PartialFrame::default(),
         }
     }
 
     /// How long a frame may take to arrive. Default: as long as it likes.
     pub(crate) fn set_frame_timeout(&mut self, timeout: Option<Duration>) {
-        self.unfinished.timeout = timeout;
+        self.partial_frame.timeout = timeout;
     }
 
     /// What the next endpoint of the same link goes on with.
@@ -197,20 +197,24 @@ impl<E: Tell> Endpoint<E> {
 
     /// The call that an answer belongs to, if it waits. Other answers are counted; one for
     /// nothing that we ever asked is nonsense.
-    pub(crate) fn answered(&mut self, now: Instant, id: &RequestId) -> Answered {
-        let (reason, count, answered) = match self.calls.find(now, id, &self.counter) {
-            Found::Pending(call) => return Answered::Call(call),
-            Found::GivenUp => ("late", &mut self.stats.late_answers, Answered::Nothing),
-            Found::Ended => ("stale", &mut self.stats.stale_answers, Answered::Nothing),
+    pub(crate) fn match_response(&mut self, now: Instant, id: &RequestId) -> ResponseMatch {
+        let (reason, count, matched) = match self.calls.find(now, id, &self.counter) {
+            Found::Pending(call) => return ResponseMatch::Call(call),
+            Found::GivenUp => ("late", &mut self.stats.late_answers, ResponseMatch::Dropped),
+            Found::Ended => (
+                "stale",
+                &mut self.stats.stale_answers,
+                ResponseMatch::Dropped,
+            ),
             Found::Unknown => (
                 "unknown",
                 &mut self.stats.unknown_answers,
-                Answered::Nonsense,
+                ResponseMatch::Misbehavior,
             ),
         };
         *count += 1;
         trace::response_dropped(self.side, reason);
-        answered
+        matched
     }
 
     /// The peer did what it must not do here.
@@ -220,7 +224,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// The peer notified of nothing that goes on.
-    pub(crate) fn count_pointless(&mut self, reason: &'static str) {
+    pub(crate) fn count_dropped_notification(&mut self, reason: &'static str) {
         self.stats.pointless_notifications += 1;
         trace::notification_dropped(self.side, trace::Direction::In, reason);
     }
@@ -231,25 +235,25 @@ impl<E: Tell> Endpoint<E> {
         trace::malformed(self.side, fault, size, self.stats.malformed_frames);
         let beginning = frame.get(..SAMPLE).unwrap_or(frame);
         if !beginning.is_empty() {
-            self.sample = Some(String::from_utf8_lossy(beginning).into());
+            self.malformed_sample = Some(String::from_utf8_lossy(beginning).into());
         }
     }
 
     /// Spends one of the frames that may make no sense. Whether there was one left.
     #[must_use]
-    pub(crate) fn spend_nonsense(&mut self) -> bool {
-        let left = self.nonsense.checked_sub(1);
-        self.nonsense = left.unwrap_or(0);
+    pub(crate) fn spend_misbehavior_budget(&mut self) -> bool {
+        let left = self.misbehavior_left.checked_sub(1);
+        self.misbehavior_left = left.unwrap_or(0);
         left.is_some()
     }
 
     /// A good message makes up for one that was none.
-    pub(crate) fn regain_nonsense(&mut self) {
-        let more = self.nonsense.saturating_add(1);
-        self.nonsense = more.min(self.limits.misbehavior_budget);
+    pub(crate) fn restore_misbehavior_budget(&mut self) {
+        let more = self.misbehavior_left.saturating_add(1);
+        self.misbehavior_left = more.min(self.limits.misbehavior_budget);
     }
 
-    pub(crate) fn tell(&mut self, event: E) {
+    pub(crate) fn push_event(&mut self, event: E) {
         self.events.push(event);
     }
 
@@ -265,9 +269,9 @@ impl<E: Tell> Endpoint<E> {
         self.batches.clear();
         self.decoder.abandon();
         self.paused = None;
-        self.clogged.since = None;
+        self.blocked_output.since = None;
         self.skipping = None;
-        self.unfinished.since = None;
+        self.partial_frame.since = None;
         let open = self.requests.give_up_all().into_iter();
         let open = open.inspect(|(request, method, started)| {
             let duration = now.since(*started);
@@ -282,7 +286,7 @@ impl<E: Tell> Endpoint<E> {
             if let Some(ticket) = waiting.tag.ticket {
                 self.outbox.take_back(ticket);
             }
-            self.conclude(now, call, &waiting, outcome());
+            self.complete_call(now, call, &waiting, outcome());
         }
     }
 }
@@ -292,16 +296,16 @@ const SAMPLE: usize = 120;
 
 /// What the id of an answer is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum ResponseMatch {
     Call(CallId),
     /// An answer that comes too late or again.
-    Nothing,
+    Dropped,
     /// An answer to nothing that we ever asked.
-    Nonsense,
+    Misbehavior,
 }
 
 /// What is said in a message of the protocol itself, which every revision can say.
-pub(crate) fn said(members: impl Into<Cow<'static, str>>) -> Bytes {
+pub(crate) fn params_body(members: impl Into<Cow<'static, str>>) -> Bytes {
     match members.into() {
         Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
         Cow::Owned(text) => Bytes::from(text),
@@ -309,12 +313,12 @@ pub(crate) fn said(members: impl Into<Cow<'static, str>>) -> Bytes {
 }
 
 /// The revision in whose words we speak before one is agreed.
-pub(crate) fn or_newest(revision: Option<Revision>) -> Revision {
+pub(crate) fn or_latest_handshake(revision: Option<Revision>) -> Revision {
     revision.unwrap_or(Revision::LATEST_HANDSHAKE)
 }
 
 /// A message that has no bytes: the stream of a call is reset.
-pub(crate) fn reset(call: CallId) -> Transmit {
+pub(crate) fn reset_message(call: CallId) -> Transmit {
     Transmit {
         kind: crate::outbox::TransmitKind::Reset(call),
         stream: None,

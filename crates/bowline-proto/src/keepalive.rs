@@ -59,7 +59,7 @@ impl Silence {
     }
 
     /// The peer gave a sign of life.
-    pub(crate) fn broken(&mut self, now: Instant) {
+    pub(crate) fn reset(&mut self, now: Instant) {
         self.due = now + self.settings.interval;
         self.asked = 0;
     }
@@ -103,7 +103,7 @@ mod tests {
     fn any_sign_begins_anew() {
         let mut silence = Silence::begin(at(0), Keepalive::new(Duration::from_secs(10), 0));
         assert_eq!(silence.check(at(10)), Verdict::Ask { asked: 1 });
-        silence.broken(at(19));
+        silence.reset(at(19));
         assert_eq!(silence.due(), at(29));
         assert_eq!(silence.check(at(29)), Verdict::Ask { asked: 1 });
         assert_eq!(silence.check(at(39)), Verdict::Dead { missed: 1 });

@@ -45,7 +45,7 @@ use bowline_types::{Era, RequestId, Revision};
 use crate::calls::CallId;
 use crate::carryover::Carryover;
 use crate::connection::Connection;
-use crate::event_queue::Events;
+use crate::event_queue::EventQueue;
 use crate::jitter::Jitter;
 use crate::negotiation::Agreement;
 use crate::outbox::Transmit;
@@ -110,7 +110,7 @@ pub struct Link {
     past_stats: Stats,
     /// The beginning of the latest malformed frame of the previous connections.
     malformed_sample: Option<Box<str>>,
-    events: Events<LinkEvent>,
+    events: EventQueue<LinkEvent>,
     actions: VecDeque<Action>,
 }
 
@@ -142,7 +142,7 @@ impl Link {
             task_progress: BTreeMap::new(),
             past_stats: Stats::default(),
             malformed_sample: None,
-            events: Events::new(config.connection.limits.max_undelivered),
+            events: EventQueue::new(config.connection.limits.max_undelivered),
             actions: VecDeque::new(),
             config,
         };

@@ -226,7 +226,7 @@ impl Outbox {
     /// Takes back what has not left.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
         let transmit = self.queue.remove(ticket)?;
-        self.settle(&transmit);
+        self.release(&transmit);
         Some(transmit)
     }
 
@@ -243,7 +243,7 @@ impl Outbox {
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
         if self.busy.is_empty() {
             let (_, transmit) = self.queue.pop_first()?;
-            self.settle(&transmit);
+            self.release(&transmit);
             return Some(transmit);
         }
         let is_free = |transmit: &Transmit| !self.busy.contains_key(&self.lane(transmit));
@@ -254,7 +254,7 @@ impl Outbox {
 
     /// Returns the next message that is no call. Calls stay where they are, so that each is
     /// known not to have left.
-    pub(crate) fn pop_beside_calls(&mut self) -> Option<Transmit> {
+    pub(crate) fn pop_non_call(&mut self) -> Option<Transmit> {
         let is_call = |transmit: &Transmit| matches!(transmit.kind, TransmitKind::Call(_));
         let (ticket, _) = self.queue.iter().find(|(_, it)| !is_call(it))?;
         self.take_back(ticket)
@@ -302,14 +302,14 @@ impl Outbox {
     }
 
     /// Whether the answers that we owe leave room for more.
-    pub(crate) fn takes_answers(&self) -> bool {
+    pub(crate) fn accepts_answers(&self) -> bool {
         self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
     }
 
     /// Whether there is room for what a handler may answer: less waits than may, here and at
     /// the driver.
-    pub(crate) fn lets_answer(&self) -> bool {
-        self.takes_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
+    pub(crate) fn has_room_for_answer(&self) -> bool {
+        self.accepts_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
     }
 
     /// Counts what the driver has taken and not yet written. What it was before.
@@ -358,7 +358,7 @@ impl Outbox {
         }
     }
 
-    fn settle(&mut self, transmit: &Transmit) {
+    fn release(&mut self, transmit: &Transmit) {
         match transmit.slot.account {
             Account::Own => {
                 self.messages = self.messages.saturating_sub(1);

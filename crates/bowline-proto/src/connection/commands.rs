@@ -56,7 +56,7 @@ impl Connection {
     /// When it can't be sent now. The server has seen nothing of it.
     pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> Result<(), NotifyError> {
         self.check_ready()?;
-        self.end.notify(method, body.into(), None)
+        self.endpoint.notify(method, body.into(), None)
     }
 
     /// Answers a request of the server.
@@ -71,8 +71,8 @@ impl Connection {
         request: RequestKey,
         result: Payload,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond(now, request, result);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond(now, request, result);
+        self.endpoint.update_flow(now);
         responded
     }
 
@@ -87,36 +87,36 @@ impl Connection {
         request: RequestKey,
         error: &ErrorObject,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond_error(now, request, error);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond_error(now, request, error);
+        self.endpoint.update_flow(now);
         responded
     }
 
     /// The handler of a request is done and has no answer, since the request was cancelled.
     /// Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
-        self.end.release(now, request);
-        self.end.note_flow(now);
+        self.endpoint.release(now, request);
+        self.endpoint.update_flow(now);
     }
 
     /// Gives up a call. Whether it was still waiting: it ends once, however often it is
     /// cancelled.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
-        self.end.cancel(now, call, self.cancel_form(), reason)
+        self.endpoint.cancel(now, call, self.cancel_form(), reason)
     }
 
     /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
     pub fn set_call_paused(&mut self, now: Instant, call: CallId, is_waiting: bool) -> bool {
         if is_waiting {
-            self.end.calls.pause(now, call)
+            self.endpoint.calls.pause(now, call)
         } else {
-            self.end.calls.resume(now, call)
+            self.endpoint.calls.resume(now, call)
         }
     }
 
     /// The call of ours that waits and is named by `id`: as an answer names it.
     pub(crate) fn waiting_call(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
-        match self.end.calls.find(now, id, &self.end.counter) {
+        match self.endpoint.calls.find(now, id, &self.endpoint.counter) {
             Found::Pending(call) => Some(call),
             Found::GivenUp | Found::Ended | Found::Unknown => None,
         }
@@ -124,7 +124,7 @@ impl Connection {
 
     /// The server has confirmed a subscription: from now on it lasts until somebody ends it.
     pub(crate) fn confirm_subscription(&mut self, call: CallId) {
-        self.end.calls.lift_timeouts(call);
+        self.endpoint.calls.lift_timeouts(call);
     }
 
     /// The number of the session that calls carry from now on, or none.
@@ -147,7 +147,7 @@ impl Connection {
             timeouts: self.config.call_timeouts,
             stream: None,
         };
-        self.end.call(now, request, context)
+        self.endpoint.call(now, request, context)
     }
 
     fn check_ready(&self) -> Result<(), CallError> {

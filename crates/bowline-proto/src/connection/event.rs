@@ -2,7 +2,7 @@
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::event_queue::{Tell, Weigh};
+use crate::event_queue::{EndpointEvent, EventPayload};
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
@@ -57,7 +57,7 @@ pub enum Event {
     Closed(CloseReason),
 }
 
-impl Tell for Event {
+impl EndpointEvent for Event {
     fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
         Self::Ended {
             call,
@@ -67,8 +67,8 @@ impl Tell for Event {
     }
 }
 
-impl Weigh for Event {
-    fn payload(&self) -> usize {
+impl EventPayload for Event {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),
             Self::Progress { params, .. } => params.len(),

@@ -27,14 +27,14 @@ impl Connection {
     pub fn open(&mut self, now: Instant) {
         let Phase::New = self.phase else { return };
         // What was given up long ago may have come from the connection before.
-        self.end.calls.sweep(now);
+        self.endpoint.calls.sweep(now);
         let (negotiation, step) = Negotiation::begin(self.config.revisions, self.config.known_era);
         let startup = self.config.startup_timeout;
         self.change_phase(
             Phase::Negotiating {
                 negotiation,
                 deadline: now + startup.unwrap_or(self.config.handshake_timeout),
-                is_talking: startup.is_none(),
+                has_received: startup.is_none(),
                 probe: None,
             },
             "opened",
@@ -54,7 +54,7 @@ impl Connection {
         let phase = Phase::Negotiating {
             negotiation,
             deadline: now + self.config.handshake_timeout,
-            is_talking: true,
+            has_received: true,
             probe: None,
         };
         self.silence = None;
@@ -64,7 +64,11 @@ impl Connection {
 
     /// A call was not served, since the session in which it was made has expired.
     pub(crate) fn handle_expired_call(&mut self, now: Instant, call: CallId) {
-        let purpose = self.end.calls.get(call).map(|waiting| waiting.tag.purpose);
+        let purpose = self
+            .endpoint
+            .calls
+            .get(call)
+            .map(|waiting| waiting.tag.purpose);
         match purpose {
             None => {}
             // The handshake is outside of any session: it was refused.
@@ -72,10 +76,11 @@ impl Connection {
                 self.handle_stream_end(now, call, StreamEnd::Refused(404));
             }
             Some(Purpose::Keepalive | Purpose::User) => {
-                if let Some(waiting) = self.end.calls.give_up(now, call) {
+                if let Some(waiting) = self.endpoint.calls.give_up(now, call) {
                     let reason = "the session has expired".into();
                     let outcome = Outcome::Lost { reason };
-                    self.end.conclude_as(now, call, &waiting, outcome, Sent::No);
+                    self.endpoint
+                        .complete_call_as(now, call, &waiting, outcome, Sent::No);
                 }
             }
         }
@@ -83,7 +88,7 @@ impl Connection {
 
     /// Whether no call can be made any more.
     pub(crate) fn is_out_of_ids(&self) -> bool {
-        self.end.counter.is_exhausted()
+        self.endpoint.counter.is_exhausted()
     }
 
     /// Ends the connection: what waits ends with it.
@@ -107,8 +112,8 @@ impl Connection {
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
         // The driver stops all handlers when it hears of the end.
-        self.end.end_all(now, || outcome_of(&reason));
-        self.end.tell(Event::Closed(reason));
+        self.endpoint.end_all(now, || close_outcome(&reason));
+        self.endpoint.push_event(Event::Closed(reason));
     }
 
     fn change_phase(&mut self, phase: Phase, reason: &str) {
@@ -137,14 +142,14 @@ impl Connection {
     }
 
     /// An answer to `server/discover` or `initialize`.
-    pub(super) fn handle_handshake_answer(
+    pub(super) fn handle_handshake_response(
         &mut self,
         now: Instant,
         purpose: Purpose,
         answer: Result<RawJsonRef<'_>, Option<ErrorObject>>,
     ) {
         // Looked for among all calls, so for the probe alone.
-        let has_initialized = purpose == Purpose::Discover && self.initialize_has_left();
+        let has_initialized = purpose == Purpose::Discover && self.may_have_sent_initialize();
         let Phase::Negotiating { negotiation, .. } = &mut self.phase else {
             return;
         };
@@ -169,19 +174,19 @@ impl Connection {
     }
 
     /// Whether the server may have seen an `initialize` that waits for its answer.
-    fn initialize_has_left(&self) -> bool {
-        let calls = &self.end.calls;
+    fn may_have_sent_initialize(&self) -> bool {
+        let calls = &self.endpoint.calls;
         let is_it = |tag: &Tag| tag.purpose == Purpose::Initialize;
-        let waiting = calls.first_that(is_it).and_then(|call| calls.get(call));
+        let waiting = calls.find_first(is_it).and_then(|call| calls.get(call));
         let ticket = waiting.map(|waiting| waiting.tag.ticket);
-        ticket.is_some_and(|ticket| ticket.is_none_or(|it| !self.end.outbox.holds(it)))
+        ticket.is_some_and(|ticket| ticket.is_none_or(|it| !self.endpoint.outbox.holds(it)))
     }
 
     fn advance(&mut self, now: Instant, step: Step) {
         match step {
             Step::Wait => {}
             Step::Discover(revision) => {
-                self.set_stateless_meta(self.meta_of(revision));
+                self.set_stateless_meta(self.build_stateless_meta(revision));
                 let meta = self.stateless_meta.clone();
                 self.send_handshake(
                     now,
@@ -222,21 +227,21 @@ impl Connection {
             Purpose::Discover | Purpose::Initialize => true,
             Purpose::Keepalive | Purpose::User => false,
         };
-        while let Some(call) = self.end.calls.first_that(is_handshake) {
-            self.end.drop_internal(now, call);
+        while let Some(call) = self.endpoint.calls.find_first(is_handshake) {
+            self.endpoint.drop_internal_call(now, call);
         }
         self.silence = self
             .config
             .keepalive
             .map(|settings| Silence::begin(now, settings));
         match revision.era() {
-            Era::Stateless => self.set_stateless_meta(self.meta_of(revision)),
+            Era::Stateless => self.set_stateless_meta(self.build_stateless_meta(revision)),
             Era::Handshake => {
                 self.set_stateless_meta(Bytes::new());
-                self.end.notify_owed(Method::Initialized, Bytes::new());
+                self.endpoint.notify_owed(Method::Initialized, Bytes::new());
             }
         }
-        self.end.tell(Event::Ready(agreement));
+        self.endpoint.push_event(Event::Ready(agreement));
     }
 
     /// Asks a silent server for a sign of life, or gives it up.
@@ -244,32 +249,37 @@ impl Connection {
         let Some(silence) = &mut self.silence else {
             return;
         };
-        if !self.end.wants_read() {
+        if !self.endpoint.wants_read() {
             // It may have spoken: it is we who don't listen.
-            return silence.broken(now);
+            return silence.reset(now);
         }
         match silence.check(now) {
             Verdict::Wait => {}
             Verdict::Ask { asked } => {
                 let is_of_user = |tag: &Tag| tag.purpose == Purpose::User;
-                if self.end.counter.is_exhausted()
-                    && self.end.calls.first_that(is_of_user).is_some()
+                if self.endpoint.counter.is_exhausted()
+                    && self.endpoint.calls.find_first(is_of_user).is_some()
                 {
                     // Calls that wait may still be answered.
-                    return silence.broken(now);
+                    return silence.reset(now);
                 }
                 trace::keepalive(Side::Client, asked);
                 // The one before has had its time.
                 let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;
-                if let Some(call) = self.end.calls.first_that(is_question) {
-                    self.end.drop_internal(now, call);
+                if let Some(call) = self.endpoint.calls.find_first(is_question) {
+                    self.endpoint.drop_internal_call(now, call);
                 }
                 let method = self.ping_method();
                 let meta = self.stateless_meta.clone();
                 let purpose = Purpose::Keepalive;
-                let asked =
-                    self.end
-                        .call_internally(now, purpose, method, &meta, Bytes::new(), UNLIMITED);
+                let asked = self.endpoint.call_internally(
+                    now,
+                    purpose,
+                    method,
+                    &meta,
+                    Bytes::new(),
+                    UNLIMITED,
+                );
                 if asked.is_none() {
                     self.close_with(now, CloseReason::IdsExhausted);
                 }
@@ -290,7 +300,7 @@ impl Connection {
         body: Bytes,
     ) {
         let sent = self
-            .end
+            .endpoint
             .call_internally(now, purpose, method, meta, body, UNLIMITED);
         if sent.is_none() {
             self.close_with(now, CloseReason::IdsExhausted);
@@ -333,7 +343,7 @@ impl Connection {
     }
 
     /// What every request of the stateless era says of its client.
-    fn meta_of(&self, revision: Revision) -> Bytes {
+    fn build_stateless_meta(&self, revision: Revision) -> Bytes {
         let capabilities = self.config.capabilities.to_json(revision);
         let mut meta = RequestMeta::new().with(keys::PROTOCOL_VERSION, revision.as_str());
         if let Ok(capabilities) = capabilities {
@@ -349,13 +359,13 @@ impl Connection {
 
     /// Whether a call is a subscription of the stateless era.
     pub(super) fn is_subscription(&self, call: CallId) -> bool {
-        let waiting = self.end.calls.get(call);
+        let waiting = self.endpoint.calls.get(call);
         waiting.is_some_and(|waiting| waiting.tag.is_subscription)
     }
 }
 
 /// How a call ends when its connection does.
-fn outcome_of(reason: &CloseReason) -> Outcome {
+fn close_outcome(reason: &CloseReason) -> Outcome {
     match reason {
         CloseReason::Local => Outcome::Shutdown,
         CloseReason::Peer(PeerFault::OversizedFrame { size }) => Outcome::TooLarge { size: *size },

@@ -44,7 +44,7 @@ impl StreamEnd {
     /// Whether it shows a server that doesn't know `server/discover`. Spec, basic/versioning,
     /// 2026-07-28: what concerns authorization, and what fails on the way or in the server,
     /// says nothing about its era.
-    fn tells_era(&self) -> bool {
+    fn indicates_era(&self) -> bool {
         match self {
             Self::NotSent(_) | Self::Lost(_) => false,
             Self::Refused(status) => match status {
@@ -65,13 +65,13 @@ impl Connection {
         }
         self.handle_activity(now);
         self.handle_frame(now, stream, frame);
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
     /// The stream of a call has ended. A call without its answer ends, too; the others
     /// don't.
     pub fn handle_stream_end(&mut self, now: Instant, call: CallId, end: StreamEnd) {
-        let Some(waiting) = self.end.calls.give_up(now, call) else {
+        let Some(waiting) = self.endpoint.calls.give_up(now, call) else {
             return;
         };
         let sent = match &end {
@@ -80,10 +80,11 @@ impl Connection {
         };
         let reason = end.clone().into_reason();
         let outcome = Outcome::Lost { reason };
-        self.end.conclude_as(now, call, &waiting, outcome, sent);
+        self.endpoint
+            .complete_call_as(now, call, &waiting, outcome, sent);
         match waiting.tag.purpose {
-            Purpose::Discover if end.tells_era() || self.is_initializing() => {
-                self.handle_handshake_answer(now, Purpose::Discover, Err(None));
+            Purpose::Discover if end.indicates_era() || self.is_initializing() => {
+                self.handle_handshake_response(now, Purpose::Discover, Err(None));
             }
             Purpose::Discover | Purpose::Initialize => self.close_with(now, end.into_close()),
             // Of a keepalive the next question, or its absence, will tell.
@@ -99,6 +100,6 @@ impl Connection {
         }
         self.handle_activity(now);
         self.skip_too_large(now, stream, too_large);
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 }

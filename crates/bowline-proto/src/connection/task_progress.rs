@@ -13,12 +13,12 @@ use crate::calls::{Call, CallId};
 use crate::endpoint::{Purpose, Tag};
 
 #[derive(Debug)]
-pub(super) struct Reporting {
+pub(super) struct TaskProgress {
     calls: BTreeSet<CallId>,
     most: usize,
 }
 
-impl Reporting {
+impl TaskProgress {
     pub(super) fn new(most: usize) -> Self {
         Self {
             calls: BTreeSet::new(),
@@ -37,28 +37,28 @@ impl Reporting {
 impl Connection {
     /// Whether a call has ended and still reports progress, since it has become a task.
     pub fn is_reporting(&self, call: CallId) -> bool {
-        self.reporting.calls.contains(&call)
+        self.task_progress.calls.contains(&call)
     }
 
     /// Nobody wants to know of the progress of a task any more.
     pub fn forget_progress(&mut self, call: CallId) {
-        self.reporting.calls.remove(&call);
+        self.task_progress.calls.remove(&call);
     }
 
     /// A call has its result: if it has become a task, its progress goes on.
-    pub(super) fn note_task(&mut self, call: CallId, waiting: &Call<Tag>, result: RawJsonRef<'_>) {
+    pub(super) fn track_task(&mut self, call: CallId, waiting: &Call<Tag>, result: RawJsonRef<'_>) {
         let is_asked = waiting.tag.wants_progress && waiting.tag.purpose == Purpose::User;
         if is_asked
             && self.revision() == Some(Revision::V2025_11_25)
             && let Ok(Some(_)) = result.reader().peek_member("task")
         {
-            self.reporting.insert(call);
+            self.task_progress.insert(call);
         }
     }
 
     /// The call of a progress token that has become a task.
-    pub(super) fn reporting_task(&self, params: RawJsonRef<'_>) -> Option<CallId> {
-        if self.reporting.calls.is_empty() {
+    pub(super) fn task_call(&self, params: RawJsonRef<'_>) -> Option<CallId> {
+        if self.task_progress.calls.is_empty() {
             return None;
         }
         let token = params.reader().peek_member("progressToken").ok()??;

@@ -4,13 +4,13 @@ use bowline_types::RequestId;
 use bowline_types::envelope::{Batch, Envelope};
 
 use super::Endpoint;
-use crate::batches::{Answered, Batches, ReplyTo};
-use crate::event_queue::Tell;
+use crate::batches::{Batches, CompletedBatch, ReplyTo};
+use crate::event_queue::EndpointEvent;
 use crate::outbox::{StreamId, Transmit};
 
 /// Whether the requests of a batch are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
+pub(crate) enum BatchAdmission {
     /// They are.
     Served(ReplyTo),
     /// They are refused: too much waits for the rest of other batches.
@@ -19,11 +19,15 @@ pub(crate) enum Opened {
     TooLong,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// Begins to read a batch of the peer. [`end_batch`](Self::end_batch) follows.
-    pub(crate) fn begin_batch(&mut self, stream: Option<StreamId>, batch: &Batch<'_>) -> Opened {
+    pub(crate) fn begin_batch(
+        &mut self,
+        stream: Option<StreamId>,
+        batch: &Batch<'_>,
+    ) -> BatchAdmission {
         if batch.len() > self.limits.max_batch {
-            return Opened::TooLong;
+            return BatchAdmission::TooLong;
         }
         // Of what is no message it is not known yet whether it is answered.
         let room = batch.parts().map(|part| match part {
@@ -32,16 +36,16 @@ impl<E: Tell> Endpoint<E> {
             Err(error) => Batches::room(error.id()),
         });
         let room = room.sum();
-        if !self.batches.fits_alone(room) {
-            return Opened::TooLong;
+        if !self.batches.fits_one_array(room) {
+            return BatchAdmission::TooLong;
         }
         let is_busy = !self.batches.has_room(room);
         let batch = Some(self.batches.begin(stream));
         let to = ReplyTo { stream, batch };
         if is_busy {
-            Opened::Busy(to)
+            BatchAdmission::Busy(to)
         } else {
-            Opened::Served(to)
+            BatchAdmission::Served(to)
         }
     }
 
@@ -70,7 +74,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// What is said in place of a result that does not fit.
-    pub(super) fn too_large(&self, message: &Transmit) -> &'static str {
+    pub(super) fn too_large_message(&self, message: &Transmit) -> &'static str {
         if self.check_size(message).is_err() {
             "the result is too large"
         } else {
@@ -96,15 +100,15 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// The request has no answer.
-    pub(super) fn send_no_answer(&mut self, to: ReplyTo, id: &RequestId) {
+    pub(super) fn skip_answer(&mut self, to: ReplyTo, id: &RequestId) {
         if let Some(batch) = to.batch {
-            let answered = self.batches.leave(batch, Some(id));
+            let answered = self.batches.skip(batch, Some(id));
             self.send_array(answered);
         }
     }
 
-    fn send_array(&mut self, answered: Option<Answered>) {
-        if let Some(Answered { stream, text }) = answered {
+    fn send_array(&mut self, answered: Option<CompletedBatch>) {
+        if let Some(CompletedBatch { stream, text }) = answered {
             let mut message = self.composer.batch(text);
             message.stream = stream;
             self.outbox.push_owed(message);

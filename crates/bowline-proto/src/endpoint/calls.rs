@@ -5,12 +5,12 @@ use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
-use super::{Endpoint, Purpose, Tag, reset, said};
+use super::{Endpoint, Purpose, Tag, params_body, reset_message};
 use crate::calls::{Call, CallId, Found, Timeouts};
 use crate::commands::{CallError, CallRequest};
 use crate::config::{CancelDialect, Carrier};
 use crate::defect::{self, Defect};
-use crate::event_queue::Tell;
+use crate::event_queue::EndpointEvent;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
 use crate::outcome::{Outcome, Sent};
@@ -28,7 +28,7 @@ pub(crate) enum CancelForm {
 
 /// Progress of a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progressing {
+pub(crate) struct CallProgress {
     pub(crate) call: CallId,
     pub(crate) has_risen: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct CallContext<'a> {
     pub(crate) stream: Option<StreamId>,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// Makes a call of the user's.
     pub(crate) fn call(
         &mut self,
@@ -53,7 +53,7 @@ impl<E: Tell> Endpoint<E> {
         if !self.calls.has_room(self.internal) {
             return Err(CallError::TooManyPending);
         }
-        let call = self.issue().ok_or(CallError::IdsExhausted)?;
+        let call = self.issue_id().ok_or(CallError::IdsExhausted)?;
         let meta = Meta {
             fixed: context.meta,
             progress: request.wants_progress.then_some(call),
@@ -111,7 +111,7 @@ impl<E: Tell> Endpoint<E> {
         body: Bytes,
         timeouts: Timeouts,
     ) -> Option<CallId> {
-        let call = self.issue()?;
+        let call = self.issue_id()?;
         let meta = Meta {
             fixed: meta,
             ..Meta::default()
@@ -166,7 +166,7 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// Takes a call out of the table and back from the queue, or tells the peer.
-    pub(crate) fn abandon(
+    pub(crate) fn abandon_call(
         &mut self,
         now: Instant,
         call: CallId,
@@ -192,16 +192,16 @@ impl<E: Tell> Endpoint<E> {
 
     /// Gives up a call of the protocol's own, which has lost its point: it never leaves, or
     /// its stream is closed.
-    pub(crate) fn drop_internal(&mut self, now: Instant, call: CallId) {
+    pub(crate) fn drop_internal_call(&mut self, now: Instant, call: CallId) {
         let Some(waiting) = self.calls.give_up(now, call) else {
             return;
         };
         let ticket = waiting.tag.ticket;
         let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
         if has_left && self.composer.carrier() == Carrier::StreamPerRequest {
-            self.outbox.push_owed(reset(call));
+            self.outbox.push_owed(reset_message(call));
         }
-        self.conclude(now, call, &waiting, Outcome::Cancelled);
+        self.complete_call(now, call, &waiting, Outcome::Cancelled);
     }
 
     /// Gives up a call of the user's, because it is no longer wanted.
@@ -216,39 +216,39 @@ impl<E: Tell> Endpoint<E> {
         if purpose != Some(Purpose::User) {
             return false;
         }
-        let Some(waiting) = self.abandon(now, call, form, reason) else {
+        let Some(waiting) = self.abandon_call(now, call, form, reason) else {
             return false;
         };
-        self.conclude(now, call, &waiting, Outcome::Cancelled);
+        self.complete_call(now, call, &waiting, Outcome::Cancelled);
         true
     }
 
     /// Ends the calls whose time is over.
     pub(crate) fn time_out_calls(&mut self, now: Instant, form: CancelForm) {
         while let Some(call) = self.calls.overdue(now) {
-            let Some(waiting) = self.abandon(now, call, form, "timed out") else {
+            let Some(waiting) = self.abandon_call(now, call, form, "timed out") else {
                 break;
             };
             let elapsed = now.since(waiting.started);
-            self.conclude(now, call, &waiting, Outcome::TimedOut { elapsed });
+            self.complete_call(now, call, &waiting, Outcome::TimedOut { elapsed });
         }
         self.calls.sweep(now);
     }
 
     /// Tells how a call has ended, when the user made it.
-    pub(crate) fn conclude(
+    pub(crate) fn complete_call(
         &mut self,
         now: Instant,
         call: CallId,
         waiting: &Call<Tag>,
         outcome: Outcome,
     ) {
-        self.conclude_as(now, call, waiting, outcome, waiting.tag.sent());
+        self.complete_call_as(now, call, waiting, outcome, waiting.tag.sent());
     }
 
     /// As [`conclude`](Self::conclude), for a call of which the driver knows more: it has returned
     /// the message, or reported that it was not sent or not served.
-    pub(crate) fn conclude_as(
+    pub(crate) fn complete_call_as(
         &mut self,
         now: Instant,
         call: CallId,
@@ -283,11 +283,11 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// Takes progress of a call that waits and asked for it. `None` where there is none.
-    pub(crate) fn progressing(
+    pub(crate) fn take_progress(
         &mut self,
         now: Instant,
         params: RawJsonRef<'_>,
-    ) -> Option<Progressing> {
+    ) -> Option<CallProgress> {
         let member = |name| params.reader().peek_member(name).ok().flatten();
         let token = RequestId::from_json(member("progressToken")?.as_str()).ok()?;
         let Found::Pending(call) = self.calls.find(now, &token, &self.counter) else {
@@ -298,10 +298,10 @@ impl<E: Tell> Endpoint<E> {
         }
         let value = member("progress").and_then(|value| value.reader().number().ok());
         let has_risen = self.calls.progress(now, call, value);
-        Some(Progressing { call, has_risen })
+        Some(CallProgress { call, has_risen })
     }
 
-    fn issue(&mut self) -> Option<CallId> {
+    fn issue_id(&mut self) -> Option<CallId> {
         let call = self.counter.issue()?;
         if let Some(percent) = self.counter.threshold() {
             trace::ids_used(self.side, percent);
@@ -311,12 +311,12 @@ impl<E: Tell> Endpoint<E> {
 
     fn cancel_message(&mut self, call: CallId, form: CancelForm, reason: &str) -> Transmit {
         let (method, body) = match form {
-            CancelForm::Reset => return reset(call),
+            CancelForm::Reset => return reset_message(call),
             CancelForm::Message(CancelDialect::Cancelled) => {
                 (Method::Cancelled.as_str(), cancelled(call, reason))
             }
             CancelForm::Message(CancelDialect::CancelRequest) => {
-                ("$/cancelRequest", said(format!("\"id\":{call}")))
+                ("$/cancelRequest", params_body(format!("\"id\":{call}")))
             }
         };
         let kind = TransmitKind::Notification;

@@ -1,9 +1,9 @@
 //! When to read, when to send, and when to stop waiting.
 
-use super::{Clogged, Endpoint, Purpose};
+use super::{BlockedOutput, Endpoint, Purpose};
 use crate::calls::CallId;
 use crate::codec::Decoded;
-use crate::event_queue::Tell;
+use crate::event_queue::EndpointEvent;
 use crate::outbox::{Transmit, TransmitKind};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
@@ -25,15 +25,19 @@ pub(crate) enum Stall {
     Unfinished,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// Whether more may be read: the answers that we owe leave, and events are taken.
     pub(crate) fn wants_read(&self) -> bool {
-        self.outbox.takes_answers() && self.events.has_room()
+        self.outbox.accepts_answers() && self.events.has_room()
     }
 
     /// Tells how much was read.
-    pub(crate) fn note_read(&mut self) {
-        let fresh = self.decoder.buffer().len().saturating_sub(self.left_over);
+    pub(crate) fn trace_read(&mut self) {
+        let fresh = self
+            .decoder
+            .buffer()
+            .len()
+            .saturating_sub(self.unframed_bytes);
         trace::io(self.side, Direction::In, fresh);
     }
 
@@ -42,9 +46,9 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn poll_decoded(&mut self) -> Option<Decoded> {
         let decoded = self.decoder.poll();
         if decoded.is_some() {
-            self.unfinished.since = None;
+            self.partial_frame.since = None;
         }
-        if self.follows_framing
+        if self.mirrors_framing
             && let Some(framing) = self.decoder.framing()
         {
             self.composer.set_framing(framing);
@@ -54,21 +58,21 @@ impl<E: Tell> Endpoint<E> {
 
     /// Looks at what has become of reading. To be called whenever something was read,
     /// answered or told.
-    pub(crate) fn note_flow(&mut self, now: Instant) {
-        self.left_over = self.decoder.buffer().len();
+    pub(crate) fn update_flow(&mut self, now: Instant) {
+        self.unframed_bytes = self.decoder.buffer().len();
         if self.wants_read() {
             self.paused = None;
         } else if self.paused.is_none() {
             trace::reading_paused(self.side);
-            self.unfinished.was_paused = true;
+            self.partial_frame.was_paused = true;
             self.paused = Some(now);
             self.has_drained = false;
         }
         if !self.decoder.is_inside() {
-            self.unfinished.since = None;
-        } else if self.unfinished.since.is_none() {
-            self.unfinished.since = Some(now);
-            self.unfinished.was_paused = self.paused.is_some();
+            self.partial_frame.since = None;
+        } else if self.partial_frame.since.is_none() {
+            self.partial_frame.since = Some(now);
+            self.partial_frame.was_paused = self.paused.is_some();
         }
         if !self.decoder.is_skipping() {
             self.skipping = None;
@@ -80,15 +84,15 @@ impl<E: Tell> Endpoint<E> {
     /// Counts what the driver has taken and not yet written, for as long as requests wait.
     pub(crate) fn set_unwritten(&mut self, now: Instant, bytes: usize) {
         let before = self.outbox.set_unwritten(bytes);
-        if self.outbox.lets_answer() || self.requests.len() == 0 {
-            self.clogged.since = None;
-        } else if self.clogged.since.is_none() {
-            self.clogged = Clogged {
+        if self.outbox.has_room_for_answer() || self.requests.len() == 0 {
+            self.blocked_output.since = None;
+        } else if self.blocked_output.since.is_none() {
+            self.blocked_output = BlockedOutput {
                 since: Some(now),
                 has_written: false,
             };
         } else {
-            self.clogged.has_written |= bytes < before;
+            self.blocked_output.has_written |= bytes < before;
         }
     }
 
@@ -104,15 +108,15 @@ impl<E: Tell> Endpoint<E> {
             }
         }
         if is_over(self.write_deadline()) {
-            match std::mem::take(&mut self.clogged.has_written) {
-                true => self.clogged.since = Some(now),
+            match std::mem::take(&mut self.blocked_output.has_written) {
+                true => self.blocked_output.since = Some(now),
                 false => return Some(Stall::Writing),
             }
         }
         if is_over(self.frame_deadline()) {
             // While we don't read nothing can come.
-            match std::mem::take(&mut self.unfinished.was_paused) {
-                true => self.unfinished.since = Some(now),
+            match std::mem::take(&mut self.partial_frame.was_paused) {
+                true => self.partial_frame.since = Some(now),
                 false => return Some(Stall::Unfinished),
             }
         }
@@ -138,9 +142,9 @@ impl<E: Tell> Endpoint<E> {
 
     /// The next message to send, unless the transport was busy a moment ago.
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
-        let was_full = !self.outbox.takes_answers();
+        let was_full = !self.outbox.accepts_answers();
         let transmit = self.outbox.pop()?;
-        self.note_room(was_full && transmit.kind == TransmitKind::Answer);
+        self.on_room_freed(was_full && transmit.kind == TransmitKind::Answer);
         trace::io(self.side, Direction::Out, transmit.len());
         if let TransmitKind::Call(call) = transmit.kind
             && let Some(tag) = self.calls.get_mut(call)
@@ -152,7 +156,7 @@ impl<E: Tell> Endpoint<E> {
 
     /// Returns the next message to send that is no call.
     pub(crate) fn poll_parting(&mut self) -> Option<Transmit> {
-        let transmit = self.outbox.pop_beside_calls()?;
+        let transmit = self.outbox.pop_non_call()?;
         trace::io(self.side, Direction::Out, transmit.len());
         Some(transmit)
     }
@@ -161,7 +165,7 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn poll_event(&mut self) -> Option<E> {
         let was_full = !self.events.has_room();
         let event = self.events.pop();
-        self.note_room(was_full);
+        self.on_room_freed(was_full);
         event
     }
 
@@ -175,7 +179,7 @@ impl<E: Tell> Endpoint<E> {
     pub(crate) fn set_outer_backlog(&mut self, weight: usize) {
         let was_full = !self.events.has_room();
         let has_shrunk = self.events.set_outer_backlog(weight);
-        self.note_room(was_full && has_shrunk);
+        self.on_room_freed(was_full && has_shrunk);
     }
 
     /// The transport did not take the message: it is offered again a little later. After
@@ -232,13 +236,13 @@ impl<E: Tell> Endpoint<E> {
             let attempts = self.limits.send_attempts;
             let outcome = Outcome::Backpressure { attempts };
             // The driver has returned the message.
-            self.conclude_as(now, call, &waiting, outcome, Sent::No);
+            self.complete_call_as(now, call, &waiting, outcome, Sent::No);
         }
     }
 
     /// Something was drained: reading may go on. `counts` says that it was a part of what
     /// reading waits for.
-    fn note_room(&mut self, counts: bool) {
+    fn on_room_freed(&mut self, counts: bool) {
         self.has_drained |= counts;
         if self.paused.is_some() && self.wants_read() {
             self.paused = None;
@@ -250,13 +254,13 @@ impl<E: Tell> Endpoint<E> {
     }
 
     fn write_deadline(&self) -> Option<Instant> {
-        Some(self.clogged.since? + self.limits.stall_timeout)
+        Some(self.blocked_output.since? + self.limits.stall_timeout)
     }
 
     fn frame_deadline(&self) -> Option<Instant> {
         match self.paused {
             Some(_) => None,
-            None => Some(self.unfinished.since? + self.unfinished.timeout?),
+            None => Some(self.partial_frame.since? + self.partial_frame.timeout?),
         }
     }
 

@@ -9,21 +9,21 @@ use crate::batches::{ReplyTo, TOO_LARGE_TO_BE_SENT};
 use crate::codec::TooLarge;
 use crate::commands::RespondError;
 use crate::defect::{self, Defect};
-use crate::event_queue::Tell;
+use crate::event_queue::EndpointEvent;
 use crate::payload::Payload;
 use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
 /// Requests that may keep alive what was read together with them.
-const FEW: usize = 64;
+const MAX_SHARED_REQUESTS: usize = 64;
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// The parameters of a request, for its handler: a slice of what was read. When many
     /// are being handled small ones are copied, since a slice keeps a whole chunk, and a
     /// peer could let one of each chunk hang.
-    pub(crate) fn taken(&self, frame: &Bytes, params: RawJsonRef<'_>) -> Payload {
-        match self.requests.len() < FEW {
+    pub(crate) fn request_params(&self, frame: &Bytes, params: RawJsonRef<'_>) -> Payload {
+        match self.requests.len() < MAX_SHARED_REQUESTS {
             true => Payload::part(frame, params),
             false => Payload::kept_part(frame, params),
         }
@@ -51,7 +51,7 @@ impl<E: Tell> Endpoint<E> {
                 ErrorObject::invalid_request("a request of this id is open")
             }
             Admission::IdTooLong => ErrorObject::invalid_request("the id is too long"),
-            Admission::Busy => busy(),
+            Admission::Busy => busy_error(),
         };
         self.stats.refused_requests += 1;
         self.refuse_with(Some(id), arrival.to, "not admitted", &error);
@@ -72,7 +72,7 @@ impl<E: Tell> Endpoint<E> {
         let mut answered = Ok(());
         let mut code = None;
         if !self.fits(request.to, Some(&request.id), &message) {
-            let error = ErrorObject::internal_error(self.too_large(&message));
+            let error = ErrorObject::internal_error(self.too_large_message(&message));
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
             code = Some(error.code);
@@ -121,24 +121,28 @@ impl<E: Tell> Endpoint<E> {
     }
 
     /// The peer no longer wants an answer to a request of its own.
-    pub(crate) fn cancelled_by_peer(&mut self, now: Instant, id: &RequestId) -> Option<RequestKey> {
+    pub(crate) fn cancel_peer_request(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+    ) -> Option<RequestKey> {
         let request = self.requests.find(id)?;
         let (started, to, method) = (request.started, request.to, request.method);
         let key = self.requests.cancel(id)?;
-        self.send_no_answer(to, id);
+        self.skip_answer(to, id);
         let duration = now.since(started);
         trace::request_exception(self.side, (key.get(), method), duration, "cancelled");
         Some(key)
     }
 
     /// No answer to a request of the peer may follow.
-    pub(crate) fn give_up_request(&mut self, key: RequestKey) {
+    pub(crate) fn abandon_open_request(&mut self, key: RequestKey) {
         let Some(request) = self.requests.get(key) else {
             return;
         };
         let (to, id) = (request.to, request.id.clone());
         self.requests.give_up(key);
-        self.send_no_answer(to, &id);
+        self.skip_answer(to, &id);
     }
 
     /// Ends the requests whose handlers took too long: the peer gets an error, the handler
@@ -147,25 +151,25 @@ impl<E: Tell> Endpoint<E> {
         let key = self.requests.overdue(now)?;
         let error =
             ErrorObject::internal_error("the request took too long").data(reason("timeout"));
-        self.answer_for(now, key, &error, "timed_out")?;
+        self.answer_for_handler(now, key, &error, "timed_out")?;
         Some(key)
     }
 
     /// Ends all requests that are open, since nobody will answer them: the peer gets an error,
     /// the handlers keep their places until they are done. Their keys, oldest first.
-    pub(crate) fn refuse_open(&mut self, now: Instant) -> Vec<RequestKey> {
+    pub(crate) fn refuse_open_requests(&mut self, now: Instant) -> Vec<RequestKey> {
         let error =
             ErrorObject::internal_error("the server is shutting down").data(reason("shutdown"));
         let open: Vec<RequestKey> = self.requests.open_keys().collect();
         for key in &open {
             // It is open.
-            let _ = self.answer_for(now, *key, &error, "shutdown");
+            let _ = self.answer_for_handler(now, *key, &error, "shutdown");
         }
         open
     }
 
     /// Answers with an error in place of a handler, which keeps its place until it is done.
-    fn answer_for(
+    fn answer_for_handler(
         &mut self,
         now: Instant,
         key: RequestKey,
@@ -176,18 +180,18 @@ impl<E: Tell> Endpoint<E> {
         let (id, to, started) = (request.id.clone(), request.to, request.started);
         let logged = (key.get(), request.method);
         self.requests.give_up(key);
-        self.answer_with(Some(&id), to, error);
+        self.answer_with_error(Some(&id), to, error);
         trace::request_exception(self.side, logged, now.since(started), outcome);
         Some(())
     }
 
     /// Answers at once with an empty result.
-    pub(crate) fn accept(&mut self, id: &RequestId, to: ReplyTo) {
-        self.answer_at_once(id, to, Payload::EMPTY);
+    pub(crate) fn answer_empty(&mut self, id: &RequestId, to: ReplyTo) {
+        self.answer_with_result(id, to, Payload::EMPTY);
     }
 
     /// Answers a request that no handler sees.
-    pub(crate) fn answer_at_once(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
+    pub(crate) fn answer_with_result(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
         let message = self.composer.result(id, result);
         self.send_answer(to, Some(id), message);
     }
@@ -213,13 +217,13 @@ impl<E: Tell> Endpoint<E> {
         error: &ErrorObject,
     ) {
         trace::request_refused(self.side, reason, error.code);
-        self.answer_with(id, to, error);
+        self.answer_with_error(id, to, error);
     }
 
     /// Refuses a request in a batch for whose answers there is no room.
     pub(crate) fn refuse_busy(&mut self, id: &RequestId, to: ReplyTo) {
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), to, "not admitted", &busy());
+        self.refuse_with(Some(id), to, "not admitted", &busy_error());
     }
 
     /// A frame that was too large to be read. A request has its answer nevertheless.
@@ -236,7 +240,7 @@ impl<E: Tell> Endpoint<E> {
         }
     }
 
-    fn answer_with(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
+    fn answer_with_error(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
         let mut message = self.composer.error(id, error);
         if to.batch.is_some() && !self.fits(to, id, &message) {
             let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
@@ -247,7 +251,7 @@ impl<E: Tell> Endpoint<E> {
 }
 
 /// The error with which a request is answered when too many are being handled.
-fn busy() -> ErrorObject {
+fn busy_error() -> ErrorObject {
     ErrorObject::internal_error("too many requests are being handled").data(reason("busy"))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_types::subscriptions::SubscriptionFilter;
 
-use crate::event_queue::Weigh;
+use crate::event_queue::EventPayload;
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
@@ -129,8 +129,8 @@ pub enum LinkEvent {
     },
 }
 
-impl Weigh for LinkEvent {
-    fn payload(&self) -> usize {
+impl EventPayload for LinkEvent {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } | Self::SubscriptionEnded { outcome, .. } => {
                 outcome.weight()

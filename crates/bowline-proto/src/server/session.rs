@@ -75,7 +75,7 @@ pub struct Session {
     revision: Option<Revision>,
     /// Until when the handshake must be finished.
     handshake: Option<Instant>,
-    end: Endpoint<SessionEvent>,
+    endpoint: Endpoint<SessionEvent>,
     watched: BTreeSet<String>,
     watched_bytes: usize,
     log_level: Option<LoggingLevel>,
@@ -93,8 +93,8 @@ impl Session {
             limits: config.limits,
             seed: config.seed,
         };
-        let mut end = Endpoint::new(setup, Carryover::new());
-        end.set_frame_timeout(config.frame_timeout);
+        let mut endpoint = Endpoint::new(setup, Carryover::new());
+        endpoint.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig {
                 hands_on_unknown: config.hands_on_unknown,
@@ -103,7 +103,7 @@ impl Session {
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),
-            end,
+            endpoint,
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,
@@ -128,13 +128,13 @@ impl Session {
     /// because handlers are slow: only while answers have not left, or events have not been
     /// taken.
     pub fn wants_read(&self) -> bool {
-        self.phase != SessionPhase::Closed && self.end.wants_read()
+        self.phase != SessionPhase::Closed && self.endpoint.wants_read()
     }
 
     /// Whether there is room for more answers. While there is none a driver should let no
     /// handler go on: what they answer is kept until it has left.
     pub fn takes_answers(&self) -> bool {
-        self.end.outbox.lets_answer()
+        self.endpoint.outbox.has_room_for_answer()
     }
 
     /// Whether the client watches a resource.
@@ -165,51 +165,54 @@ impl Session {
 
     /// Requests of the client that may be answered.
     pub fn open_requests(&self) -> usize {
-        self.end.requests.open()
+        self.endpoint.requests.open()
     }
 
     /// Requests of the client whose handlers are not done: those that may be answered, and
     /// those that were cancelled.
     pub fn open_handlers(&self) -> usize {
-        self.end.requests.len()
+        self.endpoint.requests.len()
     }
 
     /// Requests of ours that wait for the client.
     pub fn pending(&self) -> usize {
-        self.end.calls.len()
+        self.endpoint.calls.len()
     }
 
     /// The client's id of a request that may be answered.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
-        self.end.requests.get(request).map(|request| &request.id)
+        self.endpoint
+            .requests
+            .get(request)
+            .map(|request| &request.id)
     }
 
     /// What happened that has no other trace.
     pub fn stats(&self) -> Stats {
-        self.end.stats
+        self.endpoint.stats
     }
 
     /// The beginning of the last frame that was no message, for whoever looks for the
     /// reason. It is what the peer said: not for a log that others read.
     pub fn malformed_sample(&self) -> Option<&str> {
-        self.end.sample.as_deref()
+        self.endpoint.malformed_sample.as_deref()
     }
 
     /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
     pub fn read_buffer(&mut self) -> &mut BytesMut {
-        self.end.decoder.buffer()
+        self.endpoint.decoder.buffer()
     }
 
     // Draining.
 
     /// The next message to send. Take it only when the one before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.end.poll_transmit()
+        self.endpoint.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.end.poll_event()
+        self.endpoint.poll_event()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
@@ -217,7 +220,7 @@ impl Session {
         if self.phase == SessionPhase::Closed {
             return None;
         }
-        [self.handshake, self.end.next_timeout()]
+        [self.handshake, self.endpoint.next_timeout()]
             .into_iter()
             .flatten()
             .min()

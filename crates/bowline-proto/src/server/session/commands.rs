@@ -28,8 +28,8 @@ impl Session {
         request: RequestKey,
         result: Payload,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond(now, request, result);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond(now, request, result);
+        self.endpoint.update_flow(now);
         responded
     }
 
@@ -44,8 +44,8 @@ impl Session {
         request: RequestKey,
         error: &ErrorObject,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond_error(now, request, error);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond_error(now, request, error);
+        self.endpoint.update_flow(now);
         responded
     }
 
@@ -76,7 +76,9 @@ impl Session {
             let bytes = params.into_bytes();
             let members = bytes.slice(1..bytes.len() - 1);
             // It has the result; without room for more that is enough.
-            let _ = self.end.notify(Method::Cancelled.as_str(), members, None);
+            let _ = self
+                .endpoint
+                .notify(Method::Cancelled.as_str(), members, None);
         }
         Ok(())
     }
@@ -84,14 +86,14 @@ impl Session {
     /// The handler of a request is done and has no answer, since the request was cancelled.
     /// Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
-        self.end.release(now, request);
-        self.end.note_flow(now);
+        self.endpoint.release(now, request);
+        self.endpoint.update_flow(now);
     }
 
     /// No answer follows, as if the client had cancelled the request. It keeps its place until
     /// its handler is done.
     pub fn abandon_request(&mut self, request: RequestKey) {
-        self.end.give_up_request(request);
+        self.endpoint.abandon_open_request(request);
     }
 
     /// The driver has taken messages of so many bytes and not yet written them. They count
@@ -99,16 +101,17 @@ impl Session {
     /// requests of its own wait for that is given up in the end. Reading goes on: a client
     /// may write before it reads.
     pub fn set_unwritten(&mut self, now: Instant, bytes: usize) {
-        self.end.set_unwritten(now, bytes);
+        self.endpoint.set_unwritten(now, bytes);
     }
 
     /// The session ends before its handlers are done: every request that is open is answered
     /// with an error, so that nobody waits for what doesn't come, and is cancelled.
     pub fn refuse_open(&mut self, now: Instant) {
-        for request in self.end.refuse_open(now) {
-            self.end.tell(SessionEvent::RequestCancelled(request));
+        for request in self.endpoint.refuse_open_requests(now) {
+            self.endpoint
+                .push_event(SessionEvent::RequestCancelled(request));
         }
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
     /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.
@@ -127,7 +130,7 @@ impl Session {
         request: CallRequest,
     ) -> Result<CallId, CallError> {
         let stream = self.stream_of(about)?;
-        let about_request = about.and_then(|request| self.end.requests.get(request));
+        let about_request = about.and_then(|request| self.endpoint.requests.get(request));
         if about_request.is_some_and(|request| request.is_stateless) {
             return Err(CallError::Stateless);
         }
@@ -151,12 +154,12 @@ impl Session {
             timeouts: self.config.ask_timeouts,
             stream,
         };
-        self.end.call(now, &request, context)
+        self.endpoint.call(now, &request, context)
     }
 
     /// Gives up a request to the client. Whether it was still waiting.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
-        self.end.cancel(now, call, CANCEL, reason)
+        self.endpoint.cancel(now, call, CANCEL, reason)
     }
 
     /// Sends a notification. `about` is the request of the client that it belongs to, as
@@ -180,14 +183,14 @@ impl Session {
             return Err(CallError::NotReady);
         }
         let stream = self.stream_of(about)?;
-        self.end.notify(method, body.into(), stream)
+        self.endpoint.notify(method, body.into(), stream)
     }
 
     /// The stream of a request, which must be open.
     fn stream_of(&self, about: Option<RequestKey>) -> Result<Option<StreamId>, CallError> {
         match about {
             None => Ok(None),
-            Some(request) => match self.end.requests.get(request) {
+            Some(request) => match self.endpoint.requests.get(request) {
                 Some(request) => Ok(request.to.stream),
                 // Spec, basic/utilities/progress: none after the answer.
                 None => Err(CallError::RequestClosed),

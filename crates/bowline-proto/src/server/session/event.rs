@@ -8,7 +8,7 @@ use bowline_types::{Method, Revision};
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::event_queue::{Tell, Weigh};
+use crate::event_queue::{EndpointEvent, EventPayload};
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
@@ -103,7 +103,7 @@ pub enum SessionEvent {
     Closed(CloseReason),
 }
 
-impl Tell for SessionEvent {
+impl EndpointEvent for SessionEvent {
     fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
         Self::Ended {
             call,
@@ -113,8 +113,8 @@ impl Tell for SessionEvent {
     }
 }
 
-impl Weigh for SessionEvent {
-    fn payload(&self) -> usize {
+impl EventPayload for SessionEvent {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),
             Self::Progress { params, .. } => params.len(),

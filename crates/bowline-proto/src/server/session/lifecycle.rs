@@ -26,17 +26,18 @@ impl Session {
         }
         if self.handshake.is_some_and(|deadline| deadline <= now) {
             self.handshake = None;
-            self.end.tell(SessionEvent::HandshakeTimedOut);
+            self.endpoint.push_event(SessionEvent::HandshakeTimedOut);
             if !self.config.handshake_timeout_only_logs {
                 let fault = PeerFault::HandshakeTimeout;
                 return self.close_with(now, CloseReason::Peer(fault));
             }
         }
-        self.end.time_out_calls(now, CANCEL);
-        while let Some(request) = self.end.time_out_request(now) {
-            self.end.tell(SessionEvent::RequestTimedOut(request));
+        self.endpoint.time_out_calls(now, CANCEL);
+        while let Some(request) = self.endpoint.time_out_request(now) {
+            self.endpoint
+                .push_event(SessionEvent::RequestTimedOut(request));
         }
-        match self.end.check_flow(now) {
+        match self.endpoint.check_flow(now) {
             None => {}
             Some(Stall::Reading | Stall::Writing) => self.close_with(now, CloseReason::Stalled),
             Some(Stall::Skipping) => {
@@ -53,7 +54,7 @@ impl Session {
     /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
     /// carrier with a stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        if self.end.handle_busy(now, transmit) {
+        if self.endpoint.handle_busy(now, transmit) {
             self.close_with(now, CloseReason::Stalled);
         }
     }
@@ -85,18 +86,19 @@ impl Session {
         }
         self.change_phase(SessionPhase::Closed, reason.name());
         self.handshake = None;
-        let open = self.end.end_all(now, || match &reason {
+        let open = self.endpoint.end_all(now, || match &reason {
             CloseReason::Local => Outcome::Shutdown,
             other => Outcome::Lost {
                 reason: other.to_string(),
             },
         });
         for request in open {
-            self.end.tell(SessionEvent::RequestCancelled(request));
+            self.endpoint
+                .push_event(SessionEvent::RequestCancelled(request));
         }
         self.watched.clear();
         self.watched_bytes = 0;
-        self.end.tell(SessionEvent::Closed(reason));
+        self.endpoint.push_event(SessionEvent::Closed(reason));
     }
 
     pub(super) fn change_phase(&mut self, phase: SessionPhase, reason: &str) {
@@ -131,11 +133,11 @@ impl Session {
             let message = "the capabilities can't be said";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
-        self.end.answer_at_once(id, to, result);
+        self.endpoint.answer_with_result(id, to, result);
         self.revision = Some(revision);
         self.change_phase(SessionPhase::Initialized, revision.as_str());
-        self.end
-            .tell(SessionEvent::Initialized(Box::new(ClientInfo {
+        self.endpoint
+            .push_event(SessionEvent::Initialized(Box::new(ClientInfo {
                 info: params.client_info,
                 capabilities: params.capabilities,
                 revision,

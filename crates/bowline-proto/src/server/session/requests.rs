@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
 use crate::batches::ReplyTo;
-use crate::endpoint::or_newest;
+use crate::endpoint::or_latest_handshake;
 use crate::payload::Payload;
 use crate::requests::Arrival;
 use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, shown};
@@ -32,7 +32,8 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &id, ReplyTo::default());
         }
-        let params = (params != RawJsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
+        let params = (params != RawJsonRef::EMPTY_OBJECT)
+            .then(|| self.endpoint.request_params(frame, params));
         let arrival = match method {
             // It lasts until somebody ends it, and its parameters are not kept.
             Method::Listen => Arrival {
@@ -41,12 +42,12 @@ impl Session {
             },
             _ => self.arrival(ReplyTo::default(), method, params.as_ref()),
         };
-        let Some(request) = self.end.admit(now, &id, method.as_str(), arrival) else {
+        let Some(request) = self.endpoint.admit(now, &id, method.as_str(), arrival) else {
             return;
         };
-        self.end.regain_nonsense();
-        self.end.requests.set_stateless(request);
-        self.end.tell(SessionEvent::Request {
+        self.endpoint.restore_misbehavior_budget();
+        self.endpoint.requests.set_stateless(request);
+        self.endpoint.push_event(SessionEvent::Request {
             request,
             method,
             params,
@@ -83,7 +84,7 @@ impl Session {
         request: &JsonRpcRequest<'_>,
         method: Option<Method>,
     ) {
-        let revision = or_newest(self.revision);
+        let revision = or_latest_handshake(self.revision);
         let id = &request.id;
         if method.is_none() && self.config.hands_on_unknown {
             let asked = Unknown {
@@ -108,10 +109,10 @@ impl Session {
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.settle(method, params) {
-            Ok(()) => self.end.accept(id, to),
+            Ok(()) => self.endpoint.answer_empty(id, to),
             Err(error) => {
                 let kind = error.kind(revision).map_or("not served", ErrorCode::name);
-                self.end.refuse_with(Some(id), to, kind, &error);
+                self.endpoint.refuse_with(Some(id), to, kind, &error);
             }
         }
     }
@@ -144,12 +145,16 @@ impl Session {
         request: &JsonRpcRequest<'_>,
         method: Method,
     ) {
-        let params = request.params.map(|params| self.end.taken(frame, params));
+        let params = request
+            .params
+            .map(|params| self.endpoint.request_params(frame, params));
         let arrival = self.arrival(to, method, params.as_ref());
-        let admitted = self.end.admit(now, &request.id, method.as_str(), arrival);
+        let admitted = self
+            .endpoint
+            .admit(now, &request.id, method.as_str(), arrival);
         if let Some(request) = admitted {
-            self.end.regain_nonsense();
-            self.end.tell(SessionEvent::Request {
+            self.endpoint.restore_misbehavior_budget();
+            self.endpoint.push_event(SessionEvent::Request {
                 request,
                 method,
                 params,
@@ -172,7 +177,7 @@ impl Session {
             params,
             context,
         } = asked;
-        let params = params.map(|params| self.end.taken(frame, params));
+        let params = params.map(|params| self.endpoint.request_params(frame, params));
         // Its name is the client's own, and is kept as its parameters are.
         let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
         let arrival = Arrival {
@@ -181,14 +186,14 @@ impl Session {
             bytes,
             ..Arrival::default()
         };
-        let Some(request) = self.end.admit(now, id, &shown(method), arrival) else {
+        let Some(request) = self.endpoint.admit(now, id, &shown(method), arrival) else {
             return;
         };
-        self.end.regain_nonsense();
+        self.endpoint.restore_misbehavior_budget();
         if context.is_some() {
-            self.end.requests.set_stateless(request);
+            self.endpoint.requests.set_stateless(request);
         }
-        self.end.tell(SessionEvent::UnknownRequest {
+        self.endpoint.push_event(SessionEvent::UnknownRequest {
             request,
             method: method.into(),
             params,
@@ -250,7 +255,7 @@ impl Session {
 
     /// An error in the words of the revision that is spoken.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
-        let code = kind.code(or_newest(self.revision));
+        let code = kind.code(or_latest_handshake(self.revision));
         ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
     }
 
@@ -263,8 +268,9 @@ impl Session {
         let phase = self.phase.as_str();
         let error = ErrorObject::invalid_request(format!("not allowed while {phase}"))
             .data(member("phase", phase));
-        self.end.refuse_with(Some(id), to, "wrong phase", &error);
-        self.violation(now, "a request in the wrong phase");
+        self.endpoint
+            .refuse_with(Some(id), to, "wrong phase", &error);
+        self.handle_violation(now, "a request in the wrong phase");
     }
 }
 
