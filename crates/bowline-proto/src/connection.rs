@@ -1,10 +1,16 @@
-//! A client's connection: one life of one link, over either carrier.
+//! A client's connection to a server, over either carrier.
 //!
 //! It negotiates, keeps the tables and the queue, and turns frames into events. Its methods
-//! are of four kinds: looking (`is_ready`, `wants_read`), the world did something
-//! (`handle_…`), the application wants something (`call`, `respond`, `cancel`, …), and
-//! draining (`poll_…`). None of them fails because of the peer: what a peer does wrong
-//! becomes an event, or the reason why the connection is closed.
+//! are of four kinds: accessors (`is_ready`, `wants_read`), input (`handle_…`), commands (`call`,
+//! `respond`, `cancel`, …), and output (`poll_…`). None of them fails because of the peer: a
+//! violation by the peer becomes an event, or the reason why the connection is closed.
+//!
+//! - `lifecycle`: opening, negotiation, keepalive, closing. `commands`: the application's commands.
+//! - `inbound`: messages of the server. `streams`: the streams of calls over HTTP.
+//! - `task_progress`: progress of calls that have become tasks. `headers`: headers of messages
+//!   over HTTP. `event`: the events.
+//!
+//! Code that the server's session needs as well belongs to `endpoint`.
 
 mod commands;
 mod event;
@@ -42,17 +48,17 @@ pub struct Connection {
     config: Config,
     phase: Phase,
     endpoint: Endpoint<Event>,
-    /// How long the server has been silent, when that is looked at.
+    /// The silence of the server, if keepalive is configured.
     silence: Option<Silence>,
-    /// The members of `_meta` that every request of the stateless era has.
+    /// The members of `_meta` that every request of the stateless era carries.
     stateless_meta: Bytes,
-    /// The number of the session, when calls carry it.
+    /// The number of the session, if calls carry it.
     session_tag: Option<u64>,
-    /// Both together.
+    /// The encoded `stateless_meta` and `session_tag`.
     request_meta: Bytes,
-    /// It ended while only the probe had been sent.
+    /// Set when the connection ended while only the probe had been sent.
     was_probing: bool,
-    /// Calls that have become tasks and wanted progress, which goes on.
+    /// Calls that have become tasks and still report progress.
     task_progress: TaskProgress,
 }
 
@@ -64,13 +70,13 @@ enum Phase {
     Negotiating {
         negotiation: Negotiation,
         deadline: Instant,
-        /// The server has said something, so that its time counts.
+        /// Set when the server has sent its first bytes, so that the handshake timeout runs.
         has_received: bool,
         probe: Option<Instant>,
     },
     /// Calls are served.
     Ready { revision: Revision },
-    /// Over.
+    /// The connection has ended.
     Closed,
 }
 
@@ -86,7 +92,7 @@ impl Phase {
 }
 
 impl Connection {
-    /// A connection that waits to be opened. It goes on where the connection before it
+    /// Creates a connection that waits to be opened. It continues where the previous connection
     /// ended: with what [`into_carryover`](Self::into_carryover) gave back, or with a counter of
     /// ids for the first one.
     pub fn new(config: Config, carried: impl Into<Carryover>) -> Self {
@@ -110,30 +116,30 @@ impl Connection {
         }
     }
 
-    /// What the next connection goes on with.
+    /// Returns the state that the next connection starts with.
     pub fn into_carryover(self) -> Carryover {
         self.endpoint.into_carryover()
     }
 
-    // Looking.
+    // Accessors.
 
-    /// Whether calls are served.
+    /// Returns `true` if calls are served.
     pub fn is_ready(&self) -> bool {
         matches!(self.phase, Phase::Ready { .. })
     }
 
-    /// Whether it is over.
+    /// Returns `true` if the connection has ended.
     pub fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed)
     }
 
-    /// Whether nothing but the probe was sent before it ended: a server that ends then can't
-    /// stand it.
+    /// Returns `true` if only the probe was sent before the connection ended: the server may have
+    /// exited because of it.
     pub(crate) fn was_probing(&self) -> bool {
         self.was_probing
     }
 
-    /// The next event, for a link that keeps it.
+    /// Returns the next event, for a link that keeps it.
     pub(crate) fn take_event(&mut self) -> Option<Event> {
         self.endpoint.take_event()
     }
@@ -143,7 +149,7 @@ impl Connection {
         self.endpoint.set_outer_backlog(weight);
     }
 
-    /// The revision that is spoken, once it is agreed.
+    /// Returns the negotiated protocol revision.
     pub fn revision(&self) -> Option<Revision> {
         match self.phase {
             Phase::Ready { revision } => Some(revision),
@@ -151,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Whether the driver should read on: one chunk for each time that this is true.
+    /// Returns `true` if the driver should read on: one chunk for each time that this is true.
     ///
     /// Never because the application is slow to answer or calls wait: only while the
     /// answers that we owe have not left, or events with much payload have not been taken.
@@ -159,22 +165,22 @@ impl Connection {
         !self.is_closed() && self.endpoint.wants_read()
     }
 
-    /// Calls that wait for their answers.
+    /// Returns the number of calls that wait for their answers.
     pub fn pending(&self) -> usize {
         self.endpoint.calls.len()
     }
 
-    /// Calls that were given up and are still remembered.
+    /// Returns the number of calls that were given up and are still remembered.
     pub fn tombstones(&self) -> usize {
         self.endpoint.calls.tombstones()
     }
 
-    /// Requests of the server whose handlers are not done.
+    /// Returns the number of requests of the server whose handlers are not done.
     pub fn open_handlers(&self) -> usize {
         self.endpoint.requests.len()
     }
 
-    /// The server's id of a request that may be answered.
+    /// Returns the server's id of a request that may be answered.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
         self.endpoint
             .requests
@@ -182,20 +188,21 @@ impl Connection {
             .map(|request| &request.id)
     }
 
-    /// What happened that has no other trace.
+    /// Returns the counters of dropped and malformed messages.
     pub fn stats(&self) -> Stats {
         self.endpoint.stats
     }
 
-    /// The beginning of the last frame that was no message, for whoever looks for the
-    /// reason. It is what the peer said: not for a log that others read.
+    /// Returns the beginning of the latest malformed frame, for diagnostics. It is content of the
+    /// peer: don't write it to a log that others read.
     pub fn malformed_sample(&self) -> Option<&str> {
         self.endpoint.malformed_sample.as_deref()
     }
 
-    // The world did something.
+    // Input.
 
-    /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
+    /// Returns the buffer to read into, on a shared stream. Then
+    /// [`handle_read`](Self::handle_read).
     pub fn read_buffer(&mut self) -> &mut BytesMut {
         self.endpoint.decoder.buffer()
     }
@@ -206,7 +213,7 @@ impl Connection {
         self.endpoint.shrink();
     }
 
-    /// Bytes were appended to the buffer.
+    /// Handles bytes that were appended to the buffer.
     pub fn handle_read(&mut self, now: Instant) {
         self.handle_activity(now);
         self.endpoint.trace_read();
@@ -218,8 +225,8 @@ impl Connection {
         self.endpoint.update_flow(now);
     }
 
-    /// Something came that is no message: a comment on the stream of a call, a header. It
-    /// shows that the server lives.
+    /// Handles input that is no message: a comment on the stream of a call, a header. It shows
+    /// that the server is alive.
     pub fn handle_activity(&mut self, now: Instant) {
         if let Some(silence) = &mut self.silence {
             silence.reset(now);
@@ -236,12 +243,12 @@ impl Connection {
         }
     }
 
-    /// The shared stream ended.
+    /// Handles the end of the shared stream.
     pub fn handle_eof(&mut self, now: Instant) {
         self.handle_end(now, "the peer closed the stream");
     }
 
-    /// The shared stream ended, for a reason that is known: a process that exited.
+    /// Handles the end of the shared stream with a known reason: a process that exited.
     pub fn handle_end(&mut self, now: Instant, reason: &str) {
         self.handle_read(now);
         if !self.is_closed()
@@ -252,21 +259,22 @@ impl Connection {
         self.handle_lost(now, reason);
     }
 
-    /// The transport was lost.
+    /// Handles the loss of the transport.
     pub fn handle_lost(&mut self, now: Instant, reason: &str) {
         self.close_with(now, CloseReason::Transport(reason.into()));
     }
 
-    /// The transport was busy and did not take `transmit`, which
-    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
-    /// carrier with a stream per request only its own stream waits.
+    /// Handles a busy transport, which did not take the `transmit` of
+    /// [`poll_transmit`](Self::poll_transmit). It is offered again a few times; on a carrier with a
+    /// stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
         if self.endpoint.handle_busy(now, transmit) {
             self.close_with(now, CloseReason::Stalled);
         }
     }
 
-    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    /// Handles the deadlines that have passed. Call it when the time of
+    /// [`poll_timeout`](Self::poll_timeout) has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.handle_handshake_timeout(now);
         if self.is_closed() {
@@ -287,9 +295,9 @@ impl Connection {
         }
     }
 
-    // Draining.
+    // Output.
 
-    /// The next message to send. Take it only when the one before is written: a call counts
+    /// Returns the next message to send. Take it only when the one before is written: a call counts
     /// as sent from here on.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.endpoint.poll_transmit()
@@ -301,12 +309,13 @@ impl Connection {
         self.endpoint.poll_parting()
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.endpoint.poll_event()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while there is no
+    /// deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let (handshake, probe) = match self.phase {
             Phase::Negotiating {
@@ -332,7 +341,7 @@ impl Connection {
         }
     }
 
-    /// Whether `initialize` has been sent and may still succeed.
+    /// Returns `true` if `initialize` has been sent and may still succeed.
     fn is_initializing(&self) -> bool {
         match &self.phase {
             Phase::Negotiating { negotiation, .. } => negotiation.has_sent_initialize(),
@@ -340,7 +349,7 @@ impl Connection {
         }
     }
 
-    /// How the server is told that a call is no longer wanted.
+    /// Returns the form in which calls are cancelled at the server.
     fn cancel_form(&self) -> CancelForm {
         let is_stateless = self.revision().map(Revision::era) == Some(Era::Stateless);
         match self.config.carrier {

@@ -1,8 +1,13 @@
-//! What both ends of a connection have.
+//! The parts that both sides of a connection share.
 //!
-//! Calls of our own, requests of the peer, the queue out, the events up, and the budgets and
-//! times between them. The client's connection and the server's session are built on it and
-//! add what is theirs: negotiation there, phases and routing here.
+//! Our own calls, the peer's requests, the outgoing queue, the event queue, and the budgets and
+//! deadlines between them. The client's connection and the server's session are built on it and
+//! add their own: negotiation there, phases and routing here.
+//!
+//! - `calls`: our own calls. `peer_requests`: the peer's requests and our responses.
+//! - `batches`: batches of the peer (2025-03-26). `flow_control`: reading, writing, and stalls.
+//!
+//! Nothing here may depend on the side or on the era.
 
 mod batches;
 mod calls;
@@ -36,7 +41,7 @@ pub(crate) use batches::BatchAdmission;
 pub(crate) use calls::{CallContext, CallProgress, CancelForm};
 pub(crate) use flow_control::Stall;
 
-/// One end of a connection.
+/// One side of a connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint<E> {
     pub(crate) side: Side,
@@ -50,17 +55,17 @@ pub(crate) struct Endpoint<E> {
     pub(crate) events: EventQueue<E>,
     pub(crate) decoder: FrameDecoder,
     pub(crate) stats: Stats,
-    /// The beginning of the last frame that was no message.
+    /// The beginning of the latest malformed frame.
     pub(crate) malformed_sample: Option<Box<str>>,
     misbehavior_left: u32,
-    /// We frame as the peer does.
+    /// Set when our framing follows the peer's.
     mirrors_framing: bool,
-    /// Calls of the protocol's own, which count against no limit.
+    /// The number of internal calls (handshake, keepalive), which count against no limit.
     internal: usize,
-    /// Bytes in the decoder that make no frame yet.
+    /// Bytes in the decoder that are no complete frame yet.
     unframed_bytes: usize,
     jitter: Jitter,
-    /// Since when nothing is read, and whether something has left or was taken since.
+    /// Set while reading is paused: its beginning.
     paused: Option<Instant>,
     has_drained: bool,
     blocked_output: BlockedOutput,
@@ -69,25 +74,25 @@ pub(crate) struct Endpoint<E> {
     partial_frame: PartialFrame,
 }
 
-/// A frame of which a part has come.
+/// A frame of which only a part has arrived.
 #[derive(Debug, Default)]
 struct PartialFrame {
     /// How long the rest may take.
     timeout: Option<Duration>,
     since: Option<Instant>,
-    /// We didn't read meanwhile, so it begins anew.
+    /// Set when reading was paused meanwhile, so that the time begins anew.
     was_paused: bool,
 }
 
-/// Handlers that don't go on, since what was answered before is not written.
+/// Output that is not written while handlers wait for it.
 #[derive(Debug, Default)]
 struct BlockedOutput {
     since: Option<Instant>,
-    /// A part of it was, since then.
+    /// Set when a part of it was written since then.
     has_written: bool,
 }
 
-/// What a call of ours is for.
+/// The purpose of one of our calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Discover,
@@ -96,16 +101,16 @@ pub(crate) enum Purpose {
     User,
 }
 
-/// What is known of a call of ours beside its deadlines.
+/// The data of one of our calls, beside its deadlines.
 #[derive(Debug)]
 pub(crate) struct Tag {
     pub(crate) purpose: Purpose,
-    /// Its place in the queue, until it has left.
+    /// Its place in the queue, until the driver has taken it.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) wants_progress: bool,
-    /// Where it was sent, and its cancellation goes.
+    /// The stream of the call and of its cancellation.
     pub(crate) stream: Option<StreamId>,
-    /// It is a `subscriptions/listen`, which the peer may end.
+    /// Set for `subscriptions/listen`, which the peer may end.
     pub(crate) is_subscription: bool,
     /// For telemetry: see [`trace::request_method`].
     pub(crate) method: Option<Method>,
@@ -113,7 +118,7 @@ pub(crate) struct Tag {
 
 impl Tag {
     /// Returns whether the peer may have seen the call: not while it is in the queue, from
-    /// which it is taken back when it ends. What the driver took may have been written in part.
+    /// which it is removed when it ends. A message that the driver took may be written in part.
     pub(crate) fn sent(&self) -> Sent {
         match self.ticket {
             Some(_) if defect::is(Defect::QueuedCountsAsSent) => Sent::Maybe,
@@ -123,12 +128,12 @@ impl Tag {
     }
 }
 
-/// How an endpoint is set up.
+/// The settings of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) side: Side,
     pub(crate) carrier: Carrier,
-    /// `None`: as the peer does.
+    /// The framing that we write. `None` follows the peer's.
     pub(crate) framing: Option<Framing>,
     pub(crate) limits: Limits,
     pub(crate) seed: u64,
@@ -169,12 +174,12 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// How long a frame may take to arrive. Default: as long as it likes.
+    /// Sets how long a frame may take to arrive. Default: no limit.
     pub(crate) fn set_frame_timeout(&mut self, timeout: Option<Duration>) {
         self.partial_frame.timeout = timeout;
     }
 
-    /// What the next endpoint of the same link goes on with.
+    /// Returns the state that the next endpoint of the same link starts with.
     pub(crate) fn into_carryover(self) -> Carryover {
         Carryover {
             next_request: self.requests.next_key(),
@@ -183,7 +188,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Gives back what is only kept to be used again.
+    /// Releases memory that is only kept for reuse.
     pub(crate) fn shrink(&mut self) {
         self.calls.shrink();
         self.composer.shrink();
@@ -195,7 +200,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// The call that an answer belongs to, if it waits. Other answers are counted; one for
+    /// Returns the pending call that a response belongs to. Other answers are counted; one for
     /// nothing that we ever asked is nonsense.
     pub(crate) fn match_response(&mut self, now: Instant, id: &RequestId) -> ResponseMatch {
         let (reason, count, matched) = match self.calls.find(now, id, &self.counter) {
@@ -217,19 +222,19 @@ impl<E: EndpointEvent> Endpoint<E> {
         matched
     }
 
-    /// The peer did what it must not do here.
+    /// Counts a violation of the protocol by the peer.
     pub(crate) fn count_violation(&mut self, what: &'static str) {
         self.stats.violations += 1;
         trace::violation(self.side, what, self.stats.violations);
     }
 
-    /// The peer notified of nothing that goes on.
+    /// Counts a notification that refers to nothing.
     pub(crate) fn count_dropped_notification(&mut self, reason: &'static str) {
         self.stats.pointless_notifications += 1;
         trace::notification_dropped(self.side, trace::Direction::In, reason);
     }
 
-    /// A frame was no message. Its beginning is kept for whoever looks for the reason.
+    /// Counts a malformed frame, and keeps its beginning for diagnostics.
     pub(crate) fn count_malformed(&mut self, fault: &str, frame: &[u8], size: u64) {
         self.stats.malformed_frames += 1;
         trace::malformed(self.side, fault, size, self.stats.malformed_frames);
@@ -239,7 +244,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Spends one of the frames that may make no sense. Whether there was one left.
+    /// Spends one unit of the misbehavior budget. Returns `true` if there was one left.
     #[must_use]
     pub(crate) fn spend_misbehavior_budget(&mut self) -> bool {
         let left = self.misbehavior_left.checked_sub(1);
@@ -247,7 +252,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         left.is_some()
     }
 
-    /// A good message makes up for one that was none.
+    /// Restores one unit of the misbehavior budget after a good message.
     pub(crate) fn restore_misbehavior_budget(&mut self) {
         let more = self.misbehavior_left.saturating_add(1);
         self.misbehavior_left = more.min(self.limits.misbehavior_budget);
@@ -257,8 +262,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.events.push(event);
     }
 
-    /// Ends what waits, and forgets what is queued. `outcome` says how a call ends. The
-    /// requests of the peer that have no answer now.
+    /// Ends all calls with `outcome`, and clears the queue. Returns the peer's requests that stay
+    /// unanswered.
     pub(crate) fn end_all(
         &mut self,
         now: Instant,
@@ -280,7 +285,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         open.map(|(request, ..)| request).collect()
     }
 
-    /// Ends the calls that wait; one that has not been seen never leaves.
+    /// Ends the pending calls; those in the queue are never sent.
     pub(crate) fn end_calls(&mut self, now: Instant, outcome: impl Fn() -> Outcome) {
         for (call, waiting) in self.calls.give_up_all(now) {
             if let Some(ticket) = waiting.tag.ticket {
@@ -291,20 +296,20 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 }
 
-/// Bytes of a frame that is no message that are kept.
+/// Bytes of a malformed frame that are kept.
 const SAMPLE: usize = 120;
 
-/// What the id of an answer is to us.
+/// What the id of a response refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseMatch {
     Call(CallId),
-    /// An answer that comes too late or again.
+    /// The response came too late, or again.
     Dropped,
-    /// An answer to nothing that we ever asked.
+    /// The id was never issued.
     Misbehavior,
 }
 
-/// What is said in a message of the protocol itself, which every revision can say.
+/// Returns the encoded members of parameters of an internal message, the same in every revision.
 pub(crate) fn params_body(members: impl Into<Cow<'static, str>>) -> Bytes {
     match members.into() {
         Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
@@ -312,12 +317,12 @@ pub(crate) fn params_body(members: impl Into<Cow<'static, str>>) -> Bytes {
     }
 }
 
-/// The revision in whose words we speak before one is agreed.
+/// Returns the revision that messages are encoded for before one is negotiated.
 pub(crate) fn or_latest_handshake(revision: Option<Revision>) -> Revision {
     revision.unwrap_or(Revision::LATEST_HANDSHAKE)
 }
 
-/// A message that has no bytes: the stream of a call is reset.
+/// Returns a message that has no bytes: the stream of a call is reset.
 pub(crate) fn reset_message(call: CallId) -> Transmit {
     Transmit {
         kind: crate::outbox::TransmitKind::Reset(call),

@@ -1,4 +1,4 @@
-//! What waits to be told to the driver, and how much that may be.
+//! The queue of events for the driver, and its limit.
 
 use std::collections::VecDeque;
 
@@ -6,18 +6,18 @@ use crate::calls::CallId;
 use crate::defect::{self, Defect};
 use crate::outcome::{Outcome, Sent};
 
-/// What an event costs beside its payload.
+/// Bytes that an event costs beside its payload.
 const EVENT: usize = 128;
 
-/// Something that waits to be told.
+/// An event that can be queued.
 pub(crate) trait EventPayload {
-    /// Bytes of payload that it holds.
+    /// Returns the number of bytes of payload that it holds.
     fn payload_len(&self) -> usize;
 }
 
-/// An event of one of the two sides.
+/// An event of an endpoint, of either side.
 pub(crate) trait EndpointEvent: EventPayload {
-    /// A call of ours has ended.
+    /// Creates the event of a call that has ended.
     fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self;
 }
 
@@ -26,7 +26,7 @@ pub(crate) trait EndpointEvent: EventPayload {
 pub(crate) struct EventQueue<E> {
     queue: VecDeque<E>,
     weight: usize,
-    /// What waits elsewhere and came from here.
+    /// The weight of events that were taken from here and wait elsewhere.
     outer_backlog: usize,
     limit: usize,
 }
@@ -52,24 +52,25 @@ impl<E: EventPayload> EventQueue<E> {
         Some(event)
     }
 
-    /// Whether more may be read. Outcomes are bounded by the calls that wait, and the rest
-    /// by this.
+    /// Returns `true` if more may be read. Outcomes are bounded by the calls that wait, and the
+    /// rest by this.
     pub(crate) fn has_room(&self) -> bool {
         let weight = self.weight.saturating_add(self.outer_backlog);
         weight <= self.limit || defect::is(Defect::UnboundedEvents)
     }
 
-    /// Counts what was taken and waits elsewhere. Whether that is less than before.
+    /// Sets the weight of events that were taken and wait elsewhere. Returns `true` if it is less
+    /// than before.
     pub(crate) fn set_outer_backlog(&mut self, weight: usize) -> bool {
         std::mem::replace(&mut self.outer_backlog, weight) > weight
     }
 
-    /// Gives back what is only kept to be used again.
+    /// Releases memory that is only kept for reuse.
     pub(crate) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
     }
 
-    /// What waits.
+    /// Returns the weight of the queued events.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }

@@ -1,4 +1,4 @@
-//! What a connection tells its driver.
+//! Events of a connection.
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
@@ -8,19 +8,19 @@ use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 
-/// Something that happened.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// The connection is ready for calls.
     Ready(Box<Agreement>),
-    /// A call has ended. It is told once.
+    /// A call has ended. There is exactly one such event for each call.
     Ended {
         /// The call.
         call: CallId,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
-        /// Whether the peer may have seen it.
+        /// Says if the peer may have seen the call.
         sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
@@ -34,7 +34,7 @@ pub enum Event {
         /// call.
         has_risen: bool,
     },
-    /// The peer wants an answer: see [`Connection::respond`](super::Connection::respond).
+    /// The peer sent a request, which must be answered: see [`Connection::respond`](super::Connection::respond).
     Request {
         /// Its request.
         request: RequestKey,
@@ -43,17 +43,17 @@ pub enum Event {
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The peer no longer wants an answer to this request. Its handler keeps its place
-    /// until it answers or is [released](super::Connection::release).
+    /// The peer has cancelled this request. Its handler keeps its place until it answers or is
+    /// [released](super::Connection::release).
     RequestCancelled(RequestKey),
-    /// The peer notifies.
+    /// The peer sent a notification.
     Notification {
         /// The method.
         method: Box<str>,
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The connection is over. Nothing comes after it.
+    /// The connection has ended. This is the last event.
     Closed(CloseReason),
 }
 

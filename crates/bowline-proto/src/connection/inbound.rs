@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages of the server.
 
 use bowline_types::envelope::{
     About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
@@ -23,7 +23,7 @@ use crate::time::Instant;
 use crate::trace::{self, Side};
 
 impl Connection {
-    /// A frame, which came on the stream of a call if that has one.
+    /// Handles a frame. `stream` is the call on whose stream it arrived, if it has one.
     pub(super) fn handle_frame(&mut self, now: Instant, stream: Option<CallId>, frame: &Bytes) {
         match Envelope::parse(frame) {
             Ok(Envelope::Batch(batch)) => {
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// A frame beyond the limit: the end of the connection, or of the call that it answers.
+    /// Handles a frame beyond the limit: it ends the connection, or the call that it answers.
     pub(super) fn handle_too_large(&mut self, now: Instant, too_large: &TooLarge) {
         let size = too_large.size;
         if self.endpoint.limits.frames.oversize == Oversize::Stop {
@@ -62,7 +62,7 @@ impl Connection {
         self.skip_too_large(now, None, too_large);
     }
 
-    /// A frame beyond the limit ends the call that it answers, or on whose stream it came.
+    /// Ends the call that an oversized frame answers, or on whose stream it arrived.
     pub(super) fn skip_too_large(
         &mut self,
         now: Instant,
@@ -171,7 +171,7 @@ impl Connection {
         self.handle_handshake_response(now, waiting.tag.purpose, Err(error));
     }
 
-    /// The call that an answer belongs to, if it waits.
+    /// Returns the pending call that a response belongs to.
     fn match_response(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
         match self.endpoint.match_response(now, id) {
             ResponseMatch::Call(call) => Some(call),
@@ -246,7 +246,7 @@ impl Connection {
         });
     }
 
-    /// A cancellation refers to a request of its sender.
+    /// Handles a cancellation, which refers to a request of its sender.
     fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.map(|params| CancelledParams::from_json(params.as_str()));
         let Some(Ok(params)) = params else {
@@ -263,8 +263,7 @@ impl Connection {
         if let Some(request) = self.endpoint.cancel_peer_request(now, &id) {
             return self.endpoint.push_event(Event::RequestCancelled(request));
         }
-        // A server of the stateless era ends a subscription so, and nothing else; the id is
-        // ours.
+        // A server of the stateless era ends only subscriptions with it; the id is ours.
         match self.endpoint.calls.find(now, &id, &self.endpoint.counter) {
             Found::Pending(call) if self.is_stateless() && self.is_subscription(call) => {
                 self.fail_call(now, call, Outcome::CancelledByServer);
@@ -280,7 +279,7 @@ impl Connection {
         let progress = params.and_then(|params| {
             let progress = self.endpoint.take_progress(now, params);
             progress.or_else(|| {
-                // One that has become a task has no time of its own any more.
+                // A call that has become a task has no timeout any more.
                 let has_risen = false;
                 let call = self.task_call(params)?;
                 Some(CallProgress { call, has_risen })
@@ -313,9 +312,9 @@ impl Connection {
         self.endpoint
             .count_malformed(error.fault().name(), frame, size);
         let about = match error.fault() {
-            // Without a method it can only be meant as an answer.
+            // Without a method it can only be a response.
             Fault::NothingSaid => About::Answer,
-            // Those of another crate, which may have more.
+            // The enum is of another crate, and non-exhaustive.
             _ => error.about(),
         };
         match (error.id(), about) {
@@ -336,11 +335,11 @@ impl Connection {
     }
 
     fn refuse(&mut self, id: &RequestId, to: ReplyTo, kind: ErrorCode, message: &str) {
-        let words = (kind, or_latest_handshake(self.revision()));
-        self.endpoint.refuse(Some(id), to, words, message);
+        let code = (kind, or_latest_handshake(self.revision()));
+        self.endpoint.refuse(Some(id), to, code, message);
     }
 
-    /// Ends a call without an answer that can be used.
+    /// Ends a call without a usable response.
     fn fail_call(&mut self, now: Instant, call: CallId, outcome: Outcome) {
         if let Some(waiting) = self.endpoint.calls.give_up(now, call) {
             self.endpoint.complete_call(now, call, &waiting, outcome);
@@ -359,7 +358,7 @@ impl Connection {
         }
     }
 
-    /// Whether the peer may send requests, which we answer: not in the stateless era.
+    /// Returns `true` if the server may send requests: not in the stateless era.
     fn may_answer(&self) -> bool {
         match self.phase {
             Phase::New | Phase::Closed => false,

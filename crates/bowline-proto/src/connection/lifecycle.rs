@@ -1,4 +1,4 @@
-//! The life of a connection: opening, agreeing, staying alive, closing.
+//! The lifecycle of a connection: opening, negotiation, keepalive, closing.
 
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
@@ -19,7 +19,7 @@ use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// Messages of the handshake have the handshake's time, not one of their own.
+/// The timeouts of handshake messages: the handshake has a deadline of its own.
 const UNLIMITED: Timeouts = Timeouts::UNLIMITED;
 
 impl Connection {
@@ -42,9 +42,9 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// The server knows the session of the handshake era no longer, which `call` was told: it
-    /// has not been served. One handshake for all opens a new session; calls that wait on
-    /// their streams go on waiting.
+    /// Handles an expired session of the handshake era: the server refused `call` for it. One
+    /// handshake for all calls opens a new session; calls that wait on their streams go on
+    /// waiting.
     pub fn handle_session_expired(&mut self, now: Instant, call: CallId) {
         self.handle_expired_call(now, call);
         let Phase::Ready { .. } = self.phase else {
@@ -62,7 +62,7 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// A call was not served, since the session in which it was made has expired.
+    /// Ends a call that was not served because its session has expired.
     pub(crate) fn handle_expired_call(&mut self, now: Instant, call: CallId) {
         let purpose = self
             .endpoint
@@ -86,17 +86,17 @@ impl Connection {
         }
     }
 
-    /// Whether no call can be made any more.
+    /// Returns `true` if no call can be made any more.
     pub(crate) fn is_out_of_ids(&self) -> bool {
         self.endpoint.counter.is_exhausted()
     }
 
-    /// Ends the connection: what waits ends with it.
+    /// Closes the connection: pending calls end with it.
     pub fn close(&mut self, now: Instant) {
         self.close_with(now, CloseReason::Local);
     }
 
-    /// Ends the connection because its ids are used up.
+    /// Closes the connection because its ids are used up.
     pub(crate) fn close_for_ids(&mut self, now: Instant) {
         self.close_with(now, CloseReason::IdsExhausted);
     }
@@ -111,7 +111,7 @@ impl Connection {
         };
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
-        // The driver stops all handlers when it hears of the end.
+        // The driver stops all handlers on the `Closed` event.
         self.endpoint.end_all(now, || close_outcome(&reason));
         self.endpoint.push_event(Event::Closed(reason));
     }
@@ -141,14 +141,14 @@ impl Connection {
         }
     }
 
-    /// An answer to `server/discover` or `initialize`.
+    /// Handles the response to `server/discover` or `initialize`.
     pub(super) fn handle_handshake_response(
         &mut self,
         now: Instant,
         purpose: Purpose,
         answer: Result<RawJsonRef<'_>, Option<ErrorObject>>,
     ) {
-        // Looked for among all calls, so for the probe alone.
+        // The lookup scans all calls, so only for the probe.
         let has_initialized = purpose == Purpose::Discover && self.may_have_sent_initialize();
         let Phase::Negotiating { negotiation, .. } = &mut self.phase else {
             return;
@@ -173,13 +173,15 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// Whether the server may have seen an `initialize` that waits for its answer.
+    /// Returns `true` if the server may have seen an `initialize` that waits for its answer.
     fn may_have_sent_initialize(&self) -> bool {
         let calls = &self.endpoint.calls;
-        let is_it = |tag: &Tag| tag.purpose == Purpose::Initialize;
-        let waiting = calls.find_first(is_it).and_then(|call| calls.get(call));
+        let is_initialize = |tag: &Tag| tag.purpose == Purpose::Initialize;
+        let waiting = calls
+            .find_first(is_initialize)
+            .and_then(|call| calls.get(call));
         let ticket = waiting.map(|waiting| waiting.tag.ticket);
-        ticket.is_some_and(|ticket| ticket.is_none_or(|it| !self.endpoint.outbox.holds(it)))
+        ticket.is_some_and(|ticket| ticket.is_none_or(|ticket| !self.endpoint.outbox.holds(ticket)))
     }
 
     fn advance(&mut self, now: Instant, step: Step) {
@@ -196,7 +198,7 @@ impl Connection {
                     Bytes::new(),
                 );
                 // Over HTTP every server answers what it doesn't know; silence is an error
-                // of the transport, and says nothing about the era.
+                // of the transport, and does not indicate the era.
                 let until = match self.config.carrier {
                     Carrier::SharedStream => Some(now + self.config.probe_timeout),
                     Carrier::StreamPerRequest => None,
@@ -206,7 +208,7 @@ impl Connection {
                 }
             }
             Step::Initialize(revision) => {
-                // What is asked from here on is asked in the handshake era.
+                // All requests from here on are of the handshake era.
                 self.set_stateless_meta(Bytes::new());
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
                     *probe = None;
@@ -244,13 +246,13 @@ impl Connection {
         self.endpoint.push_event(Event::Ready(agreement));
     }
 
-    /// Asks a silent server for a sign of life, or gives it up.
+    /// Pings a silent server, or closes the connection after too many pings.
     pub(super) fn handle_silence(&mut self, now: Instant) {
         let Some(silence) = &mut self.silence else {
             return;
         };
         if !self.endpoint.wants_read() {
-            // It may have spoken: it is we who don't listen.
+            // The server may have sent bytes that were not read.
             return silence.reset(now);
         }
         match silence.check(now) {
@@ -264,7 +266,7 @@ impl Connection {
                     return silence.reset(now);
                 }
                 trace::keepalive(Side::Client, asked);
-                // The one before has had its time.
+                // The previous ping has had its time.
                 let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;
                 if let Some(call) = self.endpoint.calls.find_first(is_question) {
                     self.endpoint.drop_internal_call(now, call);
@@ -312,7 +314,7 @@ impl Connection {
         self.join_meta();
     }
 
-    /// Puts together what every call of the user has in its `_meta`.
+    /// Joins the members of `_meta` that every call of the user carries.
     pub(super) fn join_meta(&mut self) {
         self.request_meta = match self.session_tag {
             None => self.stateless_meta.clone(),
@@ -342,7 +344,7 @@ impl Connection {
         body.into()
     }
 
-    /// What every request of the stateless era says of its client.
+    /// Returns the members of `_meta` that describe the client in every stateless request.
     fn build_stateless_meta(&self, revision: Revision) -> Bytes {
         let capabilities = self.config.capabilities.to_json(revision);
         let mut meta = RequestMeta::new().with(keys::PROTOCOL_VERSION, revision.as_str());
@@ -357,14 +359,14 @@ impl Connection {
         Bytes::copy_from_slice(members.as_bytes())
     }
 
-    /// Whether a call is a subscription of the stateless era.
+    /// Returns `true` if a call is a subscription of the stateless era.
     pub(super) fn is_subscription(&self, call: CallId) -> bool {
         let waiting = self.endpoint.calls.get(call);
         waiting.is_some_and(|waiting| waiting.tag.is_subscription)
     }
 }
 
-/// How a call ends when its connection does.
+/// Returns the outcome of calls that end with their connection.
 fn close_outcome(reason: &CloseReason) -> Outcome {
     match reason {
         CloseReason::Local => Outcome::Shutdown,

@@ -1,8 +1,8 @@
 //! Calls that have ended and still report progress: those that have become tasks.
 //!
 //! Spec, basic/utilities/tasks, 2025-11-25: the progress token of a request that has become a
-//! task stays valid until the task ends. Nobody tells a connection when that is, so whoever
-//! waits for the task says so, and of more than may be the oldest is forgotten.
+//! task stays valid until the task ends. A connection can't see that end, so the code that waits
+//! for the task calls [`Connection::forget_progress`]; beyond the limit the oldest is forgotten.
 
 use std::collections::BTreeSet;
 
@@ -35,17 +35,17 @@ impl TaskProgress {
 }
 
 impl Connection {
-    /// Whether a call has ended and still reports progress, since it has become a task.
+    /// Returns `true` if a call has ended and still reports progress, since it has become a task.
     pub fn is_reporting(&self, call: CallId) -> bool {
         self.task_progress.calls.contains(&call)
     }
 
-    /// Nobody wants to know of the progress of a task any more.
+    /// Stops reporting the progress of a task.
     pub fn forget_progress(&mut self, call: CallId) {
         self.task_progress.calls.remove(&call);
     }
 
-    /// A call has its result: if it has become a task, its progress goes on.
+    /// Keeps the progress token of a call that has become a task.
     pub(super) fn track_task(&mut self, call: CallId, waiting: &Call<Tag>, result: RawJsonRef<'_>) {
         let is_asked = waiting.tag.wants_progress && waiting.tag.purpose == Purpose::User;
         if is_asked
@@ -56,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// The call of a progress token that has become a task.
+    /// Returns the call of a progress token that has become a task.
     pub(super) fn task_call(&self, params: RawJsonRef<'_>) -> Option<CallId> {
         if self.task_progress.calls.is_empty() {
             return None;

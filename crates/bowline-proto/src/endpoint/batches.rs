@@ -1,4 +1,4 @@
-//! Where answers go: to the queue out, or into the array of a batch.
+//! Sending responses: to the outgoing queue, or into the array of a batch.
 
 use bowline_types::RequestId;
 use bowline_types::envelope::{Batch, Envelope};
@@ -8,14 +8,14 @@ use crate::batches::{Batches, CompletedBatch, ReplyTo};
 use crate::event_queue::EndpointEvent;
 use crate::outbox::{StreamId, Transmit};
 
-/// Whether the requests of a batch are served.
+/// The admission of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BatchAdmission {
-    /// They are.
+    /// The requests of the batch are served.
     Served(ReplyTo),
-    /// They are refused: too much waits for the rest of other batches.
+    /// The requests are refused: the responses of other batches take too much room.
     Busy(ReplyTo),
-    /// The batch is refused as a whole: it has too many messages.
+    /// The whole batch is refused: it has too many messages.
     TooLong,
 }
 
@@ -29,7 +29,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         if batch.len() > self.limits.max_batch {
             return BatchAdmission::TooLong;
         }
-        // Of what is no message it is not known yet whether it is answered.
+        // A malformed part may need an error response.
         let room = batch.parts().map(|part| match part {
             Ok(Envelope::Request(request)) => Batches::room(Some(&request.id)),
             Ok(_) => 0,
@@ -49,14 +49,14 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// A part of a batch will be answered.
+    /// Registers that a part of a batch will be answered.
     pub(crate) fn expect_answer(&mut self, to: ReplyTo, id: Option<&RequestId>) {
         if let Some(batch) = to.batch {
             self.batches.expect(batch, id);
         }
     }
 
-    /// A batch has been read to its end.
+    /// Ends reading a batch.
     pub(crate) fn end_batch(&mut self, to: ReplyTo) {
         if let Some(batch) = to.batch {
             let answered = self.batches.end(batch);
@@ -64,7 +64,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Whether an answer is small enough: for a frame, and for the array that it belongs to.
+    /// Returns `true` if an answer is small enough: for a frame, and for the array that it belongs
+    /// to.
     pub(super) fn fits(&self, to: ReplyTo, id: Option<&RequestId>, message: &Transmit) -> bool {
         let fits_array = match to.batch {
             Some(batch) => self.batches.takes(batch, id, message.frame_len()),
@@ -73,7 +74,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         fits_array && self.check_size(message).is_ok()
     }
 
-    /// What is said in place of a result that does not fit.
+    /// Returns the message of the error that replaces a result that does not fit.
     pub(super) fn too_large_message(&self, message: &Transmit) -> &'static str {
         if self.check_size(message).is_err() {
             "the result is too large"
@@ -99,7 +100,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.send_array(answered);
     }
 
-    /// The request has no answer.
+    /// Registers that a request of a batch has no response.
     pub(super) fn skip_answer(&mut self, to: ReplyTo, id: &RequestId) {
         if let Some(batch) = to.batch {
             let answered = self.batches.skip(batch, Some(id));

@@ -1,4 +1,4 @@
-//! Calls of our own: made, given up, ended.
+//! Our own calls: made, cancelled, ended.
 
 use bowline_types::progress::CancelledParams;
 use bowline_types::wire::Members as _;
@@ -17,12 +17,12 @@ use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
-/// How a peer is told that a call is no longer wanted.
+/// The form of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CancelForm {
-    /// With a message.
+    /// A notification.
     Message(CancelDialect),
-    /// By closing the call's stream.
+    /// Closing the stream of the call.
     Reset,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct CallProgress {
     pub(crate) has_risen: bool,
 }
 
-/// What a call needs to know of its connection.
+/// What a call takes from its connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallContext<'a> {
     /// Entries of `_meta` that every request has.
@@ -73,7 +73,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         let ticket = match queued {
             Ok(ticket) => ticket,
             Err(error) => {
-                // Nobody has seen the id: whoever tries again and again uses none up.
+                // The id was not sent: repeated attempts don't use up ids.
                 self.counter.take_back(call);
                 return Err(error);
             }
@@ -86,10 +86,11 @@ impl<E: EndpointEvent> Endpoint<E> {
             is_subscription: request.method == Method::Listen.as_str(),
             method: trace::request_method(&request.method),
         };
-        // A subscription lasts until somebody ends it.
-        let usual = match tag.is_subscription {
-            true => Timeouts::UNLIMITED,
-            false => context.timeouts,
+        // A subscription lasts until it is closed or ended.
+        let usual = if tag.is_subscription {
+            Timeouts::UNLIMITED
+        } else {
+            context.timeouts
         };
         let timeouts = request.timeouts.unwrap_or(usual);
         match request.since {
@@ -100,8 +101,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         Ok(call)
     }
 
-    /// Makes a call of the protocol's own, beside the limits. `None` when the ids are used
-    /// up.
+    /// Makes an internal call (handshake, keepalive), which counts against no limit. Returns
+    /// `None` if the ids are used up.
     pub(crate) fn call_internally(
         &mut self,
         now: Instant,
@@ -165,7 +166,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.outbox.push_owed(message);
     }
 
-    /// Takes a call out of the table and back from the queue, or tells the peer.
+    /// Removes a call from the table, and from the queue or with a cancellation to the peer.
     pub(crate) fn abandon_call(
         &mut self,
         now: Instant,
@@ -176,8 +177,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         let waiting = self.calls.give_up(now, call)?;
         let ticket = waiting.tag.ticket;
         let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
-        // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor is a
-        // question of ours that the user knows nothing of.
+        // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor are other
+        // internal calls.
         if has_left && waiting.tag.purpose == Purpose::User && !defect::is(Defect::LostCancel) {
             let mut message = self.cancel_message(call, form, reason);
             message.stream = waiting.tag.stream;
@@ -190,8 +191,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         Some(waiting)
     }
 
-    /// Gives up a call of the protocol's own, which has lost its point: it never leaves, or
-    /// its stream is closed.
+    /// Drops an internal call that is no longer needed: it is never sent, or its stream is closed.
     pub(crate) fn drop_internal_call(&mut self, now: Instant, call: CallId) {
         let Some(waiting) = self.calls.give_up(now, call) else {
             return;
@@ -204,7 +204,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.complete_call(now, call, &waiting, Outcome::Cancelled);
     }
 
-    /// Gives up a call of the user's, because it is no longer wanted.
+    /// Cancels a call of the user.
     pub(crate) fn cancel(
         &mut self,
         now: Instant,
@@ -235,7 +235,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.calls.sweep(now);
     }
 
-    /// Tells how a call has ended, when the user made it.
+    /// Ends a call: queues its event if the user made it.
     pub(crate) fn complete_call(
         &mut self,
         now: Instant,
@@ -246,8 +246,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.complete_call_as(now, call, waiting, outcome, waiting.tag.sent());
     }
 
-    /// As [`conclude`](Self::conclude), for a call of which the driver knows more: it has returned
-    /// the message, or reported that it was not sent or not served.
+    /// As [`complete_call`](Self::complete_call), for a call of which the driver knows more: it has
+    /// returned the message, or reported that it was not sent or not served.
     pub(crate) fn complete_call_as(
         &mut self,
         now: Instant,
@@ -270,7 +270,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         trace::call_stop(self.side, request, duration, &outcome);
         match waiting.tag.purpose {
             Purpose::User => {
-                // A peer that answers before it is asked: nobody waits for the question.
+                // The peer answered before the request was sent: it isn't needed any more.
                 if let Some(ticket) = waiting.tag.ticket {
                     self.outbox.take_back(ticket);
                 }
@@ -282,7 +282,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Takes progress of a call that waits and asked for it. `None` where there is none.
+    /// Handles progress of a pending call that requested it. Returns `None` if there is no such
+    /// call.
     pub(crate) fn take_progress(
         &mut self,
         now: Instant,
@@ -336,7 +337,7 @@ impl<E: EndpointEvent> Endpoint<E> {
 /// Characters of the reason for a cancellation.
 const MAX_REASON: usize = 200;
 
-/// The members of a cancellation's parameters.
+/// Returns the members of a cancellation's parameters.
 fn cancelled(call: CallId, reason: &str) -> Bytes {
     // A reason is for a log: it needs no more.
     let reason: String = reason.chars().take(MAX_REASON).collect();
@@ -346,6 +347,6 @@ fn cancelled(call: CallId, reason: &str) -> Bytes {
     let mut body = Vec::with_capacity(64);
     params
         .encode_members(&mut Encoder::new(&mut body, Revision::LATEST), false)
-        .expect("a cancellation with its id is sayable in every revision");
+        .expect("every revision has a cancellation with an id");
     body.into()
 }

@@ -1,4 +1,4 @@
-//! When to read, when to send, and when to stop waiting.
+//! Flow control: when to read, when to send, and when a transport has stalled.
 
 use super::{BlockedOutput, Endpoint, Purpose};
 use crate::calls::CallId;
@@ -12,26 +12,26 @@ use crate::trace::{self, Direction};
 /// A pause of reads is drawn from half to one and a half of what is configured.
 const SPREAD: u32 = 50;
 
-/// What took too long.
+/// What has stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stall {
-    /// Nothing was read, since answers didn't leave or events were not taken.
+    /// Reading was paused for too long: responses didn't leave, or events were not taken.
     Reading,
-    /// Nothing was written, while handlers waited for that.
+    /// Nothing was written for too long, while handlers waited for that.
     Writing,
-    /// A frame that is too large didn't end.
+    /// An oversized frame didn't end in time.
     Skipping,
-    /// A frame was begun, and its end didn't come.
+    /// A frame was begun and not finished in time.
     Unfinished,
 }
 
 impl<E: EndpointEvent> Endpoint<E> {
-    /// Whether more may be read: the answers that we owe leave, and events are taken.
+    /// Returns `true` if more may be read: the answers that we owe leave, and events are taken.
     pub(crate) fn wants_read(&self) -> bool {
         self.outbox.accepts_answers() && self.events.has_room()
     }
 
-    /// Tells how much was read.
+    /// Emits the number of bytes that were read to telemetry.
     pub(crate) fn trace_read(&mut self) {
         let fresh = self
             .decoder
@@ -41,7 +41,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         trace::io(self.side, Direction::In, fresh);
     }
 
-    /// The next frame from the bytes that were read. How the peer frames it shows how it
+    /// Returns the next frame from the bytes that were read. How the peer frames it shows how it
     /// wants to be answered.
     pub(crate) fn poll_decoded(&mut self) -> Option<Decoded> {
         let decoded = self.decoder.poll();
@@ -56,8 +56,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         decoded
     }
 
-    /// Looks at what has become of reading. To be called whenever something was read,
-    /// answered or told.
+    /// Updates the state of reading. Call it after a read, a response, or an event.
     pub(crate) fn update_flow(&mut self, now: Instant) {
         self.unframed_bytes = self.decoder.buffer().len();
         if self.wants_read() {
@@ -96,34 +95,37 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Time has passed: what took too long, if anything did.
+    /// Checks the deadlines of flow control. Returns what has stalled, if anything has.
     pub(crate) fn check_flow(&mut self, now: Instant) -> Option<Stall> {
         self.outbox.resume(now);
         let is_over = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
         if is_over(self.read_deadline()) {
-            // A slow peer is not a dead one: something left, or was taken.
-            match std::mem::take(&mut self.has_drained) {
-                true => self.paused = Some(now),
-                false => return Some(Stall::Reading),
+            // A slow peer is not a dead one: a response has left, or an event was taken.
+            if std::mem::take(&mut self.has_drained) {
+                self.paused = Some(now)
+            } else {
+                return Some(Stall::Reading);
             }
         }
         if is_over(self.write_deadline()) {
-            match std::mem::take(&mut self.blocked_output.has_written) {
-                true => self.blocked_output.since = Some(now),
-                false => return Some(Stall::Writing),
+            if std::mem::take(&mut self.blocked_output.has_written) {
+                self.blocked_output.since = Some(now)
+            } else {
+                return Some(Stall::Writing);
             }
         }
         if is_over(self.frame_deadline()) {
-            // While we don't read nothing can come.
-            match std::mem::take(&mut self.partial_frame.was_paused) {
-                true => self.partial_frame.since = Some(now),
-                false => return Some(Stall::Unfinished),
+            // While reading is paused the rest can't arrive.
+            if std::mem::take(&mut self.partial_frame.was_paused) {
+                self.partial_frame.since = Some(now)
+            } else {
+                return Some(Stall::Unfinished);
             }
         }
         is_over(self.skip_deadline()).then_some(Stall::Skipping)
     }
 
-    /// When something is due.
+    /// Returns the earliest deadline.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         [
             self.calls.next_deadline(),
@@ -140,7 +142,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         .min()
     }
 
-    /// The next message to send, unless the transport was busy a moment ago.
+    /// Returns the next message to send, unless the transport was busy a moment ago.
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
         let was_full = !self.outbox.accepts_answers();
         let transmit = self.outbox.pop()?;
@@ -161,7 +163,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         Some(transmit)
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub(crate) fn poll_event(&mut self) -> Option<E> {
         let was_full = !self.events.has_room();
         let event = self.events.pop();
@@ -169,8 +171,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         event
     }
 
-    /// The next event, for somebody who keeps it: it is not taken by the driver yet, and
-    /// counted with [`set_outer_backlog`](Self::set_outer_backlog).
+    /// Returns the next event for a caller that queues it again: the driver has not taken it yet,
+    /// so the caller counts it with [`set_outer_backlog`](Self::set_outer_backlog).
     pub(crate) fn take_event(&mut self) -> Option<E> {
         self.events.pop()
     }
@@ -182,11 +184,11 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.on_room_freed(was_full && has_shrunk);
     }
 
-    /// The transport did not take the message: it is offered again a little later. After
-    /// the last time a call ends and a notification is dropped. What we owe goes on being
-    /// offered, since a lost answer is a hang of the peer and a lost cancellation is work for
-    /// nobody, but not for ever: then its stream
-    /// is dead, or on a shared stream everything. Whether that is so.
+    /// Handles a message that the transport did not take: it is offered again later. After the
+    /// last attempt a call ends and a notification is dropped. Responses and cancellations are
+    /// offered for longer, since a lost response hangs the peer and a lost cancellation wastes its
+    /// work; in the end their stream is dead, or on a shared stream the whole connection. Returns
+    /// `true` if it is.
     #[must_use]
     pub(crate) fn handle_busy(&mut self, now: Instant, mut transmit: Transmit) -> bool {
         let (attempts, since) = transmit.count_attempt(now);
@@ -223,7 +225,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         is_last: bool,
     ) {
         let Some(tag) = self.calls.get_mut(call) else {
-            // It was given up meanwhile, and has not been seen: nor shall its cancellation.
+            // It was cancelled meanwhile and never sent, so its cancellation isn't sent either.
             self.outbox.pause(&transmit, until);
             return self.outbox.take_back_cancel(call);
         };
@@ -240,8 +242,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Something was drained: reading may go on. `counts` says that it was a part of what
-    /// reading waits for.
+    /// Resumes reading after a message or an event was drained. `counts` is `true` if it was a
+    /// part of what reading waits for.
     fn on_room_freed(&mut self, counts: bool) {
         self.has_drained |= counts;
         if self.paused.is_some() && self.wants_read() {

@@ -1,4 +1,4 @@
-//! Requests of the peer: admitted, answered, refused, given up.
+//! Requests of the peer: admitted, answered, refused, cancelled.
 
 use bowline_types::envelope::About;
 use bowline_types::{ErrorCode, ErrorObject, JsonObject, RawJson, RawJsonRef, RequestId, Revision};
@@ -15,21 +15,22 @@ use crate::requests::{Admission, Arrival, RequestKey};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
-/// Requests that may keep alive what was read together with them.
+/// The number of requests whose parameters may share, and so keep alive, the chunk that was read.
 const MAX_SHARED_REQUESTS: usize = 64;
 
 impl<E: EndpointEvent> Endpoint<E> {
-    /// The parameters of a request, for its handler: a slice of what was read. When many
-    /// are being handled small ones are copied, since a slice keeps a whole chunk, and a
-    /// peer could let one of each chunk hang.
+    /// Returns the parameters of a request, for its handler: a slice of what was read. When many
+    /// are being handled small ones are copied, since a slice keeps a whole chunk, and a peer could
+    /// let one of each chunk hang.
     pub(crate) fn request_params(&self, frame: &Bytes, params: RawJsonRef<'_>) -> Payload {
-        match self.requests.len() < MAX_SHARED_REQUESTS {
-            true => Payload::part(frame, params),
-            false => Payload::kept_part(frame, params),
+        if self.requests.len() < MAX_SHARED_REQUESTS {
+            Payload::part(frame, params)
+        } else {
+            Payload::kept_part(frame, params)
         }
     }
 
-    /// Lets a request in, or refuses it. Its key, when a handler shall see it.
+    /// Admits a request or refuses it. Returns its key if it was admitted.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -108,8 +109,9 @@ impl<E: EndpointEvent> Endpoint<E> {
         answered
     }
 
-    /// The handler of a request is done and has no answer: the request was cancelled. One
-    /// that still wants an answer gets an error, since a request without one is a hang.
+    /// Releases a request whose handler has finished without a response, since the request was
+    /// cancelled. A request that is still open is answered with an error, since it would hang
+    /// otherwise.
     pub(crate) fn release(&mut self, now: Instant, key: RequestKey) {
         if self.requests.get(key).is_some() {
             let error = ErrorObject::internal_error("the request was not answered");
@@ -120,7 +122,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// The peer no longer wants an answer to a request of its own.
+    /// Cancels a request of the peer, at its wish.
     pub(crate) fn cancel_peer_request(
         &mut self,
         now: Instant,
@@ -135,7 +137,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         Some(key)
     }
 
-    /// No answer to a request of the peer may follow.
+    /// Ends a request of the peer without a response.
     pub(crate) fn abandon_open_request(&mut self, key: RequestKey) {
         let Some(request) = self.requests.get(key) else {
             return;
@@ -145,8 +147,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.skip_answer(to, &id);
     }
 
-    /// Ends the requests whose handlers took too long: the peer gets an error, the handler
-    /// keeps its place until it is done. Their keys.
+    /// Ends a request whose handler took too long: the peer receives an error, and the handler
+    /// keeps its place until it is done. Returns its key.
     pub(crate) fn time_out_request(&mut self, now: Instant) -> Option<RequestKey> {
         let key = self.requests.overdue(now)?;
         let error =
@@ -155,8 +157,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         Some(key)
     }
 
-    /// Ends all requests that are open, since nobody will answer them: the peer gets an error,
-    /// the handlers keep their places until they are done. Their keys, oldest first.
+    /// Ends all open requests, since no handler will answer them: the peer receives an error, and
+    /// the handlers keep their places until they are done. Returns their keys, oldest first.
     pub(crate) fn refuse_open_requests(&mut self, now: Instant) -> Vec<RequestKey> {
         let error =
             ErrorObject::internal_error("the server is shutting down").data(reason("shutdown"));
@@ -185,18 +187,18 @@ impl<E: EndpointEvent> Endpoint<E> {
         Some(())
     }
 
-    /// Answers at once with an empty result.
+    /// Answers a request with an empty result, without a handler.
     pub(crate) fn answer_empty(&mut self, id: &RequestId, to: ReplyTo) {
         self.answer_with_result(id, to, Payload::EMPTY);
     }
 
-    /// Answers a request that no handler sees.
+    /// Answers a request with a result, without a handler.
     pub(crate) fn answer_with_result(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
         let message = self.composer.result(id, result);
         self.send_answer(to, Some(id), message);
     }
 
-    /// Refuses a request, with the code of a kind in the words of a revision.
+    /// Refuses a request, with the error code as a revision defines it.
     pub(crate) fn refuse(
         &mut self,
         id: Option<&RequestId>,
@@ -220,13 +222,13 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.answer_with_error(id, to, error);
     }
 
-    /// Refuses a request in a batch for whose answers there is no room.
+    /// Refuses a request of a batch for whose responses there is no room.
     pub(crate) fn refuse_busy(&mut self, id: &RequestId, to: ReplyTo) {
         self.stats.refused_requests += 1;
         self.refuse_with(Some(id), to, "not admitted", &busy_error());
     }
 
-    /// A frame that was too large to be read. A request has its answer nevertheless.
+    /// Handles a frame that was too large to be read. A request is answered with an error.
     pub(crate) fn refuse_too_large(&mut self, too_large: &TooLarge, may_answer: bool) {
         let size = too_large.size;
         self.count_malformed("too large", b"", size);
@@ -250,12 +252,12 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 }
 
-/// The error with which a request is answered when too many are being handled.
+/// Returns the error with which a request is answered when too many are being handled.
 fn busy_error() -> ErrorObject {
     ErrorObject::internal_error("too many requests are being handled").data(reason("busy"))
 }
 
-/// Data that say why, for a program.
+/// Returns error data with a machine-readable reason.
 fn reason(word: &str) -> JsonObject {
     [("reason", RawJson::from(word))].into_iter().collect()
 }
