@@ -233,7 +233,7 @@ const LONGEST_SAMPLE: usize = 80;
 const REFUSED: &str = "the server refused the handshake";
 
 /// What an error says when client and server speak no common revision.
-const NOTHING_IN_COMMON: &str = "no protocol revision in common";
+const NOTHING_IN_COMMON: &str = "no common protocol version";
 
 /// What it means that a call failed that could take so long.
 pub(crate) fn call_failed_within(error: Error, limits: Timeouts) -> anyhow::Error {

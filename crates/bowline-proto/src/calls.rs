@@ -1,8 +1,9 @@
-//! The table of our own calls: their ids, their deadlines, and what an answer finds.
+//! The table of our own calls: their ids and deadlines, and the lookup of responses.
 //!
-//! It decides, for every id that a peer may name, what that id is to us: a call that
-//! waits, one that was given up, one that has long ended, or none that we ever made. It
-//! doesn't write or read messages.
+//! It classifies every id that a peer may name: a pending call, one that was cancelled or timed
+//! out, one that has ended, or an id that was never issued. It doesn't write or read messages.
+//!
+//! - `ids`: the ids of calls. `tombstones`: ids of cancelled calls, whose late responses are known.
 
 mod ids;
 mod tombstones;
@@ -19,7 +20,7 @@ use tombstones::Tombstones;
 pub use ids::{CallId, IdCounter};
 pub(crate) use tombstones::GivenUp;
 
-/// What a table of calls allows.
+/// The limits of a table of calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallLimits {
     pub(crate) pending: usize,
@@ -31,20 +32,20 @@ pub(crate) struct CallLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Without an answer, and without progress where that counts.
+    /// The longest time without a response, and without progress if that counts.
     pub idle: Duration,
-    /// Altogether.
+    /// The longest time in total.
     pub total: Duration,
-    /// Whether progress begins the idle time anew. Only a value that is higher than any before
+    /// `true` if progress begins the idle time anew. Only a value that is higher than any before
     /// does: one that repeats itself shows that the peer is alive, not that the call goes on.
     pub progress_counts: bool,
 }
 
 impl Timeouts {
-    /// No end.
+    /// No timeouts.
     pub const UNLIMITED: Self = Self::new(Duration::MAX, Duration::MAX);
 
-    /// An idle time and a total; progress doesn't count.
+    /// Creates an idle time and a total; progress doesn't count.
     pub const fn new(idle: Duration, total: Duration) -> Self {
         Self {
             idle,
@@ -54,18 +55,18 @@ impl Timeouts {
     }
 }
 
-/// Since when a call is under way.
+/// The times at which a call began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Since {
     pub(crate) started: Instant,
-    /// Since when there has been no answer and no progress.
+    /// The start of the idle time: without a response and without progress.
     pub(crate) idle: Instant,
 }
 
-/// A call that waits for its answer.
+/// A pending call.
 #[derive(Debug)]
 pub(crate) struct Call<T> {
-    /// What the owner of the table wants to know of it.
+    /// Data of the owner of the table.
     pub(crate) tag: T,
     pub(crate) started: Instant,
     timeouts: Timeouts,
@@ -81,7 +82,7 @@ enum Idle {
     Running {
         until: Instant,
     },
-    /// So many handlers of ours run for this call; so much time is left.
+    /// This number of our handlers run for the call; this idle time is left.
     Paused {
         handlers: u32,
         left: Duration,
@@ -97,20 +98,20 @@ impl<T> Call<T> {
     }
 }
 
-/// What an id is to us.
+/// The result of looking up an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A call that waits.
+    /// A pending call.
     Pending(CallId),
-    /// A call that was given up a while ago.
+    /// A call that was cancelled or timed out.
     GivenUp,
-    /// A call that ended and was forgotten.
+    /// A call that has ended.
     Ended,
-    /// Nothing that we ever made.
+    /// An id that was never issued.
     Unknown,
 }
 
-/// The calls that wait, by id, with a tag of the owner's choice.
+/// The pending calls, by id, with a tag of the owner's choice.
 #[derive(Debug)]
 pub(crate) struct Calls<T> {
     limits: CallLimits,
@@ -120,7 +121,7 @@ pub(crate) struct Calls<T> {
 }
 
 impl<T> Calls<T> {
-    /// A table that remembers the calls that an earlier one gave up.
+    /// Creates a table that remembers the calls that an earlier one gave up.
     pub(crate) fn new(limits: CallLimits, given_up: GivenUp) -> Self {
         let lifetime = limits.tombstone_lifetime;
         Self {
@@ -131,12 +132,12 @@ impl<T> Calls<T> {
         }
     }
 
-    /// The calls that were given up and are remembered.
+    /// Returns the calls that were given up and are remembered.
     pub(crate) fn into_given_up(self) -> GivenUp {
         self.tombstones.into_given_up()
     }
 
-    /// Gives back what is only kept to be used again.
+    /// Releases memory that is only kept for reuse.
     pub(crate) fn shrink(&mut self) {
         if self.pending.is_empty() {
             self.pending = MonotonicTable::new();
@@ -144,13 +145,13 @@ impl<T> Calls<T> {
         }
     }
 
-    /// Whether one more call fits, beside so many that don't count.
+    /// Returns `true` if one more call fits, beside `uncounted` ones.
     pub(crate) fn has_room(&self, uncounted: usize) -> bool {
         let most = self.limits.pending.saturating_add(uncounted);
         self.pending.len() < most || defect::is(Defect::UnboundedCalls)
     }
 
-    /// Puts a call in, which begins now.
+    /// Inserts a call that begins now.
     pub(crate) fn insert(&mut self, now: Instant, id: CallId, timeouts: Timeouts, tag: T) {
         let since = Since {
             started: now,
@@ -159,7 +160,7 @@ impl<T> Calls<T> {
         self.insert_since(since, id, timeouts, tag);
     }
 
-    /// Puts a call in that began earlier.
+    /// Inserts a call that began earlier.
     pub(crate) fn insert_since(&mut self, since: Since, id: CallId, timeouts: Timeouts, tag: T) {
         let Since { started, idle } = since;
         let call = Call {
@@ -176,7 +177,7 @@ impl<T> Calls<T> {
         self.pending.insert(id, call);
     }
 
-    /// Takes a call out that has its answer.
+    /// Removes a call that was answered.
     pub(crate) fn answer(&mut self, id: CallId) -> Option<Call<T>> {
         let call = self.pending.remove(id)?;
         if !defect::is(Defect::LeakedTimer) {
@@ -185,21 +186,21 @@ impl<T> Calls<T> {
         Some(call)
     }
 
-    /// Takes a call out that will not have its answer. A late one will be known.
+    /// Removes a call without a response. A late response will be recognized.
     pub(crate) fn give_up(&mut self, now: Instant, id: CallId) -> Option<Call<T>> {
         let call = self.answer(id)?;
         self.tombstones.insert(now, id);
         Some(call)
     }
 
-    /// A call whose time is over at `now`; the one that is over longest comes first.
+    /// Returns the call that is overdue for longest at `now`.
     pub(crate) fn overdue(&self, now: Instant) -> Option<CallId> {
         let (deadline, id) = self.deadlines.first()?;
         (deadline <= now).then_some(id)
     }
 
-    /// Progress was reported for a call. Returns `true` if it has risen: only then the idle
-    /// time begins anew, where progress counts.
+    /// Handles progress of a call. Returns `true` if it has risen: only then the idle time begins
+    /// anew, if progress counts.
     ///
     /// Spec, basic/utilities/progress: the value must increase. A peer that repeats the same
     /// one, or none at all, shows that it is alive and not that the call goes on.
@@ -224,7 +225,7 @@ impl<T> Calls<T> {
         has_risen
     }
 
-    /// Takes the end of its time from a call. Whether there is such a call.
+    /// Removes the timeouts of a call. Returns `true` if there is such a call.
     pub(crate) fn lift_timeouts(&mut self, id: CallId) -> bool {
         self.change(id, |call| {
             call.timeouts = Timeouts::UNLIMITED;
@@ -235,7 +236,7 @@ impl<T> Calls<T> {
         })
     }
 
-    /// A handler of ours begins to work for a call: the peer waits for us.
+    /// Pauses the idle time while one of our handlers works for the call.
     pub(crate) fn pause(&mut self, now: Instant, id: CallId) -> bool {
         self.change(id, |call| {
             call.idle = match call.idle {
@@ -251,7 +252,7 @@ impl<T> Calls<T> {
         })
     }
 
-    /// A handler of ours is done.
+    /// Ends the pause of one of our handlers.
     pub(crate) fn resume(&mut self, now: Instant, id: CallId) -> bool {
         self.change(id, |call| {
             call.idle = match call.idle {
@@ -268,7 +269,7 @@ impl<T> Calls<T> {
         })
     }
 
-    /// What the id of an answer is to us.
+    /// Looks up the id of a response.
     pub(crate) fn find(&mut self, now: Instant, id: &RequestId, counter: &IdCounter) -> Found {
         let Some(id) = CallId::named(id).filter(|id| counter.has_issued(*id)) else {
             return Found::Unknown;
@@ -290,15 +291,14 @@ impl<T> Calls<T> {
         self.pending.get_mut(id).map(|call| &mut call.tag)
     }
 
-    /// The oldest call that waits and is such a one.
-    pub(crate) fn find_first(&self, is_such: impl Fn(&T) -> bool) -> Option<CallId> {
+    /// Returns the oldest pending call whose tag matches.
+    pub(crate) fn find_first(&self, matches: impl Fn(&T) -> bool) -> Option<CallId> {
         let mut pending = self.pending.iter();
-        let such = pending.find(|(_, call)| is_such(&call.tag));
-        such.map(|(id, _)| id)
+        let found = pending.find(|(_, call)| matches(&call.tag));
+        found.map(|(id, _)| id)
     }
 
-    /// Takes all calls out, oldest first, which will not have their answers. Late ones will
-    /// be known.
+    /// Removes all calls, oldest first, without responses. Late responses will be recognized.
     pub(crate) fn give_up_all(&mut self, now: Instant) -> MonotonicTable<CallId, Call<T>> {
         self.deadlines.clear();
         let pending = std::mem::take(&mut self.pending);
@@ -321,12 +321,12 @@ impl<T> Calls<T> {
         self.tombstones.sweep(now);
     }
 
-    /// When the next deadline is.
+    /// Returns when the next deadline is.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|(deadline, _)| deadline)
     }
 
-    /// When tombstones are to be swept.
+    /// Returns when tombstones are to be swept.
     pub(crate) fn next_sweep(&self) -> Option<Instant> {
         self.tombstones.next_sweep()
     }
@@ -347,7 +347,7 @@ impl<T> Calls<T> {
     }
 }
 
-/// Integers are compared exactly: a double does not tell large ones apart.
+/// Compares integers exactly: doubles can't distinguish large ones.
 fn is_above(value: Number, other: Number) -> bool {
     match (value.as_i64(), other.as_i64()) {
         (Some(value), Some(other)) => value > other,

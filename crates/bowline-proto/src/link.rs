@@ -173,8 +173,8 @@ impl Link {
         self.history.last_failure()
     }
 
-    /// Returns how many attempts to connect have failed in a row. A connection that was lost
-    /// soon after it was ready counts as one.
+    /// Returns the number of returns how many attempts to connect have failed in a row. A
+    /// connection that was lost soon after it was ready counts as one.
     pub fn failed_attempts(&self) -> u32 {
         self.attempts
     }
@@ -188,12 +188,12 @@ impl Link {
         self.state == State::Closed && !was_stopped
     }
 
-    /// Returns how many times the state has changed.
+    /// Returns the number of returns how many times the state has changed.
     pub fn transitions(&self) -> u64 {
         self.history.total()
     }
 
-    /// Returns the number of the session: how many handshakes have succeeded.
+    /// Returns the number of returns the number of the session: how many handshakes have succeeded.
     pub fn session(&self) -> u64 {
         self.session
     }
@@ -213,12 +213,13 @@ impl Link {
         self.timer.filter(|_| self.state == State::Backoff)
     }
 
-    /// Returns the number of calls that have not ended.
+    /// Returns the number of returns the number of calls that have not ended.
     pub fn pending(&self) -> usize {
         self.calls.len()
     }
 
-    /// Returns the number of calls that were given up and are still remembered.
+    /// Returns the number of returns the number of calls that were given up and are still
+    /// remembered.
     pub fn tombstones(&self) -> usize {
         self.connection.as_ref().map_or(0, Connection::tombstones)
     }

@@ -1,6 +1,5 @@
-//! Counters of what has no other trace.
-
-/// How often something happened that has no other trace.
+//! Counters of dropped and malformed messages.
+/// Counters of dropped and malformed messages, and of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -25,7 +24,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Both together.
+    /// Returns the sums of both.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {

@@ -47,7 +47,7 @@ struct Skipping {
 }
 
 impl FrameDecoder {
-    /// A decoder that finds out how the peer frames.
+    /// Creates a decoder that finds out how the peer frames.
     pub fn new(limits: FrameLimits) -> Self {
         Self {
             limits,
@@ -60,7 +60,7 @@ impl FrameDecoder {
         }
     }
 
-    /// A decoder for a peer whose framing is known.
+    /// Creates a decoder for a peer whose framing is known.
     pub fn with_framing(limits: FrameLimits, framing: Framing) -> Self {
         Self {
             framing: Some(framing),
@@ -68,7 +68,7 @@ impl FrameDecoder {
         }
     }
 
-    /// The buffer to read into. Append to it, then [`poll`](Self::poll).
+    /// Returns the buffer to read into. Append to it, then [`poll`](Self::poll).
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -78,7 +78,7 @@ impl FrameDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next frame, or `None` when more bytes are needed.
+    /// Returns the next frame, or `None` when more bytes are needed.
     pub fn poll(&mut self) -> Option<Decoded> {
         loop {
             if let Some(decoded) = self.skip_start() {
@@ -106,7 +106,7 @@ impl FrameDecoder {
         }
     }
 
-    /// What is left at the end of the stream: a last line without its end, or a fault when
+    /// Returns what is left at the end of the stream: a last line without its end, or a fault when
     /// a frame was cut off. Call it when [`poll`](Self::poll) has returned `None`.
     pub fn finish(&mut self) -> Option<Decoded> {
         let state = std::mem::replace(&mut self.state, State::Stopped);
@@ -134,17 +134,17 @@ impl FrameDecoder {
         self.buffer = BytesMut::new();
     }
 
-    /// How the peer frames, once that is known.
+    /// Returns how the peer frames, once that is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
 
-    /// Whether an oversized frame is being skipped. A driver bounds how long that takes.
+    /// Returns `true` if an oversized frame is being skipped. A driver bounds how long that takes.
     pub fn is_skipping(&self) -> bool {
         matches!(self.state, State::Skipping(_))
     }
 
-    /// Whether a part of a frame has come, and the rest has not.
+    /// Returns `true` if a part of a frame has come, and the rest has not.
     pub fn is_inside(&self) -> bool {
         !self.buffer.is_empty() || matches!(self.state, State::Body { .. })
     }
@@ -154,7 +154,7 @@ impl FrameDecoder {
         self.stray_boms
     }
 
-    /// Bytes that the buffer holds room for.
+    /// Returns the number of bytes that the buffer holds room for.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
@@ -227,7 +227,7 @@ impl FrameDecoder {
         }
     }
 
-    /// A whole line that is one or two bytes too long.
+    /// Returns a whole line that is one or two bytes too long.
     fn refuse(&mut self, line: &[u8]) -> Step {
         let skipping = Skipping::whole(line);
         match self.limits.oversize {
@@ -360,7 +360,7 @@ impl FrameDecoder {
 }
 
 impl Skipping {
-    /// A frame that has come as a whole.
+    /// Creates a frame that has come as a whole.
     fn whole(frame: &[u8]) -> Self {
         let mut hunter = IdHunter::default();
         hunter.push(frame);

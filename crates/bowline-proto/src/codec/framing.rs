@@ -32,7 +32,7 @@ impl Framing {
         }
     }
 
-    /// What stands behind a frame.
+    /// Returns what stands behind a frame.
     pub const fn tail(self) -> &'static [u8] {
         match self {
             Self::Line => b"\n",

@@ -57,7 +57,7 @@ impl IdHunter {
         }
     }
 
-    /// How many of these bytes change nothing: most of a large frame is text.
+    /// Returns how many of these bytes change nothing: most of a large frame is text.
     fn uninteresting(&self, bytes: &[u8]) -> usize {
         let is_id = self.depth == 1 && self.key == b"id";
         let next = match self.place {
@@ -72,7 +72,7 @@ impl IdHunter {
         next.unwrap_or(bytes.len())
     }
 
-    /// The id that was found, and whether the frame makes a request or answers one.
+    /// Returns the id that was found, and whether the frame makes a request or answers one.
     pub(crate) fn finish(self) -> (Option<RequestId>, About) {
         let text = std::str::from_utf8(&self.id).unwrap_or_default();
         let about = self.about.unwrap_or(About::Unknown);

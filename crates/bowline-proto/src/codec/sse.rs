@@ -85,7 +85,7 @@ enum Data {
 }
 
 impl SseDecoder {
-    /// A decoder for events of at most `limit` bytes of data.
+    /// Creates a decoder for events of at most `limit` bytes of data.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -99,7 +99,7 @@ impl SseDecoder {
         }
     }
 
-    /// The buffer to read into. Append to it, then [`poll`](Self::poll).
+    /// Returns the buffer to read into. Append to it, then [`poll`](Self::poll).
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -109,7 +109,7 @@ impl SseDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next item, or `None` when more bytes are needed.
+    /// Returns the next item, or `None` when more bytes are needed.
     pub fn poll(&mut self) -> Option<SseItem> {
         loop {
             if !self.skip_start() {
@@ -137,7 +137,7 @@ impl SseDecoder {
         }
     }
 
-    /// The cursor: the id of the last event that had one. Empty when none had.
+    /// Returns the cursor: the id of the last event that had one. Empty when none had.
     pub fn last_event_id(&self) -> &str {
         &self.last_event_id
     }
@@ -164,7 +164,7 @@ impl SseDecoder {
         true
     }
 
-    /// A line without its end.
+    /// Returns a line without its end.
     fn line(&mut self, line: Bytes) -> Option<SseItem> {
         match self.skipped_line.take() {
             None => {}
@@ -199,7 +199,7 @@ impl SseDecoder {
         None
     }
 
-    /// A blank line: the event is complete.
+    /// Returns a blank line: the event is complete.
     fn dispatch(&mut self) -> Option<SseItem> {
         let Event { name, id, data } = std::mem::take(&mut self.event);
         let moves_cursor = id.is_some();
@@ -320,7 +320,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
-/// The time in a `retry` field, which counts only when it is all digits.
+/// Returns the time in a `retry` field, which counts only when it is all digits.
 fn retry(value: &[u8]) -> Option<SseItem> {
     if value.is_empty() || value.len() > MAX_FIELD || !value.iter().all(u8::is_ascii_digit) {
         return None;

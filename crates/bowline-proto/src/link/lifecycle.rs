@@ -37,7 +37,7 @@ impl Link {
             session: self.session,
         };
         self.history.push(transition.clone());
-        if !(defect::is(Defect::UntoldState) && to == State::Initializing) {
+        if !(defect::is(Defect::UnreportedState) && to == State::Initializing) {
             self.push_event(LinkEvent::State(transition));
         }
         match to {

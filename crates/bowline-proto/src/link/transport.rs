@@ -233,7 +233,7 @@ impl Link {
 
     /// Returns `true` if this is the current connection.
     fn is_current(&self, connection_id: ConnectionId) -> bool {
-        connection_id == self.connection_id || defect::is(Defect::StaleLife)
+        connection_id == self.connection_id || defect::is(Defect::StaleConnection)
     }
 
     fn current_connection(&mut self, connection_id: ConnectionId) -> Option<&mut Connection> {

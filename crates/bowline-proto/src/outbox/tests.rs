@@ -110,7 +110,7 @@ fn what_is_put_back_counts_again_and_comes_first() {
     assert!(!outbox.accepts_answers());
     while outbox
         .pop()
-        .is_some_and(|it| it.kind != TransmitKind::Answer)
+        .is_some_and(|transmit| transmit.kind != TransmitKind::Answer)
     {}
     assert!(outbox.accepts_answers());
     let taken = outbox.pop().unwrap();

@@ -20,13 +20,13 @@ use super::session_id::SessionId;
 pub struct HandshakeHttpConfig {
     /// All revisions that the server serves, of either era.
     pub revisions: Revisions,
-    /// Whether `initialize` opens a session with an id. Without them no request needs an id
-    /// and none is looked at.
+    /// `true` if `initialize` opens a session with an id. Without them no request needs an id and
+    /// none is looked at.
     pub has_sessions: bool,
 }
 
 impl HandshakeHttpConfig {
-    /// A server of these revisions that has sessions.
+    /// Creates a server of these revisions that has sessions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
@@ -34,7 +34,7 @@ impl HandshakeHttpConfig {
         }
     }
 
-    /// The same server without sessions.
+    /// Creates the same server without sessions.
     #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self {
@@ -115,16 +115,18 @@ pub fn route_handshake_request(
         return Err(visitor.refuse("initialize can't be part of a batch"));
     }
     let revision = visitor.version()?;
-    let id = match config.has_sessions {
-        true => Some(visitor.session()?),
-        false => None,
+    let id = if config.has_sessions {
+        Some(visitor.session()?)
+    } else {
+        None
     };
     match (request, id) {
         (HandshakeHttpRequest::Post(message), id) => {
             let session = InSession { id, revision };
-            Ok(match wants_answer(message) {
-                true => HandshakeRoute::Ask(session),
-                false => HandshakeRoute::Tell(session),
+            Ok(if wants_answer(message) {
+                HandshakeRoute::Ask(session)
+            } else {
+                HandshakeRoute::Tell(session)
             })
         }
         (HandshakeHttpRequest::Get, id) => Ok(HandshakeRoute::Listen(InSession { id, revision })),
@@ -144,8 +146,8 @@ struct Visitor<'c, 'h> {
 }
 
 impl Visitor<'_, '_> {
-    /// Whether the request is none of the handshake era: the server doesn't have that, or the
-    /// header names a revision of the other one that is served.
+    /// Returns `true` if the request is none of the handshake era: the server doesn't have that, or
+    /// the header names a revision of the other one that is served.
     fn is_stateless(&self) -> bool {
         let served = self.config.revisions;
         let named = self.named_version().ok().flatten().and_then(revision);
@@ -153,8 +155,8 @@ impl Visitor<'_, '_> {
             || named.is_some_and(|named| named.era() == Era::Stateless && served.contains(named))
     }
 
-    /// What is left of the stateless era when its requests are served: it has neither streams
-    /// to `GET` nor sessions to `DELETE`, and no answers of clients.
+    /// Returns what is left of the stateless era when its requests are served: it has neither
+    /// streams to `GET` nor sessions to `DELETE`, and no answers of clients.
     fn stateless(&self, request: HandshakeHttpRequest<'_, '_>) -> Result<HandshakeRoute, Refusal> {
         match request {
             HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
@@ -167,7 +169,7 @@ impl Visitor<'_, '_> {
         }
     }
 
-    /// The header of an `initialize`. It need not be there, and the message says what is
+    /// Returns the header of an `initialize`. It need not be there, and the message says what is
     /// proposed; but what it names must be a revision that opens with a handshake.
     fn proposed_version(&self) -> Result<(), Refusal> {
         match self.named_version()? {
@@ -179,7 +181,7 @@ impl Visitor<'_, '_> {
         }
     }
 
-    /// The revision of any other request.
+    /// Returns the revision of any other request.
     fn version(&self) -> Result<Revision, Refusal> {
         let served = self
             .config
@@ -189,9 +191,10 @@ impl Visitor<'_, '_> {
             // 2025-06-18, basic/transports: without the header it is 2025-03-26, which had
             // none. 2026-07-28 lets only servers assume so that serve such clients.
             let assumed = Revision::V2025_03_26;
-            return match served.contains(assumed) {
-                true => Ok(assumed),
-                false => Err(self.missing_version()),
+            return if served.contains(assumed) {
+                Ok(assumed)
+            } else {
+                Err(self.missing_version())
             };
         };
         // It need not be the one that was agreed on: clients are known to send another.
@@ -215,9 +218,10 @@ impl Visitor<'_, '_> {
     }
 
     fn once(&self, header: RepeatedHeader) -> Result<(), Refusal> {
-        match self.headers.repeated.contains(header) {
-            true => Err(self.refuse(format!("{} is there more than once", header.name()))),
-            false => Ok(()),
+        if self.headers.repeated.contains(header) {
+            Err(self.refuse(format!("{} is repeated", header.name())))
+        } else {
+            Ok(())
         }
     }
 
@@ -245,7 +249,7 @@ impl Visitor<'_, '_> {
     }
 }
 
-/// The id that an answer repeats. That of an answer is our own.
+/// Returns the id that an answer repeats. That of an answer is our own.
 fn own_id(request: HandshakeHttpRequest<'_, '_>) -> Option<RequestId> {
     match request {
         HandshakeHttpRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
@@ -272,7 +276,7 @@ fn has_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
     })
 }
 
-/// Whether a message, or one of a batch, is answered. So is a part that is no message.
+/// Returns `true` if a message, or one of a batch, is answered. So is a part that is no message.
 fn wants_answer(message: &Envelope<'_>) -> bool {
     match message {
         Envelope::Request(_) => true,

@@ -65,12 +65,12 @@ impl RepeatedHeaders {
         Self(self.0 | header.bit())
     }
 
-    /// Whether it is one of them.
+    /// Returns `true` if it is one of them.
     pub const fn contains(self, header: RepeatedHeader) -> bool {
         self.0 & header.bit() != 0
     }
 
-    /// The first of `headers` that is one of them.
+    /// Returns the first of `headers` that is one of them.
     pub(super) fn first_of(self, headers: &[RepeatedHeader]) -> Option<RepeatedHeader> {
         headers
             .iter()
@@ -119,7 +119,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// How a client says `value` in `Mcp-Name` and `Mcp-Param-…`: as it is where a header can
+/// Returns how a client says `value` in `Mcp-Name` and `Mcp-Param-…`: as it is where a header can
 /// carry it, else as `=?base64?…?=`.
 ///
 /// ```
@@ -142,9 +142,9 @@ pub fn encode_value(value: &str) -> Cow<'_, str> {
     ))
 }
 
-/// The value that is meant: white space around it is not part of it, and
-/// `=?base64?…?=` stands for what can't stand in a header. `None` when it can't be read, or
-/// has characters that no header may have.
+/// Returns the value that is meant: white space around it is not part of it, and `=?base64?…?=`
+/// stands for what can't stand in a header. `None` when it can't be read, or has characters that no
+/// header may have.
 pub(super) fn meaning(value: &str) -> Option<Cow<'_, str>> {
     let value = trim(value);
     if !value

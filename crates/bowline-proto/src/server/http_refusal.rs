@@ -8,7 +8,7 @@ use bowline_types::{ErrorCode, ErrorObject, JsonObject, RequestId, Revision, Wir
 use super::route::{Refusal, StatelessRequest, refusal};
 
 impl Refusal {
-    /// The client lacks something that the request needs: 400 and −32021. `required` is all
+    /// Creates the client lacks something that the request needs: 400 and −32021. `required` is all
     /// that it needs.
     pub fn missing_capability(id: &RequestId, required: ClientCapabilities) -> Self {
         let kind = ErrorCode::MissingRequiredClientCapability;
@@ -23,11 +23,11 @@ impl Refusal {
     /// There is no such session, or no longer: 404, on which a client begins a new one.
     /// `id` is that of the request, where the message is one.
     pub fn unknown_session(id: Option<RequestId>) -> Self {
-        Self::handshake_error(404, id, "there is no such session, or no longer")
+        Self::handshake_error(404, id, "unknown or expired session")
     }
 
-    /// A refusal in the handshake era, which has no code for it but that of JSON-RPC. A code
-    /// of the stateless era would tell a client of both that this era is spoken.
+    /// Creates a refusal in the handshake era, which has no code for it but that of JSON-RPC. A
+    /// code of the stateless era would tell a client of both that this era is spoken.
     pub(super) fn handshake_error(
         status: u16,
         id: Option<RequestId>,
@@ -58,7 +58,7 @@ impl StatelessRequest<'_> {
     }
 }
 
-/// The HTTP status of an answer with a handler's error, in the stateless era.
+/// Returns the HTTP status of an answer with a handler's error, in the stateless era.
 ///
 /// An error is as good an answer as a result, so it is 200; but a capability that the client
 /// lacks (−32021) is 400, and a method that isn't there (−32601) 404, whoever finds out. What
@@ -71,7 +71,7 @@ pub fn error_status(error: &ErrorObject) -> u16 {
     }
 }
 
-/// Whether a client that declares `declared` has all of `required`.
+/// Returns `true` if a client that declares `declared` has all of `required`.
 fn covers(declared: &ClientCapabilities, required: &ClientCapabilities) -> bool {
     let named = |declared: &Option<JsonObject>, required: &Option<JsonObject>| {
         let none = JsonObject::new();
@@ -89,7 +89,7 @@ fn covers(declared: &ClientCapabilities, required: &ClientCapabilities) -> bool 
         && has(&declared.tasks, &required.tasks, |_, _| true)
 }
 
-/// What isn't required need not be there.
+/// Returns what isn't required need not be there.
 fn has<T>(declared: &Option<T>, required: &Option<T>, covers: impl Fn(&T, &T) -> bool) -> bool {
     match (declared, required) {
         (_, None) => true,

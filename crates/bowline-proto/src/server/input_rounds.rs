@@ -112,7 +112,7 @@ pub struct StateMark {
 }
 
 impl StateMark {
-    /// The mark of a state.
+    /// Creates the mark of a state.
     pub fn new(nonce: impl Into<String>, expires: u64) -> Self {
         Self {
             expires,
@@ -138,7 +138,7 @@ pub enum RoundsError {
 }
 
 impl RoundsError {
-    /// The error that the client gets.
+    /// Returns the error that the client gets.
     pub fn to_error(&self) -> ErrorObject {
         ErrorObject::invalid_params(self.to_string())
     }
@@ -215,8 +215,8 @@ impl Rounds {
         Ok(rounds.known)
     }
 
-    /// Whether parameters may bring the state of an earlier round, from a look at the text.
-    /// Those that don't need no [opening](Self::open), nor a binding for it.
+    /// Returns `true` if parameters may bring the state of an earlier round, from a look at the
+    /// text. Those that don't need no [opening](Self::open), nor a binding for it.
     pub fn has_state(params: &str) -> bool {
         // An escape may hide any name. The letter is seldom: looking for it takes a fraction
         // of what looking for the name does.
@@ -227,7 +227,7 @@ impl Rounds {
         })
     }
 
-    /// The first round of a request: without a state nothing was asked, so that nothing can
+    /// Creates the first round of a request: without a state nothing was asked, so that nothing can
     /// have been answered.
     pub fn new() -> Self {
         Self {
@@ -239,13 +239,13 @@ impl Rounds {
         }
     }
 
-    /// The mark of the state that the request has brought. `None` in the first round.
+    /// Returns the mark of the state that the request has brought. `None` in the first round.
     pub fn brought(&self) -> Option<&StateMark> {
         self.brought.as_ref()
     }
 
-    /// The name of the next question with this key, by which it is
-    /// [answered](Self::answer) and [asked](Self::ask).
+    /// Returns the name of the next question with this key, by which it is [answered](Self::answer)
+    /// and [asked](Self::ask).
     ///
     /// A handler that uses a key again asks again: each use is a question of its own. Every
     /// run counts from the first use on, so that answers are given in the order in which they
@@ -256,12 +256,12 @@ impl Rounds {
         name_of(key, *uses)
     }
 
-    /// How many questions were asked, those of earlier rounds with those of this run.
+    /// Returns how many questions were asked, those of earlier rounds with those of this run.
     pub fn asked(&self) -> usize {
         self.answers.iter().count() + self.questions.len()
     }
 
-    /// The answer to a question of this name, when it has come.
+    /// Returns the answer to a question of this name, when it has come.
     pub fn answer(&self, name: &str) -> Option<InputResponse> {
         let answer = self.answers.get(name)?;
         InputResponse::from_json(answer.as_str()).ok()
@@ -272,8 +272,8 @@ impl Rounds {
         self.questions.insert(name, question.into());
     }
 
-    /// Whether something with an effect is still to be done: `true` once in all rounds, as
-    /// long as none of them is repeated. What was done is known from the state that a request
+    /// Returns `true` if something with an effect is still to be done: `true` once in all rounds,
+    /// as long as none of them is repeated. What was done is known from the state that a request
     /// brings, so that a client which brings an earlier one again is believed, unless whoever
     /// [opened](Self::open) it takes each state once. Ask right before doing it.
     pub fn once(&mut self, key: &str) -> bool {
@@ -294,8 +294,8 @@ impl Rounds {
     }
 }
 
-/// What a question is called between us and the client. No two are called the same, so that a
-/// key that looks like the name of a later question gets a number at once.
+/// Returns what a question is called between us and the client. No two are called the same, so that
+/// a key that looks like the name of a later question gets a number at once.
 fn name_of(key: &str, uses: u64) -> String {
     let number = key.rsplit_once(NUMBER).map(|(_, number)| number);
     let looks_numbered = number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
@@ -395,7 +395,7 @@ impl Kept {
     }
 }
 
-/// The method of a question, from which its answer's type follows.
+/// Returns the method of a question, from which its answer's type follows.
 fn method(question: &InputRequest) -> &'static str {
     match question {
         InputRequest::Elicit(_) => Method::Elicit.as_str(),

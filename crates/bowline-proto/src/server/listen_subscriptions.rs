@@ -25,7 +25,7 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// The notification that tells of it.
+    /// Returns the notification that tells of it.
     pub const fn method(&self) -> Method {
         match self {
             Self::Tools => Method::ToolListChanged,
@@ -112,7 +112,7 @@ impl std::fmt::Display for ListenError {
 impl std::error::Error for ListenError {}
 
 impl ListenSubscriptions {
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new(limits: ListenLimits) -> Self {
         Self {
             open: BTreeMap::new(),
@@ -158,34 +158,34 @@ impl ListenSubscriptions {
         Ok(granted)
     }
 
-    /// Closes a request. Whether it was one of these.
+    /// Closes a request. Returns `true` if it was one of these.
     pub fn close(&mut self, request: RequestKey) -> bool {
         let closed = self.open.remove(&request);
         self.uri_bytes -= closed.as_ref().map_or(0, Listen::uri_bytes);
         closed.is_some()
     }
 
-    /// Whether a request is one of these.
+    /// Returns `true` if a request is one of these.
     pub fn contains(&self, request: RequestKey) -> bool {
         self.open.contains_key(&request)
     }
 
-    /// The requests that are open.
+    /// Returns the requests that are open.
     pub fn requests(&self) -> impl Iterator<Item = RequestKey> {
         self.open.keys().copied()
     }
 
-    /// How many are open.
+    /// Returns how many are open.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether none is open.
+    /// Returns `true` if none is open.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Whether somebody is to be told of a change.
+    /// Returns `true` if somebody is to be told of a change.
     pub fn wants(&self, change: Change<'_>) -> bool {
         self.open.values().any(|listen| listen.wants(change))
     }
@@ -216,7 +216,7 @@ fn granted(asked: SubscriptionFilter, server: &ServerCapabilities) -> Subscripti
     granted
 }
 
-/// The parameters of a notification, with the id of the subscription that it belongs to.
+/// Returns the parameters of a notification, with the id of the subscription that it belongs to.
 fn members(id: &RequestId, change: Change<'_>) -> Bytes {
     let mut body = Vec::with_capacity(96);
     let mut encoder = Encoder::lossless(&mut body);

@@ -72,17 +72,17 @@ impl ParamHeaders {
         Ok(Self { params })
     }
 
-    /// Whether no property is annotated.
+    /// Returns `true` if no property is annotated.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
 
-    /// The names of the headers, `Mcp-Param-…`.
+    /// Returns the names of the headers, `Mcp-Param-…`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.params.iter().map(|param| param.header.as_str())
     }
 
-    /// What a client sends with a call: the headers of the arguments that are present and
+    /// Returns what a client sends with a call: the headers of the arguments that are present and
     /// not `null`, values encoded.
     ///
     /// Left out is also what no header can say: objects, arrays, and numbers that are no
@@ -104,9 +104,9 @@ impl ParamHeaders {
         })
     }
 
-    /// What a server does before it serves a call: compares the headers with the arguments.
-    /// `headers` are all those of the request, as pairs of name and value; other headers are
-    /// passed over.
+    /// Returns what a server does before it serves a call: compares the headers with the arguments.
+    /// `headers` are all those of the request, as pairs of name and value; other headers are passed
+    /// over.
     ///
     /// # Errors
     ///
@@ -156,17 +156,17 @@ pub struct ParamMismatch {
 }
 
 impl ParamMismatch {
-    /// The header, `Mcp-Param-…`.
+    /// Returns the header, `Mcp-Param-…`.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     pub fn problem(&self) -> ParamProblem {
         self.problem
     }
 
-    /// The refusal of the request with that id: 400 and −32020.
+    /// Returns the refusal of the request with that id: 400 and −32020.
     pub fn refusal(&self, id: &RequestId) -> Refusal {
         refusal(id, ErrorCode::HeaderMismatch, self.to_string().into())
     }
@@ -202,11 +202,11 @@ impl fmt::Display for ParamProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "is missing",
-            Self::Repeated => "is there more than once",
+            Self::Repeated => "is repeated",
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
             Self::Unexpected => "has no argument that it could repeat",
-            Self::Ambiguous => "repeats an argument that is there more than once",
+            Self::Ambiguous => "repeats an argument that is repeated",
         })
     }
 }

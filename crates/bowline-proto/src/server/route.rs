@@ -29,12 +29,12 @@ use super::headers::{Headers, RepeatedHeader, meaning};
 pub struct RouterConfig {
     /// The revisions that it serves.
     pub revisions: Revisions,
-    /// Whether methods that the protocol doesn't have are handed on. They are refused otherwise.
+    /// `true` if methods that the protocol doesn't have are handed on. They are refused otherwise.
     pub hands_on_unknown: bool,
 }
 
 impl RouterConfig {
-    /// A server of these revisions.
+    /// Creates a server of these revisions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
@@ -174,9 +174,10 @@ impl Router<'_, '_> {
         let meta = MetaEntries::of(&request)
             .map_err(|error| refuse(ErrorCode::InvalidParams, in_meta(error).into()))?;
         if !self.is_stateless(&request, meta.version.is_some()) {
-            return match self.config.has_handshake() {
-                true => Ok(Routed::Session(Envelope::Request(request))),
-                false => Err(self.out_of_era(&request)),
+            return if self.config.has_handshake() {
+                Ok(Routed::Session(Envelope::Request(request)))
+            } else {
+                Err(self.out_of_era(&request))
             };
         }
         let version = meta
@@ -229,8 +230,8 @@ impl Router<'_, '_> {
         })
     }
 
-    /// Whether the message shows the stateless era: its `_meta`, a header that names such a
-    /// revision, or the method that only this era has.
+    /// Returns `true` if the message shows the stateless era: its `_meta`, a header that names such
+    /// a revision, or the method that only this era has.
     fn is_stateless(&self, request: &JsonRpcRequest<'_>, has_version: bool) -> bool {
         let header = self.headers.and_then(|headers| headers.protocol_version);
         let named = header.and_then(|name| name.parse::<Revision>().ok());
@@ -239,7 +240,7 @@ impl Router<'_, '_> {
             || named.is_some_and(|revision| revision.era() == Era::Stateless)
     }
 
-    /// The header must repeat the revision of `_meta`.
+    /// Returns the header must repeat the revision of `_meta`.
     fn version_header(&self, version: &str) -> Result<(), Cow<'static, str>> {
         let Some(headers) = self.headers else {
             return Ok(());
@@ -250,7 +251,7 @@ impl Router<'_, '_> {
             RepeatedHeader::Method,
             RepeatedHeader::Name,
         ]) {
-            return Err(format!("{} is there more than once", repeated.name()).into());
+            return Err(format!("{} is repeated", repeated.name()).into());
         }
         match headers.protocol_version {
             Some(header) if header == version => Ok(()),
@@ -259,7 +260,7 @@ impl Router<'_, '_> {
         }
     }
 
-    /// The other headers must repeat the method and what it is about.
+    /// Returns the other headers must repeat the method and what it is about.
     fn other_headers(&self, request: &JsonRpcRequest<'_>) -> Result<(), Cow<'static, str>> {
         let Some(headers) = self.headers else {
             return Ok(());
@@ -298,7 +299,7 @@ impl Router<'_, '_> {
         stateless.contains(revision).then_some(revision)
     }
 
-    /// The refusal of a request that shows no era, where the handshake is not served.
+    /// Returns the refusal of a request that shows no era, where the handshake is not served.
     fn out_of_era(&self, request: &JsonRpcRequest<'_>) -> Refusal {
         let is_initialize = request.method == Method::Initialize.as_str();
         if self.headers.is_none() && !is_initialize {
@@ -337,14 +338,14 @@ impl Router<'_, '_> {
     }
 }
 
-/// The refusal of a request whose `_meta` names no revision.
+/// Returns the refusal of a request whose `_meta` names no revision.
 fn missing_version(id: &RequestId) -> Refusal {
     let name = keys::PROTOCOL_VERSION.name();
     let message = format!("params._meta must have a string {name}");
     refusal(id, ErrorCode::InvalidParams, message.into())
 }
 
-/// The capabilities, which every stateless request must have.
+/// Returns the capabilities, which every stateless request must have.
 fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities, Refusal> {
     let name = keys::CLIENT_CAPABILITIES.name();
     match decoded(keys::CLIENT_CAPABILITIES, meta.capabilities) {
@@ -360,27 +361,27 @@ fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities
     }
 }
 
-/// The log level that a request asks for: one that nobody knows is an invalid parameter, as it
-/// is for `logging/setLevel` (LG-3).
+/// Returns the log level that a request asks for: one that nobody knows is an invalid parameter, as
+/// it is for `logging/setLevel` (LG-3).
 fn log_level(meta: &MetaEntries<'_>, id: &RequestId) -> Result<Option<LoggingLevel>, Refusal> {
     let refuse = |message: String| refusal(id, ErrorCode::InvalidParams, message.into());
     let level = decoded(keys::LOG_LEVEL, meta.log_level);
     match level.map_err(|error| refuse(in_meta(error)))? {
         Some(LoggingLevel::Other(level)) => {
             let (name, level) = (keys::LOG_LEVEL.name(), shown(&level));
-            let message = format!("params._meta.{name}: {level:?} is no known level");
+            let message = format!("params._meta.{name}: {level:?} is not a known log level");
             Err(refuse(message))
         }
         level => Ok(level),
     }
 }
 
-/// What is wrong with `_meta`, seen from the message.
+/// Returns what is wrong with `_meta`, seen from the message.
 fn in_meta(error: DecodeError) -> String {
     error.under_key("_meta").under_key("params").to_string()
 }
 
-/// The member of the parameters that `Mcp-Name` repeats.
+/// Returns the member of the parameters that `Mcp-Name` repeats.
 pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     match method.parse().ok()? {
         Method::CallTool | Method::GetPrompt => Some("name"),
@@ -390,7 +391,7 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The refusal of a frame that is no message. An answer has the receiver's id, which is not
+/// Returns the refusal of a frame that is no message. An answer has the receiver's id, which is not
 /// repeated.
 fn malformed(error: &EnvelopeError) -> Refusal {
     let id = match error.about() {
@@ -408,7 +409,7 @@ fn malformed(error: &EnvelopeError) -> Refusal {
     }
 }
 
-/// The status and the code of a refusal, by its kind.
+/// Returns the status and the code of a refusal, by its kind.
 pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str>) -> Refusal {
     let status = match kind {
         ErrorCode::MethodNotFound => 404,
@@ -424,7 +425,7 @@ pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str
     }
 }
 
-/// What a client chose, as far as an answer repeats it.
+/// Returns what a client chose, as far as an answer repeats it.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }

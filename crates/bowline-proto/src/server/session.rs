@@ -45,7 +45,7 @@ pub enum SessionPhase {
 }
 
 impl SessionPhase {
-    /// The phase in words, as errors have it.
+    /// Returns the phase in words, as errors have it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AwaitingInitialize => "awaiting initialize",
@@ -84,7 +84,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that waits for its client.
+    /// Creates a session that waits for its client.
     pub fn new(now: Instant, config: SessionConfig) -> Self {
         let setup = Setup {
             side: Side::Server,
@@ -114,36 +114,36 @@ impl Session {
 
     // Looking.
 
-    /// Where it stands.
+    /// Returns where it stands.
     pub fn phase(&self) -> SessionPhase {
         self.phase
     }
 
-    /// The revision that is spoken, once it is agreed.
+    /// Returns the revision that is spoken, once it is agreed.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
     }
 
-    /// Whether the driver should read on: one chunk for each time that this is true. Never
-    /// because handlers are slow: only while answers have not left, or events have not been
+    /// Returns `true` if the driver should read on: one chunk for each time that this is true.
+    /// Never because handlers are slow: only while answers have not left, or events have not been
     /// taken.
     pub fn wants_read(&self) -> bool {
         self.phase != SessionPhase::Closed && self.endpoint.wants_read()
     }
 
-    /// Whether there is room for more answers. While there is none a driver should let no
+    /// Returns `true` if there is room for more answers. While there is none a driver should let no
     /// handler go on: what they answer is kept until it has left.
     pub fn takes_answers(&self) -> bool {
         self.endpoint.outbox.has_room_for_answer()
     }
 
-    /// Whether the client watches a resource.
+    /// Returns `true` if the client watches a resource.
     pub fn watches(&self, uri: &str) -> bool {
         self.watched.contains(uri)
     }
 
-    /// Whether a client that has introduced itself was told that it will hear of such a change.
-    /// One of the stateless era asks for it.
+    /// Returns `true` if a client that has introduced itself was told that it will hear of such a
+    /// change. One of the stateless era asks for it.
     pub fn declares(&self, change: Change<'_>) -> bool {
         let has = &self.config.capabilities;
         let resources = has.resources.as_ref();
@@ -156,30 +156,30 @@ impl Session {
         self.revision.is_some() && declared == Some(true)
     }
 
-    /// Whether a log message of this level is wanted. All are until the client says.
+    /// Returns `true` if a log message of this level is wanted. All are until the client says.
     pub fn logs(&self, level: &LoggingLevel) -> bool {
         self.log_level
             .as_ref()
             .is_none_or(|least| level.is_at_least(least))
     }
 
-    /// Requests of the client that may be answered.
+    /// Returns the number of requests of the client that may be answered.
     pub fn open_requests(&self) -> usize {
         self.endpoint.requests.open()
     }
 
-    /// Requests of the client whose handlers are not done: those that may be answered, and
-    /// those that were cancelled.
+    /// Returns the number of requests of the client whose handlers are not done: those that may be
+    /// answered, and those that were cancelled.
     pub fn open_handlers(&self) -> usize {
         self.endpoint.requests.len()
     }
 
-    /// Requests of ours that wait for the client.
+    /// Returns the number of requests of ours that wait for the client.
     pub fn pending(&self) -> usize {
         self.endpoint.calls.len()
     }
 
-    /// The client's id of a request that may be answered.
+    /// Returns the client's id of a request that may be answered.
     pub fn request_id(&self, request: RequestKey) -> Option<&RequestId> {
         self.endpoint
             .requests
@@ -187,35 +187,36 @@ impl Session {
             .map(|request| &request.id)
     }
 
-    /// What happened that has no other trace.
+    /// Returns what happened that has no other trace.
     pub fn stats(&self) -> Stats {
         self.endpoint.stats
     }
 
-    /// The beginning of the last frame that was no message, for whoever looks for the
+    /// Returns the beginning of the last frame that was no message, for whoever looks for the
     /// reason. It is what the peer said: not for a log that others read.
     pub fn malformed_sample(&self) -> Option<&str> {
         self.endpoint.malformed_sample.as_deref()
     }
 
-    /// The buffer to read into, on a shared stream. Then [`handle_read`](Self::handle_read).
+    /// Returns the buffer to read into, on a shared stream. Then
+    /// [`handle_read`](Self::handle_read).
     pub fn read_buffer(&mut self) -> &mut BytesMut {
         self.endpoint.decoder.buffer()
     }
 
     // Draining.
 
-    /// The next message to send. Take it only when the one before is written.
+    /// Returns the next message to send. Take it only when the one before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.endpoint.poll_transmit()
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.endpoint.poll_event()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.phase == SessionPhase::Closed {
             return None;

@@ -16,7 +16,7 @@ impl SessionId {
     /// them less than this; a client can make nobody look up or log a longer one.
     pub const MAX_LEN: usize = 256;
 
-    /// The id with that text.
+    /// Creates the id with that text.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl SessionId {
         Ok(Self(text.into()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -3,7 +3,7 @@ use bowline_types::{ErrorObject, Revisions};
 use super::*;
 use crate::server::{Routed, RouterConfig, route};
 
-/// What a request with these capabilities lacks, as the data of its refusal.
+/// Returns what a request with these capabilities lacks, as the data of its refusal.
 fn lacking(declared: &str, required: &str) -> Option<String> {
     let frame = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{declared}}}}}}}"#

@@ -33,7 +33,7 @@ fn binding(principal: &str, params: &str) -> Binding {
     Binding::new(principal, "tools/call", params).unwrap()
 }
 
-/// A first run that asks `key`, and the state that the client keeps.
+/// Returns a first run that asks `key`, and the state that the client keeps.
 fn asked(key: &str) -> String {
     let bound = binding("alice", PARAMS);
     let mut rounds = Rounds::open(PARAMS, &Checked, &bound, 100).unwrap();
@@ -46,7 +46,7 @@ fn asked(key: &str) -> String {
     }
 }
 
-/// The parameters of the next round.
+/// Returns the parameters of the next round.
 fn answered(state: &str, responses: &str) -> String {
     format!(
         r#"{{"arguments":{{"a":1}},"name":"x","inputResponses":{responses},"requestState":"{state}","_meta":{{"x":1}}}}"#

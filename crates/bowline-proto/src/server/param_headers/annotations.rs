@@ -24,12 +24,12 @@ pub struct BadAnnotation {
 }
 
 impl BadAnnotation {
-    /// The place of the annotated schema, as a JSON pointer with long names shortened.
+    /// Returns the place of the annotated schema, as a JSON pointer with long names shortened.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     pub fn fault(&self) -> AnnotationFault {
         self.fault
     }
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// All that decides about a schema is known at its end.
+    /// Returns all that decides about a schema is known at its end.
     fn close(&mut self) -> Result<(), BadAnnotation> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
@@ -214,7 +214,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The name of the header, when the annotation is allowed.
+    /// Returns the name of the header, when the annotation is allowed.
     fn header(
         &self,
         frame: &Frame<'_>,
@@ -262,7 +262,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a container is that begins at the current place of `frame`.
+/// Returns what a container is that begins at the current place of `frame`.
 fn within(frame: &Frame<'_>) -> Place {
     let Step::Member(key) = &frame.step else {
         return match frame.place {
@@ -308,7 +308,7 @@ const fn is_token(byte: u8) -> bool {
         )
 }
 
-/// The string that `json` is. `None` when it is none, or half of a surrogate pair.
+/// Returns the string that `json` is. `None` when it is none, or half of a surrogate pair.
 fn string(json: &str) -> Option<Cow<'_, str>> {
     RawJsonRef::parse(json).ok()?.reader().string().ok()
 }

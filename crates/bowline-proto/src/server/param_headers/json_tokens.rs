@@ -53,9 +53,10 @@ impl<'a> Iterator for Tokens<'a> {
                 let string = self.take(string_length(self.rest.as_bytes()));
                 // In JSON only a name is followed by a colon.
                 let after = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
-                return Some(match after.starts_with(':') {
-                    true => Token::Key(string),
-                    false => Token::Scalar(string),
+                return Some(if after.starts_with(':') {
+                    Token::Key(string)
+                } else {
+                    Token::Scalar(string)
                 });
             }
             _ => {
@@ -69,7 +70,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// The length of the string that `text` begins with, both quotes counted.
+/// Returns the length of the string that `text` begins with, both quotes counted.
 fn string_length(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::server::Headers;
 
-/// A schema with these members of `properties`.
+/// Returns a schema with these members of `properties`.
 fn schema(properties: &str) -> String {
     format!(r#"{{"type":"object","properties":{{{properties}}}}}"#)
 }
@@ -22,7 +22,7 @@ fn tool() -> ParamHeaders {
     .unwrap()
 }
 
-/// What a client sends, as `name: value` lines.
+/// Returns what a client sends, as `name: value` lines.
 fn sent(arguments: &str) -> Vec<String> {
     let headers = tool();
     let values = headers.values(RawJsonRef::parse(arguments).unwrap());

@@ -157,7 +157,7 @@ impl Session {
         self.endpoint.call(now, &request, context)
     }
 
-    /// Gives up a request to the client. Whether it was still waiting.
+    /// Gives up a request to the client. Returns `true` if it was still waiting.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
         self.endpoint.cancel(now, call, CANCEL, reason)
     }
@@ -186,7 +186,7 @@ impl Session {
         self.endpoint.notify(method, body.into(), stream)
     }
 
-    /// The stream of a request, which must be open.
+    /// Returns the stream of a request, which must be open.
     fn stream_of(&self, about: Option<RequestKey>) -> Result<Option<StreamId>, CallError> {
         match about {
             None => Ok(None),

@@ -216,8 +216,8 @@ impl Session {
         }
     }
 
-    /// Whether notifications that the protocol doesn't have are told. A notification names no
-    /// era, and in the stateless one nobody introduces itself.
+    /// Returns `true` if notifications that the protocol doesn't have are told. A notification
+    /// names no era, and in the stateless one nobody introduces itself.
     fn hears_unknown(&self, phase: SessionPhase) -> bool {
         let is_served = match phase {
             SessionPhase::AwaitingInitialize => self.config.has_stateless(),

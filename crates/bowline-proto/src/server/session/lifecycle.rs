@@ -126,11 +126,11 @@ impl Session {
         let asked = params.protocol_version.parse::<Revision>().ok();
         let asked = asked.filter(|revision| ours.contains(*revision));
         let Some(revision) = asked.or(ours.newest()) else {
-            let message = "no handshake is offered here";
+            let message = "this server does not support initialize";
             return self.refuse(Some(id), to, ErrorCode::InvalidParams, message);
         };
         let Some(result) = self.introduction(revision) else {
-            let message = "the capabilities can't be said";
+            let message = "the capabilities can't be encoded for this revision";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
         self.endpoint.answer_with_result(id, to, result);

@@ -201,7 +201,7 @@ impl Session {
         });
     }
 
-    /// A request for a handler.
+    /// Returns a request for a handler.
     fn arrival(&self, to: ReplyTo, method: Method, params: Option<&Payload>) -> Arrival {
         // 2025-11-25, basic/utilities/tasks: it waits until the task has ended, which is not
         // a matter of its own handler.
@@ -217,9 +217,10 @@ impl Session {
     fn set_level(&mut self, params: &str) -> Result<(), ErrorObject> {
         match SetLevelParams::from_json(params).map(|params| params.level) {
             // Spec, server/utilities/logging: an unknown level is an invalid parameter.
-            Ok(LoggingLevel::Other(_)) | Err(_) => {
-                Err(self.error(ErrorCode::InvalidParams, "params.level is no known level"))
-            }
+            Ok(LoggingLevel::Other(_)) | Err(_) => Err(self.error(
+                ErrorCode::InvalidParams,
+                "params.level is not a known log level",
+            )),
             Ok(level) => {
                 self.log_level = Some(level);
                 Ok(())
@@ -253,7 +254,7 @@ impl Session {
         Ok(())
     }
 
-    /// An error in the words of the revision that is spoken.
+    /// Returns an error in the words of the revision that is spoken.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
         let code = kind.code(or_latest_handshake(self.revision));
         ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
@@ -283,7 +284,7 @@ struct Unknown<'r> {
     context: Option<Box<RequestContext>>,
 }
 
-/// An object with one member that is a string.
+/// Returns an object with one member that is a string.
 fn member(name: &str, value: &str) -> RawJson {
     let object: JsonObject = [(name, RawJson::from(value))].into_iter().collect();
     object.into()

@@ -195,7 +195,7 @@ async fn a_client_without_a_common_revision_says_so_to_every_later_call() -> Tes
     for error in errors(&client).await {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         let words = error.to_string();
-        assert!(words.contains("no protocol revision in common"), "{words}");
+        assert!(words.contains("no common protocol version"), "{words}");
         assert!(!words.contains("broke the protocol"), "{words}");
     }
     Ok(())
