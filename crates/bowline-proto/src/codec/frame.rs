@@ -5,7 +5,7 @@ use memchr::memchr;
 
 use super::framing::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 use super::length::{MAX_HEADERS, header_block, looks_like_header};
-use super::oversize_id_scanner::IdHunter;
+use super::oversize_id_scanner::OversizeIdScanner;
 use super::{BOM, shrink, shrink_after};
 
 /// Cuts a byte stream into frames.
@@ -40,7 +40,7 @@ enum State {
 
 #[derive(Debug)]
 struct Skipping {
-    hunter: IdHunter,
+    scanner: OversizeIdScanner,
     size: u64,
     /// Bytes to come, where they were announced; up to the line end otherwise.
     left: Option<u64>,
@@ -281,7 +281,7 @@ impl FrameDecoder {
 
     fn begin_skipping(&mut self, announced: Option<u64>) -> Step {
         let mut skipping = Skipping {
-            hunter: IdHunter::default(),
+            scanner: OversizeIdScanner::default(),
             size: 0,
             left: announced,
         };
@@ -289,7 +289,7 @@ impl FrameDecoder {
         match self.limits.oversize {
             // What has come so far is all that is looked at.
             Oversize::Stop => {
-                skipping.hunter.push(&self.buffer);
+                skipping.scanner.push(&self.buffer);
                 skipping.size = announced.unwrap_or(self.buffer.len() as u64);
                 self.state = State::Stopped;
                 Step::Give(skipping.finish())
@@ -315,7 +315,7 @@ impl FrameDecoder {
             None => memchr(b'\n', &self.buffer).unwrap_or(self.buffer.len()),
         };
         let bytes = self.buffer.split_to(here);
-        skipping.hunter.push(&bytes);
+        skipping.scanner.push(&bytes);
         skipping.size += here as u64;
         let is_done = match &mut skipping.left {
             Some(left) => {
@@ -362,17 +362,17 @@ impl FrameDecoder {
 impl Skipping {
     /// Creates a frame that has come as a whole.
     fn whole(frame: &[u8]) -> Self {
-        let mut hunter = IdHunter::default();
-        hunter.push(frame);
+        let mut scanner = OversizeIdScanner::default();
+        scanner.push(frame);
         Self {
-            hunter,
+            scanner,
             size: frame.len() as u64,
             left: None,
         }
     }
 
     fn finish(self) -> Decoded {
-        let (id, about) = self.hunter.finish();
+        let (id, about) = self.scanner.finish();
         Decoded::TooLarge(TooLarge::new(id, about, self.size))
     }
 }

@@ -16,7 +16,7 @@ const MAX_KEY: usize = 36;
 /// It respects strings and counts brackets; it doesn't check the grammar, since the frame
 /// is refused anyway. What it finds decides whose call ends.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IdHunter {
+pub(crate) struct OversizeIdScanner {
     depth: u64,
     place: Place,
     /// The key that is being read or was read last, cut off.
@@ -43,12 +43,12 @@ enum Place {
     Text { escaped: bool },
 }
 
-impl IdHunter {
+impl OversizeIdScanner {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         loop {
-            let uninteresting = self.uninteresting(rest);
-            rest = rest.get(uninteresting..).unwrap_or_default();
+            let skippable_len = self.skippable_len(rest);
+            rest = rest.get(skippable_len..).unwrap_or_default();
             let Some((&byte, after)) = rest.split_first() else {
                 return;
             };
@@ -58,7 +58,7 @@ impl IdHunter {
     }
 
     /// Returns how many of these bytes change nothing: most of a large frame is text.
-    fn uninteresting(&self, bytes: &[u8]) -> usize {
+    fn skippable_len(&self, bytes: &[u8]) -> usize {
         let is_id = self.depth == 1 && self.key == b"id";
         let next = match self.place {
             Place::Text { escaped: false } if !is_id => memchr2(b'"', b'\\', bytes),
@@ -109,7 +109,7 @@ impl IdHunter {
             }
             Place::BeforeColon => {
                 if byte == b':' {
-                    self.note_key();
+                    self.record_key();
                     self.place = Place::Value;
                 }
             }
@@ -169,7 +169,7 @@ impl IdHunter {
         };
     }
 
-    fn note_key(&mut self) {
+    fn record_key(&mut self) {
         match (self.key.as_slice(), self.about) {
             (b"method", _) => self.about = Some(About::Request),
             (b"result" | b"error", None) => self.about = Some(About::Answer),
@@ -192,12 +192,12 @@ impl IdHunter {
 mod tests {
     use super::*;
 
-    fn hunt(text: &str) -> (Option<String>, About) {
-        let mut whole = IdHunter::default();
+    fn scan(text: &str) -> (Option<String>, About) {
+        let mut whole = OversizeIdScanner::default();
         whole.push(text.as_bytes());
         let (id, about) = whole.finish();
         // Byte by byte it is the same.
-        let mut split = IdHunter::default();
+        let mut split = OversizeIdScanner::default();
         for byte in text.bytes() {
             split.push(&[byte]);
         }
@@ -236,7 +236,7 @@ mod tests {
             ("not json at all", None, About::Unknown),
             (r#"[{"id":1}]"#, None, About::Unknown),
         ] {
-            assert_eq!(hunt(text), (id.map(str::to_owned), about), "{text}");
+            assert_eq!(scan(text), (id.map(str::to_owned), about), "{text}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
     fn ids_up_to_the_limit_are_kept() {
         let frame =
             |length: usize| format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length - 2));
-        assert!(hunt(&frame(MAX_ID)).0.is_some());
-        assert!(hunt(&frame(MAX_ID + 1)).0.is_none());
+        assert!(scan(&frame(MAX_ID)).0.is_some());
+        assert!(scan(&frame(MAX_ID + 1)).0.is_none());
     }
 }

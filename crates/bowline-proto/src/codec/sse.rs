@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 
 use super::framing::TooLarge;
-use super::oversize_id_scanner::IdHunter;
+use super::oversize_id_scanner::OversizeIdScanner;
 use super::{BOM, shrink};
 
 /// Bytes of a line that isn't data: an event's name or id. A longer one is ignored.
@@ -81,7 +81,7 @@ enum Data {
     /// Several lines, joined.
     Lines(BytesMut),
     /// Too much of it.
-    Skipped(Box<(IdHunter, u64)>),
+    Skipped(Box<(OversizeIdScanner, u64)>),
 }
 
 impl SseDecoder {
@@ -212,8 +212,8 @@ impl SseDecoder {
             Data::Line(line) => line,
             Data::Lines(lines) => lines.freeze(),
             Data::Skipped(skipped) => {
-                let (hunter, size) = *skipped;
-                let (id, about) = hunter.finish();
+                let (scanner, size) = *skipped;
+                let (id, about) = scanner.finish();
                 return Some(SseItem::TooLarge(TooLarge::new(id, about, size)));
             }
         };
@@ -295,9 +295,9 @@ impl Data {
                     Self::Lines(lines) => lines,
                     Self::None | Self::Skipped(_) => b"",
                 };
-                let mut hunter = IdHunter::default();
-                hunter.push(kept);
-                Box::new((hunter, kept.len() as u64))
+                let mut scanner = OversizeIdScanner::default();
+                scanner.push(kept);
+                Box::new((scanner, kept.len() as u64))
             }
         };
         skipped.0.push(more);

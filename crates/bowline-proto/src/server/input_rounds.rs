@@ -207,10 +207,10 @@ impl Rounds {
         let plain = seal
             .open(&sealed, &binding.0)
             .ok_or(RoundsError::InvalidState)?;
-        let mut rounds = Kept::read(&plain, now)?;
+        let mut rounds = StatePayload::read(&plain, now)?;
         let given = member("inputResponses").map_err(|_| RoundsError::InvalidParams)?;
         if let Some(given) = given {
-            rounds.take(given)?;
+            rounds.accept_responses(given)?;
         }
         Ok(rounds.known)
     }
@@ -286,7 +286,7 @@ impl Rounds {
         if self.questions.iter().next().is_none() {
             return Round::Done;
         }
-        let plain = Kept::write(&self, &mark);
+        let plain = StatePayload::write(&self, &mark);
         let mut result = InputRequiredResult::new();
         result.request_state = Some(seal.seal(plain.as_bytes(), &binding.0));
         result.input_requests = Some(self.questions);
@@ -298,7 +298,8 @@ impl Rounds {
 /// a key that looks like the name of a later question gets a number at once.
 fn name_of(key: &str, uses: u64) -> String {
     let number = key.rsplit_once(NUMBER).map(|(_, number)| number);
-    let looks_numbered = number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+    let looks_numbered =
+        number.is_some_and(|suffix| suffix.bytes().all(|byte| byte.is_ascii_digit()));
     match uses {
         1 if !looks_numbered => key.to_owned(),
         _ => format!("{key}{NUMBER}{uses}"),
@@ -309,13 +310,13 @@ fn name_of(key: &str, uses: u64) -> String {
 const NUMBER: char = '#';
 
 /// What is sealed: its mark, what was asked, what was answered, what was done.
-struct Kept {
+struct StatePayload {
     known: Rounds,
     /// The names of the questions, and their methods.
     asked: BTreeMap<String, String>,
 }
 
-impl Kept {
+impl StatePayload {
     fn write(rounds: &Rounds, mark: &StateMark) -> String {
         let asked = rounds.questions.iter();
         let asked: JsonObject = asked
@@ -376,13 +377,13 @@ impl Kept {
     }
 
     /// Takes the answers to what was asked. Others nobody wanted.
-    fn take(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
+    fn accept_responses(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
         let (asked, answers) = (&self.asked, &mut self.known.answers);
         let mut wrong = None;
         let read = given.reader().object(|reader, key| {
             let answer = reader.raw()?;
             if let Some(method) = asked.get(key) {
-                if let Err(error) = check(answer, method) {
+                if let Err(error) = check_response(answer, method) {
                     wrong.get_or_insert(error.under_key(key));
                 }
                 answers.insert(key, answer);
@@ -407,7 +408,7 @@ fn method(question: &InputRequest) -> &'static str {
 }
 
 /// Whether an answer is one to a question of this method.
-fn check(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
+fn check_response(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
     let answer = InputResponse::from_json(answer.as_str())?;
     match method.parse() {
         Ok(Method::Elicit) => answer.elicitation().map(drop),

@@ -98,7 +98,7 @@ impl ParamHeaders {
                     Cow::Owned(encoded) => encoded.into(),
                 },
                 Argument::Integer(integer) => integer.to_string().into(),
-                Argument::Absent | Argument::NotInRevision | Argument::Twice => return None,
+                Argument::Absent | Argument::NotRepresentable | Argument::Repeated => return None,
             };
             Some((param.header.as_str(), value))
         })
@@ -206,7 +206,7 @@ impl fmt::Display for ParamProblem {
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
             Self::Unexpected => "has no argument that it could repeat",
-            Self::Ambiguous => "repeats an argument that is repeated",
+            Self::Ambiguous => "repeats an argument that occurs more than once",
         })
     }
 }
@@ -220,13 +220,13 @@ enum Argument<'a> {
     Text(Cow<'a, str>),
     Integer(i64),
     /// Something that no header says.
-    NotInRevision,
+    NotRepresentable,
     /// It is there more than once, and nobody knows which one a handler takes.
-    Twice,
+    Repeated,
 }
 
 /// The integers that a header carries: those that a double can tell from their neighbours.
-const SAYABLE: RangeInclusive<i64> = 1 - (1 << 53)..=(1 << 53) - 1;
+const REPRESENTABLE_INTEGERS: RangeInclusive<i64> = 1 - (1 << 53)..=(1 << 53) - 1;
 
 fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
     let mut value = arguments;
@@ -234,7 +234,7 @@ fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
         let mut members = members(value, name).into_iter().flatten();
         value = match (members.next(), members.next()) {
             (Some(member), None) => member,
-            (Some(_), Some(_)) => return Argument::Twice,
+            (Some(_), Some(_)) => return Argument::Repeated,
             (None, _) => return Argument::Absent,
         };
     }
@@ -243,15 +243,15 @@ fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
         Kind::String => match value.reader().string() {
             Ok(text) => Argument::Text(text),
             // Half of a surrogate pair is no text.
-            Err(_) => Argument::NotInRevision,
+            Err(_) => Argument::NotRepresentable,
         },
         Kind::Boolean => Argument::Text(value.as_str().into()),
         // 42.0 is an integer to JSON Schema, and so it is to a header.
         Kind::Number => match value.reader().integer() {
-            Ok(integer) if SAYABLE.contains(&integer) => Argument::Integer(integer),
-            Ok(_) | Err(_) => Argument::NotInRevision,
+            Ok(integer) if REPRESENTABLE_INTEGERS.contains(&integer) => Argument::Integer(integer),
+            Ok(_) | Err(_) => Argument::NotRepresentable,
         },
-        Kind::Object | Kind::Array => Argument::NotInRevision,
+        Kind::Object | Kind::Array => Argument::NotRepresentable,
     }
 }
 
@@ -277,15 +277,15 @@ fn compare(argument: Argument<'_>, header: Option<&str>) -> Result<(), ParamProb
         return match argument {
             // 2026-07-28, basic/transports/streamable-http: a server must not expect the
             // header of an argument that is null or absent.
-            Argument::Absent | Argument::NotInRevision => Ok(()),
+            Argument::Absent | Argument::NotRepresentable => Ok(()),
             Argument::Text(_) | Argument::Integer(_) => Err(ParamProblem::Missing),
-            Argument::Twice => Err(ParamProblem::Ambiguous),
+            Argument::Repeated => Err(ParamProblem::Ambiguous),
         };
     };
     let header = meaning(header).ok_or(ParamProblem::Unreadable)?;
     let is_equal = match argument {
-        Argument::Absent | Argument::NotInRevision => return Err(ParamProblem::Unexpected),
-        Argument::Twice => return Err(ParamProblem::Ambiguous),
+        Argument::Absent | Argument::NotRepresentable => return Err(ParamProblem::Unexpected),
+        Argument::Repeated => return Err(ParamProblem::Ambiguous),
         Argument::Text(text) => header == text,
         Argument::Integer(integer) => {
             let number = RawJsonRef::parse(&header).ok();

@@ -80,7 +80,7 @@ pub struct Session {
     watched_bytes: usize,
     log_level: Option<LoggingLevel>,
     /// The client will say nothing more.
-    is_deaf: bool,
+    has_client_closed: bool,
 }
 
 impl Session {
@@ -97,7 +97,7 @@ impl Session {
         endpoint.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig {
-                hands_on_unknown: config.hands_on_unknown,
+                hands_on_unknown: config.forward_unknown_methods,
                 ..RouterConfig::new(config.revisions)
             },
             phase: SessionPhase::AwaitingInitialize,
@@ -107,7 +107,7 @@ impl Session {
             watched: BTreeSet::new(),
             watched_bytes: 0,
             log_level: None,
-            is_deaf: false,
+            has_client_closed: false,
             config,
         }
     }

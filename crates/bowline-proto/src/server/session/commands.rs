@@ -134,7 +134,7 @@ impl Session {
         if about_request.is_some_and(|request| request.is_stateless) {
             return Err(CallError::Stateless);
         }
-        if self.is_deaf {
+        if self.has_client_closed {
             // Nobody is left to answer.
             return Err(CallError::Closed);
         }

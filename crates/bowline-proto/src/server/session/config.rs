@@ -25,8 +25,8 @@ pub struct SessionConfig {
     pub(super) handshake_timeout_only_logs: bool,
     pub(super) frame_timeout: Option<Duration>,
     pub(super) handler_timeout: Option<Duration>,
-    pub(super) hands_on_all: bool,
-    pub(super) hands_on_unknown: bool,
+    pub(super) forward_session_requests: bool,
+    pub(super) forward_unknown_methods: bool,
     pub(super) ask_timeouts: Timeouts,
     pub(super) max_watched: usize,
     pub(super) max_watched_bytes: usize,
@@ -48,8 +48,8 @@ impl SessionConfig {
             handshake_timeout_only_logs: false,
             frame_timeout: None,
             handler_timeout: None,
-            hands_on_all: false,
-            hands_on_unknown: false,
+            forward_session_requests: false,
+            forward_unknown_methods: false,
             ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
             max_watched: 1000,
             max_watched_bytes: 1024 * 1024,
@@ -116,8 +116,8 @@ impl SessionConfig {
     /// told as well: whoever guards a server wants to see them. Then they are done with
     /// [`Session::settle`](super::Session::settle) and answered like others. Default: the session
     /// does and answers them.
-    pub fn forward_session_requests(&mut self, all: bool) -> &mut Self {
-        self.hands_on_all = all;
+    pub fn forward_session_requests(&mut self, forward: bool) -> &mut Self {
+        self.forward_session_requests = forward;
         self
     }
 
@@ -126,8 +126,8 @@ impl SessionConfig {
     /// [`UnknownNotification`](super::SessionEvent::UnknownNotification): for a proxy, or an
     /// extension. One that the protocol has, but not in the revision that is spoken, is not among
     /// them. Default: the session refuses or ignores them.
-    pub fn forward_unknown_methods(&mut self, unknown: bool) -> &mut Self {
-        self.hands_on_unknown = unknown;
+    pub fn forward_unknown_methods(&mut self, forward: bool) -> &mut Self {
+        self.forward_unknown_methods = forward;
         self
     }
 

@@ -28,7 +28,7 @@ impl Session {
         while self.phase != SessionPhase::Closed
             && let Some(decoded) = self.endpoint.poll_decoded()
         {
-            self.decoded(now, decoded);
+            self.handle_decoded(now, decoded);
         }
         self.endpoint.update_flow(now);
     }
@@ -40,10 +40,10 @@ impl Session {
         if self.phase != SessionPhase::Closed
             && let Some(decoded) = self.endpoint.decoder.finish()
         {
-            self.decoded(now, decoded);
+            self.handle_decoded(now, decoded);
         }
         self.endpoint.update_flow(now);
-        self.is_deaf = true;
+        self.has_client_closed = true;
         let reason = "the client closed the stream";
         self.endpoint.end_calls(now, || Outcome::Lost {
             reason: reason.into(),
@@ -63,14 +63,14 @@ impl Session {
         if self.phase == SessionPhase::Closed {
             return;
         }
-        self.message(now, stream, frame, message);
+        self.handle_envelope(now, stream, frame, message);
         self.endpoint.update_flow(now);
     }
 
-    fn decoded(&mut self, now: Instant, decoded: Decoded) {
+    fn handle_decoded(&mut self, now: Instant, decoded: Decoded) {
         match decoded {
-            Decoded::Frame(frame) => self.frame(now, &frame),
-            Decoded::TooLarge(too_large) => self.too_large(now, &too_large),
+            Decoded::Frame(frame) => self.handle_frame(now, &frame),
+            Decoded::TooLarge(too_large) => self.handle_too_large(now, &too_large),
             Decoded::Fault(fault) => {
                 self.close_with(now, CloseReason::Peer(PeerFault::Codec(fault)));
             }
@@ -78,15 +78,15 @@ impl Session {
     }
 
     /// A frame of a shared stream, on which both eras may be spoken.
-    fn frame(&mut self, now: Instant, frame: &Bytes) {
+    fn handle_frame(&mut self, now: Instant, frame: &Bytes) {
         let message = match Envelope::parse(frame) {
             Ok(message) => message,
-            Err(error) => return self.malformed(now, ReplyTo::default(), frame, &error),
+            Err(error) => return self.handle_malformed(now, ReplyTo::default(), frame, &error),
         };
         match route_message(&self.router, message, None) {
-            Routed::Session(message) => self.message(now, None, frame, message),
-            Routed::Stateless(request) => self.stateless(now, frame, request),
-            Routed::Unknown(request) => self.stateless_unknown(now, frame, request),
+            Routed::Session(message) => self.handle_envelope(now, None, frame, message),
+            Routed::Stateless(request) => self.handle_stateless_request(now, frame, request),
+            Routed::Unknown(request) => self.handle_stateless_unknown_request(now, frame, request),
             Routed::Refused(refusal) => {
                 let id = refusal.id.as_ref();
                 let to = ReplyTo::default();
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    fn too_large(&mut self, now: Instant, too_large: &TooLarge) {
+    fn handle_too_large(&mut self, now: Instant, too_large: &TooLarge) {
         self.endpoint.refuse_too_large(too_large, true);
         let size = too_large.size;
         if let (Some(id), About::Answer) = (&too_large.id, too_large.about) {
@@ -105,7 +105,7 @@ impl Session {
         self.spend_misbehavior_budget(now);
     }
 
-    fn message(
+    fn handle_envelope(
         &mut self,
         now: Instant,
         stream: Option<StreamId>,
@@ -114,7 +114,7 @@ impl Session {
     ) {
         let to = ReplyTo::from(stream);
         let Envelope::Batch(batch) = message else {
-            return self.single(now, to, frame, message);
+            return self.handle_single_message(now, to, frame, message);
         };
         let has_batches = self.revision.is_some_and(Revision::has_batches);
         let opened = has_batches.then(|| self.endpoint.begin_batch(stream, &batch));
@@ -142,27 +142,39 @@ impl Session {
                     if is_busy {
                         self.endpoint.refuse_busy(&request.id, to);
                     } else {
-                        self.request(now, to, frame, &request);
+                        self.handle_request(now, to, frame, &request);
                     }
                 }
-                Ok(message) => self.single(now, to, frame, message),
-                Err(error) => self.malformed(now, to, frame, &error),
+                Ok(message) => self.handle_single_message(now, to, frame, message),
+                Err(error) => self.handle_malformed(now, to, frame, &error),
             }
         }
         self.endpoint.end_batch(to);
     }
 
-    fn single(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, message: Envelope<'_>) {
+    fn handle_single_message(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        message: Envelope<'_>,
+    ) {
         match message {
-            Envelope::Request(request) => self.request(now, to, frame, &request),
-            Envelope::Notification(note) => self.notification(now, frame, &note),
-            Envelope::Success(success) => self.success(now, frame, &success),
-            Envelope::Failure(failure) => self.failure(now, &failure),
+            Envelope::Request(request) => self.handle_request(now, to, frame, &request),
+            Envelope::Notification(note) => self.handle_notification(now, frame, &note),
+            Envelope::Success(success) => self.handle_result_response(now, frame, &success),
+            Envelope::Failure(failure) => self.handle_error_response(now, &failure),
             Envelope::Batch(_) => self.handle_violation(now, "a batch in a batch"),
         }
     }
 
-    fn request(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, request: &JsonRpcRequest<'_>) {
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        request: &JsonRpcRequest<'_>,
+    ) {
         let method: Option<Method> = request.method.parse().ok();
         match (method, self.phase) {
             (_, SessionPhase::Closed) => {}
@@ -171,19 +183,19 @@ impl Session {
                 self.endpoint.answer_empty(&request.id, to);
             }
             (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if to.batch.is_none() => {
-                self.initialize(&request.id, to, request.params);
+                self.handle_initialize(&request.id, to, request.params);
             }
             (Some(Method::Initialize), _)
             | (_, SessionPhase::AwaitingInitialize | SessionPhase::ShuttingDown) => {
                 self.refuse_phase(now, &request.id, to);
             }
             (_, SessionPhase::Initialized | SessionPhase::Ready) => {
-                self.serve(now, to, frame, request, method);
+                self.serve_request(now, to, frame, request, method);
             }
         }
     }
 
-    fn notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
+    fn handle_notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
         trace::notification(Side::Server, &note.method);
         let method: Option<Method> = note.method.parse().ok();
         match (method, self.phase) {
@@ -195,8 +207,8 @@ impl Session {
             (Some(Method::Initialized), _) => {
                 self.handle_violation(now, "initialized where it doesn't belong");
             }
-            (Some(Method::Cancelled), _) => self.cancelled(now, note.params),
-            (Some(Method::Progress), _) => self.progress(now, frame, note.params),
+            (Some(Method::Cancelled), _) => self.handle_cancelled(now, note.params),
+            (Some(Method::Progress), _) => self.handle_progress(now, frame, note.params),
             (Some(method), SessionPhase::Initialized | SessionPhase::Ready)
                 if !method.is_request() =>
             {
@@ -205,7 +217,7 @@ impl Session {
                 self.endpoint
                     .push_event(SessionEvent::Notification { method, params });
             }
-            (None, phase) if self.hears_unknown(phase) => {
+            (None, phase) if self.forwards_unknown_notifications(phase) => {
                 self.endpoint.restore_misbehavior_budget();
                 let params = note.params.map(|params| Payload::kept_part(frame, params));
                 let method = (*note.method).into();
@@ -218,16 +230,16 @@ impl Session {
 
     /// Returns `true` if notifications that the protocol doesn't have are told. A notification
     /// names no era, and in the stateless one nobody introduces itself.
-    fn hears_unknown(&self, phase: SessionPhase) -> bool {
+    fn forwards_unknown_notifications(&self, phase: SessionPhase) -> bool {
         let is_served = match phase {
             SessionPhase::AwaitingInitialize => self.config.has_stateless(),
             SessionPhase::Initialized | SessionPhase::Ready => true,
             SessionPhase::ShuttingDown | SessionPhase::Closed => false,
         };
-        is_served && self.config.hands_on_unknown
+        is_served && self.config.forward_unknown_methods
     }
 
-    fn cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
+    fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.and_then(|params| CancelledParams::from_json(params.as_str()).ok());
         let id = params.and_then(|params| params.request_id);
         match id.and_then(|id| self.endpoint.cancel_peer_request(now, &id)) {
@@ -241,7 +253,7 @@ impl Session {
         }
     }
 
-    fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
+    fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
         let progress = params.and_then(|params| self.endpoint.take_progress(now, params));
         match (progress, params) {
             (Some(CallProgress { call, .. }), Some(params)) => {
@@ -256,7 +268,12 @@ impl Session {
         }
     }
 
-    fn success(&mut self, now: Instant, frame: &Bytes, success: &JsonRpcResultResponse<'_>) {
+    fn handle_result_response(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        success: &JsonRpcResultResponse<'_>,
+    ) {
         if let Some(call) = self.match_response(now, &success.id)
             && let Some(waiting) = self.endpoint.calls.answer(call)
         {
@@ -266,7 +283,7 @@ impl Session {
         }
     }
 
-    fn failure(&mut self, now: Instant, failure: &JsonRpcErrorResponse<'_>) {
+    fn handle_error_response(&mut self, now: Instant, failure: &JsonRpcErrorResponse<'_>) {
         let Some(id) = &failure.id else {
             self.endpoint
                 .count_dropped_notification("an error without an id");
@@ -295,7 +312,13 @@ impl Session {
     }
 
     /// A frame, or a part of a batch, that is no message.
-    fn malformed(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, error: &EnvelopeError) {
+    fn handle_malformed(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        error: &EnvelopeError,
+    ) {
         let size = frame.len() as u64;
         self.endpoint
             .count_malformed(error.fault().name(), frame, size);

@@ -107,7 +107,7 @@ impl Session {
     }
 
     /// The client introduces itself.
-    pub(super) fn initialize(
+    pub(super) fn handle_initialize(
         &mut self,
         id: &RequestId,
         to: ReplyTo,
@@ -129,7 +129,7 @@ impl Session {
             let message = "this server does not support initialize";
             return self.refuse(Some(id), to, ErrorCode::InvalidParams, message);
         };
-        let Some(result) = self.introduction(revision) else {
+        let Some(result) = self.initialize_result(revision) else {
             let message = "the capabilities can't be encoded for this revision";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
@@ -144,7 +144,7 @@ impl Session {
             })));
     }
 
-    fn introduction(&self, revision: Revision) -> Option<Payload> {
+    fn initialize_result(&self, revision: Revision) -> Option<Payload> {
         let mut result = InitializeResult::new(
             revision,
             self.config.capabilities.clone(),

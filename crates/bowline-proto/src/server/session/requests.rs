@@ -21,7 +21,12 @@ use crate::time::Instant;
 impl Session {
     /// A request of the stateless era on a shared stream: it is served in any phase, and
     /// needs no handshake, so none is waited for.
-    pub(super) fn stateless(&mut self, now: Instant, frame: &Bytes, request: StatelessRequest<'_>) {
+    pub(super) fn handle_stateless_request(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        request: StatelessRequest<'_>,
+    ) {
         let StatelessRequest {
             id,
             method,
@@ -56,7 +61,7 @@ impl Session {
     }
 
     /// The same, with a method that the protocol doesn't have.
-    pub(super) fn stateless_unknown(
+    pub(super) fn handle_stateless_unknown_request(
         &mut self,
         now: Instant,
         frame: &Bytes,
@@ -66,17 +71,17 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &request.id, ReplyTo::default());
         }
-        let asked = Unknown {
+        let unknown = UnknownMethodRequest {
             id: &request.id,
             method: &request.method,
             params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
-        self.forward_unknown_methods(now, ReplyTo::default(), frame, asked);
+        self.forward_unknown_request(now, ReplyTo::default(), frame, unknown);
     }
 
     /// A request of a client that has introduced itself.
-    pub(super) fn serve(
+    pub(super) fn serve_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
@@ -86,14 +91,14 @@ impl Session {
     ) {
         let revision = or_latest_handshake(self.revision);
         let id = &request.id;
-        if method.is_none() && self.config.hands_on_unknown {
-            let asked = Unknown {
+        if method.is_none() && self.config.forward_unknown_methods {
+            let unknown = UnknownMethodRequest {
                 id,
                 method: &request.method,
                 params: request.params,
                 context: None,
             };
-            return self.forward_unknown_methods(now, to, frame, asked);
+            return self.forward_unknown_request(now, to, frame, unknown);
         }
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
@@ -104,8 +109,8 @@ impl Session {
             method,
             Method::SetLevel | Method::Subscribe | Method::Unsubscribe
         );
-        if !is_own || self.config.hands_on_all {
-            return self.hand_on(now, to, frame, request, method);
+        if !is_own || self.config.forward_session_requests {
+            return self.forward_request(now, to, frame, request, method);
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.settle(method, params) {
@@ -130,14 +135,14 @@ impl Session {
             Method::SetLevel if self.config.capabilities.logging.is_some() => {
                 self.set_level(params)
             }
-            Method::Subscribe | Method::Unsubscribe if self.offers_watching() => {
-                self.watch(params, method == Method::Subscribe)
+            Method::Subscribe | Method::Unsubscribe if self.has_resource_subscriptions() => {
+                self.set_watched(params, method == Method::Subscribe)
             }
             _ => Err(self.error(ErrorCode::MethodNotFound, "not offered by this server")),
         }
     }
 
-    fn hand_on(
+    fn forward_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
@@ -164,19 +169,19 @@ impl Session {
     }
 
     /// A method that the protocol doesn't have, for whoever does.
-    fn forward_unknown_methods(
+    fn forward_unknown_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
         frame: &Bytes,
-        asked: Unknown<'_>,
+        unknown: UnknownMethodRequest<'_>,
     ) {
-        let Unknown {
+        let UnknownMethodRequest {
             id,
             method,
             params,
             context,
-        } = asked;
+        } = unknown;
         let params = params.map(|params| self.endpoint.request_params(frame, params));
         // Its name is the client's own, and is kept as its parameters are.
         let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
@@ -228,7 +233,7 @@ impl Session {
         }
     }
 
-    fn watch(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
+    fn set_watched(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
         let params = SubscribeParams::from_json(params).map_err(|error| {
             let words = error.under_key("params").to_string();
             self.error(ErrorCode::InvalidParams, words)
@@ -260,7 +265,7 @@ impl Session {
         ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
     }
 
-    fn offers_watching(&self) -> bool {
+    fn has_resource_subscriptions(&self) -> bool {
         let resources = self.config.capabilities.resources.as_ref();
         resources.and_then(|resources| resources.subscribe) == Some(true)
     }
@@ -276,7 +281,7 @@ impl Session {
 }
 
 /// A request whose method the protocol doesn't have.
-struct Unknown<'r> {
+struct UnknownMethodRequest<'r> {
     id: &'r RequestId,
     method: &'r str,
     params: Option<RawJsonRef<'r>>,
