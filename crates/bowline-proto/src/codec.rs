@@ -4,9 +4,14 @@
 //!   `Content-Length` framing that some peers speak instead.
 //! - [`SseDecoder`] for event streams (HTTP).
 //!
-//! All of them are incremental: however the bytes are split, the frames are the same. A
-//! frame is a slice of the buffer that it was read into. Nothing is kept beyond the limit
-//! on a frame, and every byte is looked at a bounded number of times.
+//! All of them are incremental: the frames don't depend on how the bytes are split. A frame is a
+//! slice of the buffer that it was read into. Nothing is kept beyond the limit on a frame, and
+//! every byte is read a bounded number of times.
+//!
+//! - `frame`: the decoder of byte streams. `framing`: its limits, items and faults. `length`: the
+//!   headers of `Content-Length` framing.
+//! - `oversize_id_scanner`: finding the id of a frame that is too large to keep.
+//! - `sse`: the decoder and encoder of event streams.
 
 mod frame;
 mod framing;
@@ -20,23 +25,22 @@ pub use sse::{SseDecoder, SseItem, write_event};
 
 use bytes::BytesMut;
 
-/// The byte order mark of UTF-8, which means nothing and is dropped.
+/// The byte order mark of UTF-8, which has no meaning and is dropped.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A buffer that is larger than this and empty is given back.
+/// The capacity above which an empty buffer is released.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-/// Gives back what a large frame left behind: a small one that follows it would keep it
-/// alive.
+/// Releases the buffer of a large frame, which a small following frame would keep alive.
 fn shrink_after(buffer: &mut BytesMut, frame: usize) {
-    // No more is copied than was read of the frame.
+    // The copy is no larger than the frame that was read.
     if frame > KEPT_CAPACITY && buffer.len() <= frame {
         *buffer = BytesMut::from(&**buffer);
     }
     shrink(buffer);
 }
 
-/// Gives back an empty buffer that is large. One without room may be the end of a large one.
+/// Releases an empty buffer that is large. One without capacity may be the end of a large one.
 fn shrink(buffer: &mut BytesMut) {
     if buffer.is_empty() && (buffer.capacity() > KEPT_CAPACITY || buffer.capacity() == 0) {
         *buffer = BytesMut::new();

@@ -1,10 +1,17 @@
-//! The server's side: what one message decides alone ([`route`]), and the sessions of the
-//! handshake era ([`Session`]).
+//! The server's side: routing single messages ([`route`]), and the sessions of the handshake era
+//! ([`Session`]).
 //!
 //! A request of the stateless era carries all that is needed to serve it, so [`route`] needs
-//! no connection: it says what is to be done, or with which error and HTTP status the
-//! request is refused. Messages of the handshake era belong to a session; over HTTP
-//! [`dated`] says to which.
+//! no connection: it returns what to do with the request, or the error and the HTTP status of its
+//! refusal. Messages of the handshake era belong to a session; over HTTP
+//! [`route_handshake_request`] finds it.
+//!
+//! - `route`, `http_refusal`, `handshake_http`: routing and refusals. `headers`, `param_headers`,
+//!   `session_id`: HTTP headers.
+//! - `session`: the sessions of the handshake era, and of shared streams.
+//! - `input_rounds`, `listen_subscriptions`: MRTR and `subscriptions/listen` (2026-07-28).
+//!
+//! Nothing here may depend on an HTTP library.
 
 mod base64;
 mod handshake_http;
@@ -38,8 +45,8 @@ use bowline_types::RequestId;
 
 use crate::payload::Payload;
 
-/// Appends the answer to a request that no session knows: one of the stateless era, over
-/// HTTP. An error is written with [`envelope::write_error`](bowline_types::envelope::write_error).
+/// Appends the response to a request without a session: one of the stateless era, over HTTP. An
+/// error is written with [`envelope::write_error`](bowline_types::envelope::write_error).
 pub fn write_answer(out: &mut Vec<u8>, id: &RequestId, result: &Payload) {
     out.reserve(result.as_str().len() + 64);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");

@@ -16,7 +16,7 @@ use super::{BOM, shrink, shrink_after};
 #[derive(Debug)]
 pub struct FrameDecoder {
     limits: FrameLimits,
-    /// `None` until the peer has shown which one it speaks.
+    /// The framing of the peer. `None` until it is detected.
     framing: Option<Framing>,
     buffer: BytesMut,
     /// Bytes of the buffer in which no line end was found.
@@ -30,11 +30,11 @@ pub struct FrameDecoder {
 enum State {
     /// At the beginning of a frame or inside one that fits.
     Reading,
-    /// In a body of which so many bytes are still to come.
+    /// In a body with this number of bytes still to come.
     Body { length: usize },
     /// In a frame that is too large.
     Skipping(Box<Skipping>),
-    /// Nothing more comes out.
+    /// The decoder has stopped.
     Stopped,
 }
 
@@ -47,7 +47,7 @@ struct Skipping {
 }
 
 impl FrameDecoder {
-    /// Creates a decoder that finds out how the peer frames.
+    /// Creates a decoder that detects the framing of the peer.
     pub fn new(limits: FrameLimits) -> Self {
         Self {
             limits,
@@ -128,13 +128,13 @@ impl FrameDecoder {
         }
     }
 
-    /// Nothing more is read: what was is given back.
+    /// Stops the decoder and releases its buffer.
     pub(crate) fn abandon(&mut self) {
         self.state = State::Stopped;
         self.buffer = BytesMut::new();
     }
 
-    /// Returns how the peer frames, once that is known.
+    /// Returns the framing of the peer, once it is detected.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
@@ -144,12 +144,12 @@ impl FrameDecoder {
         matches!(self.state, State::Skipping(_))
     }
 
-    /// Returns `true` if a part of a frame has come, and the rest has not.
+    /// Returns `true` if only a part of a frame has arrived.
     pub fn is_inside(&self) -> bool {
         !self.buffer.is_empty() || matches!(self.state, State::Body { .. })
     }
 
-    /// Byte order marks that were found at the start of later lines, and dropped.
+    /// Returns the number of byte order marks that were dropped at the start of later lines.
     pub fn stray_boms(&self) -> u64 {
         self.stray_boms
     }
@@ -159,7 +159,7 @@ impl FrameDecoder {
         self.buffer.capacity()
     }
 
-    /// Looks at the first bytes of the stream: a byte order mark goes, UTF-16 is refused.
+    /// Checks the first bytes of the stream: drops a byte order mark, and refuses UTF-16.
     fn skip_start(&mut self) -> Option<Decoded> {
         if !self.is_at_start {
             return None;
@@ -215,7 +215,7 @@ impl FrameDecoder {
         Step::Give(Decoded::Frame(line))
     }
 
-    /// Looks at a line, of which the end may not have come, for how the peer frames.
+    /// Detects the framing of the peer from a line, which may be incomplete.
     fn detect(&mut self, end: Option<usize>) {
         let line = self.buffer.get(..end.unwrap_or(self.buffer.len()));
         let line = line.unwrap_or_default().trim_ascii_start();
@@ -287,7 +287,7 @@ impl FrameDecoder {
         };
         self.searched = 0;
         match self.limits.oversize {
-            // What has come so far is all that is looked at.
+            // Only the bytes that have arrived are scanned.
             Oversize::Stop => {
                 skipping.scanner.push(&self.buffer);
                 skipping.size = announced.unwrap_or(self.buffer.len() as u64);
@@ -360,7 +360,7 @@ impl FrameDecoder {
 }
 
 impl Skipping {
-    /// Creates a frame that has come as a whole.
+    /// Creates the state for an oversized frame that has arrived completely.
     fn whole(frame: &[u8]) -> Self {
         let mut scanner = OversizeIdScanner::default();
         scanner.push(frame);
@@ -377,14 +377,14 @@ impl Skipping {
     }
 }
 
-/// What a step of the decoder leads to.
+/// The result of a step of the decoder.
 enum Step {
     Give(Decoded),
     Again,
     Wait,
 }
 
-/// Without white space around it: a line may end in `\r\n`, or be blank.
+/// Trims white space: a line may end in `\r\n`, or be blank.
 fn trimmed(line: Bytes) -> Bytes {
     let start = line.len() - line.trim_ascii_start().len();
     let length = line.trim_ascii().len();

@@ -1,4 +1,4 @@
-//! What goes into a decoder of frames, and what comes out.
+//! Framing, its limits, and the items and faults of the frame decoder.
 
 use std::fmt;
 use std::io::Write as _;
@@ -10,19 +10,19 @@ use bytes::Bytes;
 
 use super::length::header;
 
-/// How frames are told apart.
+/// The framing of messages on a byte stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Framing {
-    /// One frame a line: what the protocol says.
+    /// One message per line: the framing of the protocol.
     #[default]
     Line,
-    /// Headers before each frame, as language servers have it: what some peers do.
+    /// Headers before each message, as in the Language Server Protocol: some peers use it.
     ContentLength,
 }
 
 impl Framing {
-    /// Appends what stands before a frame of `length` bytes.
+    /// Appends the head of a frame of `length` bytes.
     pub fn write_head(self, out: &mut Vec<u8>, length: usize) {
         match self {
             Self::Line => {}
@@ -32,7 +32,7 @@ impl Framing {
         }
     }
 
-    /// Returns what stands behind a frame.
+    /// Returns the tail of a frame.
     pub const fn tail(self) -> &'static [u8] {
         match self {
             Self::Line => b"\n",
@@ -41,32 +41,32 @@ impl Framing {
     }
 }
 
-/// What happens to a frame that is too large.
+/// The treatment of oversized frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Oversize {
-    /// It is reported as soon as the limit is passed, and nothing more is read: a client
-    /// resets its connection.
+    /// Report the frame as soon as the limit is passed, and read nothing more: a client resets its
+    /// connection.
     #[default]
     Stop,
-    /// It is skipped, only its id is kept, and reading goes on behind it.
+    /// Skip the frame, keep only its id, and continue to read behind it.
     Skip,
 }
 
-/// What a [`FrameDecoder`](super::FrameDecoder) lets in.
+/// The limits of a [`FrameDecoder`](super::FrameDecoder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameLimits {
     /// Bytes of a frame, without its line end or headers. Default 16 MiB: room for a
     /// large file in base64. A connection holds one such buffer while a frame arrives.
     pub frame: usize,
-    /// What happens beyond it. Default [`Oversize::Stop`].
+    /// The treatment of larger frames. Default [`Oversize::Stop`].
     pub oversize: Oversize,
-    /// Bytes of an oversized frame that are skipped before the peer is given up. Default
+    /// Bytes of an oversized frame that are skipped before the connection is closed. Default
     /// 64 MiB; costs time, not memory.
     pub skipped: u64,
-    /// How long that may take. Default 30 s. The decoder knows no time: a connection looks
-    /// at it.
+    /// How long skipping may take. Default 30 s. The decoder has no clock: the connection checks
+    /// it.
     pub skip_timeout: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Default for FrameLimits {
     }
 }
 
-/// What came out of the bytes.
+/// An item of the frame decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoded {
@@ -89,7 +89,7 @@ pub enum Decoded {
     Frame(Bytes),
     /// A frame that was too large. With [`Oversize::Skip`] it was skipped as a whole.
     TooLarge(TooLarge),
-    /// The bytes make no sense any more. Nothing more comes.
+    /// The bytes can't be decoded any more. This is the last item.
     Fault(CodecFault),
 }
 
@@ -97,11 +97,11 @@ pub enum Decoded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooLarge {
-    /// Its id, as far as it was read.
+    /// Its id, if it was found.
     pub id: Option<RequestId>,
-    /// Whether that is the id of a request that it makes, or of one that it answers.
+    /// Says if it is the id of a request or of a response.
     pub about: About,
-    /// Its bytes, as far as they came or were announced.
+    /// Its size in bytes, as far as it arrived or was announced.
     pub size: u64,
 }
 
@@ -111,7 +111,7 @@ impl TooLarge {
     }
 }
 
-/// Why bytes make no sense.
+/// Why bytes can't be decoded into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecFault {
@@ -121,9 +121,9 @@ pub enum CodecFault {
     BadLength,
     /// Headers without a `Content-Length`.
     NoLength,
-    /// A line among the headers that is none.
+    /// A malformed header line.
     BadHeader,
-    /// More headers than anyone needs.
+    /// Too many headers.
     HeadersTooLong,
     /// An oversized frame that doesn't end within what may be skipped.
     EndlessFrame,

@@ -13,8 +13,8 @@ const MAX_KEY: usize = 36;
 
 /// Reads a JSON object byte by byte and keeps its top-level `id`, in constant memory.
 ///
-/// It respects strings and counts brackets; it doesn't check the grammar, since the frame
-/// is refused anyway. What it finds decides whose call ends.
+/// It respects strings and counts brackets; it doesn't check the grammar, since the frame is
+/// refused anyway. The id decides which call ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OversizeIdScanner {
     depth: u64,
@@ -27,7 +27,7 @@ pub(crate) struct OversizeIdScanner {
     about: Option<About>,
 }
 
-/// Where in the text the next byte is.
+/// The context of the next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// Between tokens; a string that begins here at the top level is a key.
@@ -57,7 +57,7 @@ impl OversizeIdScanner {
         }
     }
 
-    /// Returns how many of these bytes change nothing: most of a large frame is text.
+    /// Returns how many of these bytes can be skipped: most of a large frame is text.
     fn skippable_len(&self, bytes: &[u8]) -> usize {
         let is_id = self.depth == 1 && self.key == b"id";
         let next = match self.place {
@@ -72,7 +72,7 @@ impl OversizeIdScanner {
         next.unwrap_or(bytes.len())
     }
 
-    /// Returns the id that was found, and whether the frame makes a request or answers one.
+    /// Returns the id that was found, and whether the frame is a request or a response.
     pub(crate) fn finish(self) -> (Option<RequestId>, About) {
         let text = std::str::from_utf8(&self.id).unwrap_or_default();
         let about = self.about.unwrap_or(About::Unknown);
@@ -102,7 +102,7 @@ impl OversizeIdScanner {
             Place::Key { escaped } => {
                 let escaped = byte == b'\\' && !escaped;
                 self.place = Place::Key { escaped };
-                // One more than fits, so that a longer name is no other's beginning.
+                // One byte more than fits, so that a longer name is not taken for its beginning.
                 if self.key.len() <= MAX_KEY {
                     self.key.push(byte);
                 }
@@ -136,7 +136,7 @@ impl OversizeIdScanner {
         }
     }
 
-    /// A byte outside strings.
+    /// Handles a byte outside strings.
     fn structure(&mut self, byte: u8) {
         match byte {
             b'{' | b'[' => {
@@ -156,7 +156,7 @@ impl OversizeIdScanner {
         }
     }
 
-    /// A name means what its escapes stand for. One that can't be read is no name that matters.
+    /// Decodes the escapes of a name. A name that can't be decoded is ignored.
     fn unescape_key(&mut self) {
         if !self.key.contains(&b'\\') {
             return;
@@ -173,7 +173,7 @@ impl OversizeIdScanner {
         match (self.key.as_slice(), self.about) {
             (b"method", _) => self.about = Some(About::Request),
             (b"result" | b"error", None) => self.about = Some(About::Answer),
-            // Two ids don't tell whose message it is.
+            // With two ids the call is ambiguous.
             (b"id", _) if !self.id.is_empty() => self.is_too_long = true,
             _ => {}
         }

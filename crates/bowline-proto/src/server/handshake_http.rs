@@ -1,11 +1,11 @@
-//! What an HTTP request of the handshake era is to a server, from its method, its headers
-//! and its message alone.
+//! Routing an HTTP request of the handshake era, from its method, its headers and its message
+//! alone.
 //!
-//! [`route`](super::route) hands on what belongs to a session. Over a byte stream there is
-//! one; over HTTP the request says which, and [`dated`] finds out, or says with which status
-//! the request is refused. Whether the session exists is for the driver to know
-//! ([`Refusal::unknown_session`]). Revisions are those with Streamable HTTP, 2025-03-26 to
-//! 2025-11-25; a session may have settled on 2024-11-05 all the same.
+//! [`route`](super::route) forwards messages of sessions. A byte stream has one session; over HTTP
+//! [`route_handshake_request`] finds the session of the request, or returns the status of its
+//! refusal. The driver checks that the session exists ([`Refusal::unknown_session`]). Revisions
+//! are those with Streamable HTTP, 2025-03-26 to 2025-11-25; a session may have negotiated
+//! 2024-11-05 nevertheless.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::{Era, ErrorCode, Method, RequestId, Revision, Revisions};
@@ -14,7 +14,7 @@ use super::headers::{Headers, RepeatedHeader};
 use super::route::{Refusal, shown};
 use super::session_id::SessionId;
 
-/// What a server of the handshake era offers over HTTP.
+/// The configuration of the handshake era over HTTP.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HandshakeHttpConfig {
@@ -26,7 +26,7 @@ pub struct HandshakeHttpConfig {
 }
 
 impl HandshakeHttpConfig {
-    /// Creates a server of these revisions that has sessions.
+    /// Creates the configuration of a server with these revisions and with sessions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
@@ -34,7 +34,7 @@ impl HandshakeHttpConfig {
         }
     }
 
-    /// Creates the same server without sessions.
+    /// Disables sessions.
     #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self {
@@ -56,18 +56,18 @@ pub enum HandshakeHttpRequest<'m, 'a> {
     Delete,
 }
 
-/// What is to be done with a request of the handshake era.
+/// What to do with a request of the handshake era.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandshakeRoute {
-    /// Open a session, and hand it the message: it is `initialize`. The HTTP response with
-    /// the result carries the id of the new session.
+    /// Open a session, and pass it the message, which is `initialize`. The HTTP response with the
+    /// result carries the id of the new session.
     Open,
-    /// Hand the message to the session, and answer with what it says: JSON or a stream.
+    /// Pass the message to the session, and answer with its responses: as JSON or as a stream.
     Ask(InSession),
-    /// Hand the message to the session, and answer 202 without a body: it wants no answer.
+    /// Pass the message to the session, and answer 202 without a body: it is no request.
     Tell(InSession),
-    /// Answer with a stream of what the server says on its own, or 405 where it says nothing.
+    /// Answer with a stream of the server's own messages, or 405 if it sends none.
     Listen(InSession),
     /// End the session.
     End(SessionId),
@@ -83,16 +83,16 @@ pub struct InSession {
     /// Its id. `None` where the server has no sessions.
     pub id: Option<SessionId>,
     /// The revision that the header names, or else 2025-03-26. It may differ from the one
-    /// that the session has settled on, which is the one to speak.
+    /// that the session has negotiated, which is the one to use.
     pub revision: Revision,
 }
 
-/// Says what is to be done with a request of the handshake era.
+/// Returns what to do with a request of the handshake era.
 ///
 /// # Errors
 ///
-/// How the request is refused: a header that is missing, repeated or wrong, a batch with
-/// `initialize` in it, or a method that this server doesn't offer.
+/// Returns the refusal for a header that is missing, repeated or wrong, for a batch with
+/// `initialize` in it, or for a method that this server doesn't offer.
 pub fn route_handshake_request(
     config: &HandshakeHttpConfig,
     request: HandshakeHttpRequest<'_, '_>,
@@ -137,7 +137,7 @@ pub fn route_handshake_request(
     }
 }
 
-/// A request that is looked at.
+/// A request that is being routed.
 struct Visitor<'c, 'h> {
     config: &'c HandshakeHttpConfig,
     headers: &'h Headers<'h>,
@@ -169,8 +169,8 @@ impl Visitor<'_, '_> {
         }
     }
 
-    /// Returns the header of an `initialize`. It need not be there, and the message says what is
-    /// proposed; but what it names must be a revision that opens with a handshake.
+    /// Checks the header of an `initialize`. It may be absent, since the message proposes a
+    /// revision; but it must name a revision of the handshake era.
     fn proposed_version(&self) -> Result<(), Refusal> {
         match self.named_version()? {
             None => Ok(()),
@@ -213,7 +213,7 @@ impl Visitor<'_, '_> {
         let Some(text) = self.headers.session_id else {
             return Err(self.refuse("Mcp-Session-Id is missing"));
         };
-        // The id is a secret, or wants to be one: what is wrong is said without it.
+        // The id may be a secret: the error does not repeat it.
         SessionId::new(text).map_err(|bad| self.refuse(format!("Mcp-Session-Id {bad}")))
     }
 

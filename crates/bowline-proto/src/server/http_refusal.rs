@@ -1,5 +1,5 @@
-//! What a server refuses once it knows more than the message: a capability that the client
-//! lacks, a session that isn't there; and the HTTP status of a handler's error.
+//! Refusals that depend on more than the message: a missing capability, an unknown session; and
+//! the HTTP status of a handler's error.
 
 use bowline_types::capabilities::{ClientCapabilities, ElicitationCapability, SamplingCapability};
 use bowline_types::error::MissingCapabilityData;
@@ -8,26 +8,26 @@ use bowline_types::{ErrorCode, ErrorObject, JsonObject, RequestId, Revision, Wir
 use super::route::{Refusal, StatelessRequest, refusal};
 
 impl Refusal {
-    /// Creates the client lacks something that the request needs: 400 and −32021. `required` is all
-    /// that it needs.
+    /// Creates the refusal for a missing client capability: 400 and −32021. `required` holds all
+    /// capabilities that the request needs.
     pub fn missing_capability(id: &RequestId, required: ClientCapabilities) -> Self {
         let kind = ErrorCode::MissingRequiredClientCapability;
         let message = "the client lacks a capability that the request needs";
         let mut refusal = refusal(id, kind, message.into());
-        // In the words of the revision, so that it can be repeated in a request of it.
+        // Encoded for the revision, so that it can be copied into a request.
         let data = MissingCapabilityData::new(required).to_json(Revision::LATEST);
         refusal.error.data = data.ok();
         refusal
     }
 
-    /// There is no such session, or no longer: 404, on which a client begins a new one.
-    /// `id` is that of the request, where the message is one.
+    /// Creates the refusal for an unknown or expired session: 404, on which a client begins a new
+    /// one. `id` is that of the request, if the message is one.
     pub fn unknown_session(id: Option<RequestId>) -> Self {
         Self::handshake_error(404, id, "unknown or expired session")
     }
 
     /// Creates a refusal in the handshake era, which has no code for it but that of JSON-RPC. A
-    /// code of the stateless era would tell a client of both that this era is spoken.
+    /// code of the stateless era would indicate this era to a client of both.
     pub(super) fn handshake_error(
         status: u16,
         id: Option<RequestId>,
@@ -45,7 +45,7 @@ impl StatelessRequest<'_> {
     /// Checks that the client has what is needed to serve the request.
     ///
     /// Extensions and experimental features count by their names; the settings in them are
-    /// the matter of whoever knows them.
+    /// not compared.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ impl StatelessRequest<'_> {
 /// Returns the HTTP status of an answer with a handler's error, in the stateless era.
 ///
 /// An error is as good an answer as a result, so it is 200; but a capability that the client
-/// lacks (−32021) is 400, and a method that isn't there (−32601) 404, whoever finds out. What
-/// is refused before a handler sees it has its status in [`Refusal::status`].
+/// lacks (−32021) is 400, and an unknown method (−32601) 404, also from a handler. A refusal before
+/// a handler has its status in [`Refusal::status`].
 pub fn error_status(error: &ErrorObject) -> u16 {
     match error.kind(Revision::LATEST) {
         Some(ErrorCode::MissingRequiredClientCapability) => 400,
@@ -89,7 +89,7 @@ fn covers(declared: &ClientCapabilities, required: &ClientCapabilities) -> bool 
         && has(&declared.tasks, &required.tasks, |_, _| true)
 }
 
-/// Returns what isn't required need not be there.
+/// Returns `true` if `declared` covers `required`. A capability that is not required may be absent.
 fn has<T>(declared: &Option<T>, required: &Option<T>, covers: impl Fn(&T, &T) -> bool) -> bool {
     match (declared, required) {
         (_, None) => true,
@@ -104,7 +104,7 @@ fn samples(declared: &SamplingCapability, required: &SamplingCapability) -> bool
         && has_names(&declared.extras, &required.extras)
 }
 
-/// Elicitation without a mode means forms, on both sides.
+/// Compares elicitation capabilities. Elicitation without a mode means forms, on both sides.
 fn elicits(declared: &ElicitationCapability, required: &ElicitationCapability) -> bool {
     (declared.has_form() || !required.has_form())
         && (declared.has_url() || !required.has_url())

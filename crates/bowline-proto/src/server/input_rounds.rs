@@ -1,8 +1,8 @@
 //! Rounds of input on a server of the stateless era.
 //!
-//! A handler that needs something of the client ends its request with a question, and is run
-//! again from the top when the answer comes. Nothing is kept in between: earlier answers
-//! travel with the client, sealed, so that any node may serve the next round.
+//! A handler that needs input of the client ends its request with an input request, and is run
+//! again from the top when the response arrives. The server keeps nothing in between: earlier
+//! responses travel with the client, sealed, so that any node may serve the next round.
 //!
 //! ```
 //! use bowline_proto::server::{Binding, Round, Rounds, StateMark};
@@ -40,29 +40,29 @@ use bowline_types::{
 };
 use memchr::memchr2_iter;
 
-/// Seals what a client keeps for a server, so that it can neither be read nor changed.
+/// Seals the state that a client keeps for a server, so that it can neither be read nor changed.
 ///
-/// Several nodes share a key. What was sealed for one `binding` opens for no other.
+/// Several nodes share a key. A state that was sealed for one `binding` opens for no other.
 pub trait Seal {
-    /// Seals. The text may stand in a JSON string without escapes.
+    /// Seals a state. The text needs no escapes in a JSON string.
     fn seal(&self, plain: &[u8], binding: &[u8]) -> String;
 
-    /// Opens. `None` when it was not sealed so.
+    /// Opens a sealed state. Returns `None` if it was not sealed with this key and binding.
     fn open(&self, sealed: &str, binding: &[u8]) -> Option<Vec<u8>>;
 }
 
-/// What rounds of one request have in common: who asks, and what for.
+/// The binding of the rounds of one request: its principal, method and parameters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Binding(Vec<u8>);
 
 impl Binding {
-    /// Binds to a principal, a method and its parameters without what changes from round to
-    /// round. The order of the parameters doesn't matter; their values must be written as
-    /// they were.
+    /// Binds to a principal, a method and its parameters, except for those that change from round
+    /// to round. The order of the parameters doesn't matter; their values must be encoded as
+    /// before.
     ///
     /// # Errors
     ///
-    /// When the parameters are no object.
+    /// Fails if the parameters are no object.
     pub fn new(principal: &str, method: &str, params: &str) -> Result<Self, RoundsError> {
         let mut members = Vec::new();
         let read = Reader::new(params).object(|reader, key| {
@@ -93,21 +93,21 @@ impl Binding {
     }
 }
 
-/// Prints nothing of whom it binds to what.
+/// Prints nothing of the principal and the parameters.
 impl fmt::Debug for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Binding(…)")
     }
 }
 
-/// What tells one sealed state from all others, and how long it is good. A server that takes
-/// each state once (MR-13) remembers the marks of those that were used until they expire.
+/// The identity of a sealed state, and its expiry. A server that accepts each state once (MR-13)
+/// remembers the marks of used states until they expire.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct StateMark {
-    /// When the state is too old, in seconds of the clock that all nodes share.
+    /// The expiry of the state, in seconds of the clock that all nodes share.
     pub expires: u64,
-    /// Something that no other state has: drawn by chance, since the core has none.
+    /// A unique value: drawn by the caller, since the core has no randomness.
     pub nonce: String,
 }
 
@@ -121,24 +121,24 @@ impl StateMark {
     }
 }
 
-/// Why a request can't go on where it ended.
+/// Why a request can't continue after a round of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RoundsError {
-    /// The parameters, or the answers in them, can't be read.
+    /// The parameters, or the input responses in them, can't be decoded.
     InvalidParams,
-    /// An answer is none to what was asked: where it is, and why.
+    /// A response does not match its input request: its place, and the reason.
     InvalidAnswer(DecodeError),
-    /// `requestState` is not what this server gave for this request.
+    /// `requestState` was not issued by this server for this request.
     InvalidState,
-    /// `requestState` is too old.
+    /// `requestState` has expired.
     ExpiredState,
-    /// `requestState` was used before, where each is good for one use.
+    /// `requestState` was used before, on a server that accepts each once.
     UsedState,
 }
 
 impl RoundsError {
-    /// Returns the error that the client gets.
+    /// Returns the error for the client.
     pub fn to_error(&self) -> ErrorObject {
         ErrorObject::invalid_params(self.to_string())
     }
@@ -158,17 +158,17 @@ impl fmt::Display for RoundsError {
 
 impl std::error::Error for RoundsError {}
 
-/// How a run of a handler ends.
+/// The end of a run of a handler.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Round {
-    /// It asked nothing: its result counts.
+    /// The handler requested no input: its result counts.
     Done,
-    /// It asked: this is the result instead.
+    /// The handler requested input: this is the result instead.
     Ask(Box<InputRequiredResult>),
 }
 
-/// What a handler knows of earlier rounds, and what it asks in this one.
+/// The responses of earlier rounds, and the input requests of this one.
 #[derive(Debug, Default)]
 pub struct Rounds {
     answers: JsonObject,
@@ -181,13 +181,13 @@ pub struct Rounds {
 
 impl Rounds {
     /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
-    /// Whether its state [was used](Self::brought) before is for the caller to know.
+    /// The caller checks if its state [was used](Self::brought) before.
     ///
     /// # Errors
     ///
-    /// When the client brings a state that is not for this request, or an old one, or an
-    /// answer that is none to what was asked (MR-14). Answers that nobody asked for are
-    /// ignored, and those that are missing are asked for again.
+    /// Fails if the state is not for this request, or has expired, or if a response does not match
+    /// its input request (MR-14). Unexpected responses are ignored, and missing ones are requested
+    /// again.
     pub fn open(
         params: &str,
         seal: &dyn Seal,
@@ -239,7 +239,7 @@ impl Rounds {
         }
     }
 
-    /// Returns the mark of the state that the request has brought. `None` in the first round.
+    /// Returns the mark of the state that the request carries. `None` in the first round.
     pub fn brought(&self) -> Option<&StateMark> {
         self.brought.as_ref()
     }
@@ -272,15 +272,15 @@ impl Rounds {
         self.questions.insert(name, question.into());
     }
 
-    /// Returns `true` if something with an effect is still to be done: `true` once in all rounds,
-    /// as long as none of them is repeated. What was done is known from the state that a request
-    /// brings, so that a client which brings an earlier one again is believed, unless whoever
-    /// [opened](Self::open) it takes each state once. Ask right before doing it.
+    /// Returns `true` if an operation with an effect is still to be done: `true` once in all
+    /// rounds, as long as none of them is repeated. The state of the request records it, so a
+    /// client that sends an earlier state again repeats it, unless the caller of
+    /// [`open`](Self::open) accepts each state once. Call it right before the operation.
     pub fn once(&mut self, key: &str) -> bool {
         self.done.insert(key.to_owned())
     }
 
-    /// Ends the run of the handler. What it asked goes to the client, with a state of this
+    /// Ends the run of the handler. Its input requests go to the client, with a state of this
     /// mark.
     pub fn finish(self, seal: &dyn Seal, binding: &Binding, mark: StateMark) -> Round {
         if self.questions.iter().next().is_none() {
@@ -309,7 +309,7 @@ fn name_of(key: &str, uses: u64) -> String {
 /// What is between a key and the number of its use.
 const NUMBER: char = '#';
 
-/// What is sealed: its mark, what was asked, what was answered, what was done.
+/// The content of a sealed state: its mark, the input requests, the responses, the operations.
 struct StatePayload {
     known: Rounds,
     /// The names of the questions, and their methods.
@@ -376,7 +376,7 @@ impl StatePayload {
         Ok(kept)
     }
 
-    /// Takes the answers to what was asked. Others nobody wanted.
+    /// Accepts the responses to the input requests. Others are ignored.
     fn accept_responses(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
         let (asked, answers) = (&self.asked, &mut self.known.answers);
         let mut wrong = None;
@@ -402,12 +402,12 @@ fn method(question: &InputRequest) -> &'static str {
         InputRequest::Elicit(_) => Method::Elicit.as_str(),
         InputRequest::CreateMessage(_) => Method::CreateMessage.as_str(),
         InputRequest::ListRoots(_) => Method::ListRoots.as_str(),
-        // Of another crate, which may have more: any object is an answer.
+        // The enum is of another crate and non-exhaustive: any object is a response.
         _ => "",
     }
 }
 
-/// Whether an answer is one to a question of this method.
+/// Checks that a response matches the method of its input request.
 fn check_response(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
     let answer = InputResponse::from_json(answer.as_str())?;
     match method.parse() {

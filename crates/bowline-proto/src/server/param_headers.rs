@@ -1,10 +1,9 @@
 //! `x-mcp-header`: arguments of a tool that an HTTP request repeats as `Mcp-Param-…`.
 //!
-//! A server marks properties of a tool's input schema. The client sends the values of the
-//! marked arguments as headers beside the message, so that what stands between the two can
-//! route by them; the server refuses a call whose headers and arguments disagree. Since
-//! 2026-07-28, and on HTTP only. Finding the marks is the matter of [`annotations`]; how a
-//! value is written in a header that of [`headers`](super::headers).
+//! A server annotates properties of a tool's input schema. The client sends the values of the
+//! annotated arguments as headers beside the message, so that intermediaries can route by them;
+//! the server refuses a call whose headers and arguments differ. Since 2026-07-28, and on HTTP
+//! only. [`annotations`] finds the annotations; [`headers`](super::headers) encodes values.
 
 mod annotations;
 mod json_tokens;
@@ -21,7 +20,7 @@ use super::route::{Refusal, refusal};
 
 pub use annotations::{AnnotationFault, BadAnnotation};
 
-/// The headers that a call of one tool has, as its input schema says.
+/// The headers of calls of one tool, as annotated in its input schema.
 ///
 /// ```
 /// use bowline_proto::server::ParamHeaders;
@@ -65,8 +64,8 @@ impl ParamHeaders {
     ///
     /// # Errors
     ///
-    /// An annotation that the specification forbids. A client must not offer a tool that has
-    /// one; the error says which and why.
+    /// Fails for an annotation that the specification forbids. A client must not offer a tool that
+    /// has one; the error names the place and the reason.
     pub fn from_schema(input_schema: RawJsonRef<'_>) -> Result<Self, BadAnnotation> {
         let params = annotations::find(input_schema.as_str())?;
         Ok(Self { params })
@@ -82,11 +81,11 @@ impl ParamHeaders {
         self.params.iter().map(|param| param.header.as_str())
     }
 
-    /// Returns what a client sends with a call: the headers of the arguments that are present and
-    /// not `null`, values encoded.
+    /// Returns the headers that a client sends with a call: those of the arguments that are present
+    /// and not `null`, values encoded.
     ///
-    /// Left out is also what no header can say: objects, arrays, and numbers that are no
-    /// integer of 53 bits. The arguments are wrong then, and the server says so.
+    /// Values that no header can carry are left out, too: objects, arrays, and numbers that are no
+    /// integer of 53 bits. Such arguments are invalid, and the server refuses them.
     pub fn values<'a>(
         &'a self,
         arguments: RawJsonRef<'a>,
@@ -104,14 +103,13 @@ impl ParamHeaders {
         })
     }
 
-    /// Returns what a server does before it serves a call: compares the headers with the arguments.
-    /// `headers` are all those of the request, as pairs of name and value; other headers are passed
-    /// over.
+    /// Compares the headers of a call with its arguments, before a server serves it. `headers` are
+    /// all those of the request, as pairs of name and value; other headers are ignored.
     ///
     /// # Errors
     ///
-    /// An argument without its header or with a wrong, repeated or unreadable one; also a
-    /// header without its argument, since whoever routed by it was misled.
+    /// Fails for an argument without its header or with a wrong, repeated or malformed one; also
+    /// for a header without its argument, since an intermediary may have routed by it.
     pub fn check<'h>(
         &self,
         arguments: RawJsonRef<'_>,
@@ -161,7 +159,7 @@ impl ParamMismatch {
         &self.header
     }
 
-    /// Returns what is wrong.
+    /// Returns the problem.
     pub fn problem(&self) -> ParamProblem {
         self.problem
     }
@@ -180,21 +178,21 @@ impl fmt::Display for ParamMismatch {
 
 impl std::error::Error for ParamMismatch {}
 
-/// What can be wrong with the header of an argument.
+/// A problem with the header of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParamProblem {
-    /// The argument is there and the header isn't.
+    /// The argument is present and the header isn't.
     Missing,
-    /// The header is there more than once.
+    /// The header is repeated.
     Repeated,
-    /// It has characters that no header may have, or Base64 that is none.
+    /// The header has forbidden characters, or invalid Base64.
     Unreadable,
-    /// It has another value than the argument.
+    /// The header and the argument have different values.
     Different,
-    /// It is there and the argument isn't, or is nothing that a header can say.
+    /// The header is present and the argument isn't, or has a value that no header can carry.
     Unexpected,
-    /// The argument is there more than once.
+    /// The argument is repeated.
     Ambiguous,
 }
 
@@ -211,7 +209,7 @@ impl fmt::Display for ParamProblem {
     }
 }
 
-/// An argument, as far as a header can say it.
+/// An argument, as a header can carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Argument<'a> {
     /// Not there, or `null`.
@@ -219,13 +217,13 @@ enum Argument<'a> {
     /// A string, or a boolean in words.
     Text(Cow<'a, str>),
     Integer(i64),
-    /// Something that no header says.
+    /// A value that no header can carry.
     NotRepresentable,
-    /// It is there more than once, and nobody knows which one a handler takes.
+    /// A repeated argument: its value is ambiguous.
     Repeated,
 }
 
-/// The integers that a header carries: those that a double can tell from their neighbours.
+/// The integers that a header can carry: those that a double represents exactly.
 const REPRESENTABLE_INTEGERS: RangeInclusive<i64> = 1 - (1 << 53)..=(1 << 53) - 1;
 
 fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
@@ -258,8 +256,7 @@ fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
 /// The first two members of that name; none when `object` isn't one.
 fn members<'a>(object: RawJsonRef<'a>, name: &str) -> [Option<RawJsonRef<'a>>; 2] {
     let mut found = [None; 2];
-    // What was read before an error is of no use: the text is JSON, so there is none but
-    // that of a value which is no object.
+    // The text is valid JSON, so the only error is that of a value which is no object.
     let _ = object.reader().object(|reader, key| {
         let value = reader.raw()?;
         if key == name

@@ -1,6 +1,11 @@
-//! A client as a server has it: one client on one stream, or one session over HTTP.
+//! A session of a server with one client: one stream, or one session over HTTP.
 //!
-//! See [`Session`].
+//! - `inbound`: messages of the client. `requests`: its requests, those that the session answers
+//!   itself and those for a handler.
+//! - `commands`: the application's commands. `lifecycle`: handshake, deadlines, closing.
+//! - `config`, `event`: the public types around them.
+//!
+//! Code that the client's connection needs as well belongs to `endpoint`.
 
 mod commands;
 mod config;
@@ -28,24 +33,24 @@ use crate::trace::Side;
 pub use config::SessionConfig;
 pub use event::{ClientInfo, SessionEvent};
 
-/// Where a session stands.
+/// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionPhase {
-    /// The client has not said `initialize`.
+    /// The client has not sent `initialize`.
     AwaitingInitialize,
     /// `initialize` is answered; requests are served.
     Initialized,
-    /// The client has said that it is initialized, too.
+    /// The client has sent `notifications/initialized`.
     Ready,
-    /// Nothing new is begun.
+    /// New requests are refused; open ones may still be answered.
     ShuttingDown,
-    /// Over.
+    /// The session has ended.
     Closed,
 }
 
 impl SessionPhase {
-    /// Returns the phase in words, as errors have it.
+    /// Returns the name of the phase, as in errors.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AwaitingInitialize => "awaiting initialize",
@@ -57,16 +62,16 @@ impl SessionPhase {
     }
 }
 
-/// A client as a server has it: one client on one stream, or one session over HTTP.
+/// A session of a server with one client: one stream, or one session over HTTP.
 ///
-/// It holds what a client's `initialize` has settled, the requests that are being handled,
-/// our own requests to the client, the log level and the watched resources. Like the client's
+/// It holds the negotiated revision, the requests that are being handled, our own requests to the
+/// client, the log level and the subscribed resources. Like the client's
 /// [`Connection`](crate::Connection) it is driven from outside: bytes, messages and time go
 /// in, messages and events come out.
 ///
 /// On a shared stream it reads the bytes itself and serves both eras side by side. Over HTTP
-/// the driver asks [`route`](super::route) first: a request of the stateless era needs no
-/// session, and the rest comes here with the stream on which it came.
+/// the driver calls [`route`](super::route) first: a request of the stateless era needs no
+/// session, and all other messages are passed to the session with their streams.
 #[derive(Debug)]
 pub struct Session {
     config: SessionConfig,
@@ -79,7 +84,7 @@ pub struct Session {
     watched: BTreeSet<String>,
     watched_bytes: usize,
     log_level: Option<LoggingLevel>,
-    /// The client will say nothing more.
+    /// Set when the client has closed its side of the stream.
     has_client_closed: bool,
 }
 
@@ -112,51 +117,54 @@ impl Session {
         }
     }
 
-    // Looking.
+    // Accessors.
 
-    /// Returns where it stands.
+    /// Returns the phase of the session.
     pub fn phase(&self) -> SessionPhase {
         self.phase
     }
 
-    /// Returns the revision that is spoken, once it is agreed.
+    /// Returns the negotiated protocol revision.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
     }
 
-    /// Returns `true` if the driver should read on: one chunk for each time that this is true.
-    /// Never because handlers are slow: only while answers have not left, or events have not been
-    /// taken.
+    /// Returns `true` if the driver should read: one chunk for each `true`. Slow handlers don't
+    /// pause reading: only responses that have not left, or events that have not been taken.
     pub fn wants_read(&self) -> bool {
         self.phase != SessionPhase::Closed && self.endpoint.wants_read()
     }
 
-    /// Returns `true` if there is room for more answers. While there is none a driver should let no
-    /// handler go on: what they answer is kept until it has left.
+    /// Returns `true` if there is room for more responses. While there is none a driver should
+    /// pause the handlers: their responses are kept until they have left.
     pub fn takes_answers(&self) -> bool {
         self.endpoint.outbox.has_room_for_answer()
     }
 
-    /// Returns `true` if the client watches a resource.
+    /// Returns `true` if the client has subscribed to a resource.
     pub fn watches(&self, uri: &str) -> bool {
         self.watched.contains(uri)
     }
 
-    /// Returns `true` if a client that has introduced itself was told that it will hear of such a
-    /// change. One of the stateless era asks for it.
+    /// Returns `true` if the server has declared notifications of this change to a client of the
+    /// handshake era. One of the stateless era subscribes to them.
     pub fn declares(&self, change: Change<'_>) -> bool {
         let has = &self.config.capabilities;
         let resources = has.resources.as_ref();
         let declared = match change {
-            Change::Tools => has.tools.as_ref().and_then(|it| it.list_changed),
-            Change::Prompts => has.prompts.as_ref().and_then(|it| it.list_changed),
-            Change::Resources => resources.and_then(|it| it.list_changed),
-            Change::Resource(_) => resources.and_then(|it| it.subscribe),
+            Change::Tools => has.tools.as_ref().and_then(|tools| tools.list_changed),
+            Change::Prompts => has
+                .prompts
+                .as_ref()
+                .and_then(|prompts| prompts.list_changed),
+            Change::Resources => resources.and_then(|resources| resources.list_changed),
+            Change::Resource(_) => resources.and_then(|resources| resources.subscribe),
         };
         self.revision.is_some() && declared == Some(true)
     }
 
-    /// Returns `true` if a log message of this level is wanted. All are until the client says.
+    /// Returns `true` if a log message of this level is to be sent. All are until the client sets a
+    /// level.
     pub fn logs(&self, level: &LoggingLevel) -> bool {
         self.log_level
             .as_ref()
@@ -187,13 +195,13 @@ impl Session {
             .map(|request| &request.id)
     }
 
-    /// Returns what happened that has no other trace.
+    /// Returns the counters of dropped and malformed messages.
     pub fn stats(&self) -> Stats {
         self.endpoint.stats
     }
 
-    /// Returns the beginning of the last frame that was no message, for whoever looks for the
-    /// reason. It is what the peer said: not for a log that others read.
+    /// Returns the beginning of the latest malformed frame, for diagnostics. It is content of the
+    /// client: don't write it to a log that others read.
     pub fn malformed_sample(&self) -> Option<&str> {
         self.endpoint.malformed_sample.as_deref()
     }
@@ -204,7 +212,7 @@ impl Session {
         self.endpoint.decoder.buffer()
     }
 
-    // Draining.
+    // Output.
 
     /// Returns the next message to send. Take it only when the one before is written.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
@@ -216,7 +224,8 @@ impl Session {
         self.endpoint.poll_event()
     }
 
-    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while nothing waits.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due. `None` while there is no
+    /// deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.phase == SessionPhase::Closed {
             return None;

@@ -79,7 +79,7 @@ fn capabilities_that_are_not_declared_are_named() {
         ),
         ("{}", r#"{"experimental":{"x":{}}}"#),
         ("{}", r#"{"com.example/x":{}}"#),
-        // All that is needed is said, not only what is lacking.
+        // The error lists all that is needed, not only what is missing.
         (r#"{"roots":{}}"#, r#"{"roots":{},"sampling":{}}"#),
     ] {
         assert_eq!(

@@ -164,7 +164,7 @@ fn an_answer_that_is_none_to_its_question_is_refused_by_its_key() {
             r#"{"who":{"action":"decline"},"where":{}}"#,
             Some("params.inputResponses.where"),
         ),
-        // Some are missing, and one nobody asked for.
+        // Some are missing, and one was not requested.
         (r#"{"who":{"action":"decline"},"why":5}"#, None),
         ("{}", None),
     ] {

@@ -29,7 +29,7 @@ impl BadAnnotation {
         &self.path
     }
 
-    /// Returns what is wrong.
+    /// Returns the problem.
     pub fn fault(&self) -> AnnotationFault {
         self.fault
     }
@@ -43,7 +43,7 @@ impl fmt::Display for BadAnnotation {
 
 impl std::error::Error for BadAnnotation {}
 
-/// What can be wrong with an annotation.
+/// A problem with an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnnotationFault {
@@ -118,7 +118,7 @@ struct Frame<'a> {
     is_reference: bool,
 }
 
-/// What a container is to the schema.
+/// The role of a container in the schema.
 #[derive(Clone, Copy)]
 enum Place {
     /// A schema, or an array of them.
@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes what matters of a value that begins.
+    /// Records a value that begins.
     fn value(&mut self, text: &'a str) {
         let Some(frame) = self.frames.last_mut() else {
             return;
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Returns all that decides about a schema is known at its end.
+    /// Checks the annotation of a schema at its end, where all its members are known.
     fn close(&mut self) -> Result<(), BadAnnotation> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
@@ -262,7 +262,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns what a container is that begins at the current place of `frame`.
+/// Returns the role of a container that begins at the current place of `frame`.
 fn within(frame: &Frame<'_>) -> Place {
     let Step::Member(key) = &frame.step else {
         return match frame.place {
@@ -280,7 +280,7 @@ fn within(frame: &Frame<'_>) -> Place {
                 Place::Names(Reach::Elsewhere)
             }
             "default" | "const" | "enum" | "examples" | "dependentRequired" => Place::Data,
-            // A keyword that nobody knows may be the target of a reference.
+            // An unknown keyword may be the target of a reference.
             _ => Place::Schema(Reach::Elsewhere),
         },
     }

@@ -82,7 +82,7 @@ fn a_client_sends_what_is_present() {
             r#"{"count":-9007199254740991}"#,
             &["Mcp-Param-Count: -9007199254740991"],
         ),
-        // What no header can say.
+        // A value that no header can carry.
         (r#"{"count":9007199254740992}"#, &[]),
         (r#"{"count":-9007199254740992}"#, &[]),
         (r#"{"count":1.5}"#, &[]),
@@ -155,7 +155,7 @@ fn a_server_accepts_headers_that_repeat_the_arguments() {
             r#"{"dry":true,"where":{"zone":"z"}}"#,
             &["Mcp-Param-Zone: z", "Mcp-Param-Dry: true"],
         ),
-        // The parameters are wrong, which a handler says better.
+        // The parameters are invalid, which the handler reports.
         (r#"{"count":1.5,"region":{}}"#, &[]),
     ] {
         assert_eq!(checked(arguments, lines), Ok(()), "{arguments} {lines:?}");

@@ -314,7 +314,7 @@ fn methods_that_are_unknown_or_gone() {
 
 // LG-3.
 #[test]
-fn a_log_level_that_nobody_knows_is_refused() {
+fn an_unknown_log_level_is_refused() {
     let asks = |level: &str| {
         let frame = request("tools/list", NEW, "");
         let level = format!(r#""_meta":{{"io.modelcontextprotocol/logLevel":{level},"#);

@@ -1,4 +1,4 @@
-//! What the application wants: answers, requests to the client, notifications.
+//! Commands of the application: responses, requests to the client, notifications.
 
 use bowline_types::progress::CancelledParams;
 use bowline_types::{ErrorObject, Method, Revision};
@@ -20,8 +20,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When it was answered or cancelled, or the answer is too large, which the client is
-    /// told.
+    /// Fails if the request was answered or cancelled, or if the response is too large: then the
+    /// client receives an error.
     pub fn respond(
         &mut self,
         now: Instant,
@@ -50,12 +50,11 @@ impl Session {
     }
 
     /// Ends a subscription (`subscriptions/listen`) with its result. On a shared stream the
-    /// client is also told that it is cancelled.
+    /// client also receives `notifications/cancelled`.
     ///
-    /// 2026-07-28 says both: basic/patterns/subscriptions wants the result, and
-    /// basic/patterns/cancellation that whoever ends a subscription sends the notification,
-    /// which the schema has on stdio alone. Over HTTP the stream ends instead. A client that
-    /// knows one of them ignores the other.
+    /// 2026-07-28 requires both: basic/patterns/subscriptions the result, and
+    /// basic/patterns/cancellation the notification, which the schema has on stdio alone. Over HTTP
+    /// the stream ends instead. A client that implements one of them ignores the other.
     ///
     /// # Errors
     ///
@@ -83,29 +82,29 @@ impl Session {
         Ok(())
     }
 
-    /// The handler of a request is done and has no answer, since the request was cancelled.
-    /// Its place is free for another one.
+    /// Releases a request whose handler has finished without a response, since the request was
+    /// cancelled. Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
         self.endpoint.release(now, request);
         self.endpoint.update_flow(now);
     }
 
-    /// No answer follows, as if the client had cancelled the request. It keeps its place until
-    /// its handler is done.
+    /// Ends a request without a response, as if the client had cancelled it. It keeps its place
+    /// until its handler is done.
     pub fn abandon_request(&mut self, request: RequestKey) {
         self.endpoint.abandon_open_request(request);
     }
 
-    /// The driver has taken messages of so many bytes and not yet written them. They count
-    /// where [answers](Self::takes_answers) do, and a client that takes none of them while
-    /// requests of its own wait for that is given up in the end. Reading goes on: a client
-    /// may write before it reads.
+    /// Sets the number of bytes that the driver has taken and not yet written. They count as
+    /// [responses](Self::takes_answers) do, and the session of a client that takes none of them
+    /// while its requests wait for that is closed in the end. Reading goes on: a client may write
+    /// before it reads.
     pub fn set_unwritten(&mut self, now: Instant, bytes: usize) {
         self.endpoint.set_unwritten(now, bytes);
     }
 
-    /// The session ends before its handlers are done: every request that is open is answered
-    /// with an error, so that nobody waits for what doesn't come, and is cancelled.
+    /// Ends all open requests before their handlers are done: each is answered with an error, so
+    /// that the client doesn't wait for it, and is cancelled.
     pub fn refuse_open(&mut self, now: Instant) {
         for request in self.endpoint.refuse_open_requests(now) {
             self.endpoint
@@ -114,15 +113,15 @@ impl Session {
         self.endpoint.update_flow(now);
     }
 
-    /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.
-    /// `about` is the request of the client for which it is asked, on whose stream it goes.
+    /// Sends a request to the client, in the handshake era: sampling, roots, elicitation, ping.
+    /// `about` is the related request of the client, on whose stream it is sent.
     ///
-    /// Before the client is ready only `ping` may be asked, and what a request of its own
-    /// needs.
+    /// Before the client is ready only `ping` may be sent, and requests that relate to a request
+    /// of the client.
     ///
     /// # Errors
     ///
-    /// When it can't be asked now. The client has seen nothing of it.
+    /// Fails if it can't be sent now. The client has seen nothing of it.
     pub fn ask(
         &mut self,
         now: Instant,
@@ -135,7 +134,7 @@ impl Session {
             return Err(CallError::Stateless);
         }
         if self.has_client_closed {
-            // Nobody is left to answer.
+            // The client can't answer any more.
             return Err(CallError::Closed);
         }
         let may_ask_early = about.is_some() || request.method == Method::Ping.as_str();
@@ -145,7 +144,7 @@ impl Session {
             SessionPhase::AwaitingInitialize | SessionPhase::Initialized => {
                 return Err(CallError::NotReady);
             }
-            // What is being handled may need to ask.
+            // A running handler may need a request to the client.
             SessionPhase::ShuttingDown if about.is_some() => {}
             SessionPhase::ShuttingDown | SessionPhase::Closed => return Err(CallError::Closed),
         }
@@ -157,19 +156,18 @@ impl Session {
         self.endpoint.call(now, &request, context)
     }
 
-    /// Gives up a request to the client. Returns `true` if it was still waiting.
+    /// Cancels a request to the client. Returns `true` if it was pending.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
         self.endpoint.cancel(now, call, CANCEL, reason)
     }
 
-    /// Sends a notification. `about` is the request of the client that it belongs to, as
-    /// progress does: when that was answered or cancelled, nothing is sent. Without one the
-    /// client must have said `initialize`: one of the stateless era is told nothing that it
-    /// didn't ask for.
+    /// Sends a notification. `about` is the related request of the client, as for progress: if it
+    /// was answered or cancelled, nothing is sent. Without one the client must have sent
+    /// `initialize`: one of the stateless era receives only notifications that it requested.
     ///
     /// # Errors
     ///
-    /// When it can't be sent now.
+    /// Fails if it can't be sent now.
     pub fn notify(
         &mut self,
         about: Option<RequestKey>,

@@ -35,7 +35,7 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
-    /// Creates the defaults, for a server of this name.
+    /// Creates the default configuration for a server with this name.
     pub fn new(server_info: Implementation) -> Self {
         Self {
             server_info,
@@ -58,32 +58,32 @@ impl SessionConfig {
         }
     }
 
-    /// Sets what the server can do. Default: nothing.
+    /// Sets the capabilities of the server. Default: none.
     pub fn capabilities(&mut self, capabilities: ServerCapabilities) -> &mut Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Sets how to use the server, for the model. Default: nothing.
+    /// Sets the instructions for the model. Default: none.
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// Sets the revisions that may be spoken. Default: all.
+    /// Sets the revisions that the server supports. Default: all.
     pub fn revisions(&mut self, revisions: Revisions) -> &mut Self {
         self.revisions = revisions;
         self
     }
 
-    /// Sets how messages travel. Default: on one stream.
+    /// Sets the carrier of messages. Default: one shared stream.
     pub fn carrier(&mut self, carrier: Carrier) -> &mut Self {
         self.carrier = carrier;
         self
     }
 
-    /// Sets how frames that we write are told apart. Default: as the client does, and one a line
-    /// until it has spoken. What the client writes is detected.
+    /// Sets the framing of our messages. Default: that of the client, and one message per line
+    /// until it has sent one. The framing of the client's messages is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
         self.framing = Some(framing);
         self
@@ -121,7 +121,7 @@ impl SessionConfig {
         self
     }
 
-    /// Sets whether methods that the protocol doesn't have are told, as
+    /// Sets whether methods that the protocol doesn't have are forwarded, as
     /// [`UnknownRequest`](super::SessionEvent::UnknownRequest) and
     /// [`UnknownNotification`](super::SessionEvent::UnknownNotification): for a proxy, or an
     /// extension. One that the protocol has, but not in the revision that is spoken, is not among
@@ -131,34 +131,35 @@ impl SessionConfig {
         self
     }
 
-    /// Sets how long the client may take to answer us. Default 5 min, 10 min altogether: people
-    /// answer.
+    /// Sets the timeouts of requests to the client. Default 5 min, 10 min in total: users answer
+    /// them.
     pub fn ask_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
         self.ask_timeouts = timeouts;
         self
     }
 
-    /// Resources that the client may watch, and the bytes of their URIs. Default 1000 and
-    /// 1 MiB, which is also what they cost. In the stateless era each subscription may have
-    /// so many, and all together so many bytes.
+    /// Sets how many resources the client may subscribe to, and the bytes of their URIs. Default
+    /// 1000 and 1 MiB, which is also their cost. In the stateless era the count is that of each
+    /// subscription, and the bytes are those of all together.
     pub fn max_watched(&mut self, count: usize, bytes: usize) -> &mut Self {
         self.max_watched = count;
         self.max_watched_bytes = bytes;
         self
     }
 
-    /// Sets what chance is drawn from, for pauses before something is tried again. Default 0.
+    /// Sets the random seed for the pauses between attempts. Default 0.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = seed;
         self
     }
 
-    /// Returns what may grow, and how far.
+    /// Returns the limits, to change them.
     pub fn limits(&mut self) -> &mut Limits {
         &mut self.limits
     }
 
-    /// Returns what [`ListenSubscriptions`](crate::server::ListenSubscriptions) of a client may be.
+    /// Returns the limits of a client's
+    /// [`ListenSubscriptions`](crate::server::ListenSubscriptions).
     pub fn listen_limits(&self) -> ListenLimits {
         ListenLimits {
             count: self.limits.max_subscriptions,

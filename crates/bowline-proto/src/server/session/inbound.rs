@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages of the client.
 
 use bowline_types::envelope::{
     About, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
@@ -22,7 +22,7 @@ use crate::time::Instant;
 use crate::trace::{self, Side};
 
 impl Session {
-    /// Bytes were appended to the buffer, on a shared stream.
+    /// Handles bytes that were appended to the buffer, on a shared stream.
     pub fn handle_read(&mut self, now: Instant) {
         self.endpoint.trace_read();
         while self.phase != SessionPhase::Closed
@@ -33,8 +33,8 @@ impl Session {
         self.endpoint.update_flow(now);
     }
 
-    /// The client will say nothing more. What is being handled may still be answered: some
-    /// write their requests, close, and read. What we asked has no answer any more.
+    /// Handles the end of the client's side of the stream. Open requests may still be answered:
+    /// some clients write their requests, close, and read. Our own requests end.
     pub fn handle_eof(&mut self, now: Instant) {
         self.handle_read(now);
         if self.phase != SessionPhase::Closed
@@ -51,8 +51,8 @@ impl Session {
         self.shut_down();
     }
 
-    /// A message of the client, as [`route`](crate::server::route) hands it on over HTTP.
-    /// `frame` is where it was read from, `stream` where its answer goes to.
+    /// Handles a message of the client that [`route`](crate::server::route) forwarded over HTTP.
+    /// `frame` is the frame of the message, `stream` the destination of its response.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -77,7 +77,7 @@ impl Session {
         }
     }
 
-    /// A frame of a shared stream, on which both eras may be spoken.
+    /// Handles a frame of a shared stream, which may be of either era.
     fn handle_frame(&mut self, now: Instant, frame: &Bytes) {
         let message = match Envelope::parse(frame) {
             Ok(message) => message,
@@ -228,8 +228,8 @@ impl Session {
         }
     }
 
-    /// Returns `true` if notifications that the protocol doesn't have are told. A notification
-    /// names no era, and in the stateless one nobody introduces itself.
+    /// Returns `true` if notifications that the protocol doesn't have are forwarded. A notification
+    /// names no era, and in the stateless one there is no `initialize`.
     fn forwards_unknown_notifications(&self, phase: SessionPhase) -> bool {
         let is_served = match phase {
             SessionPhase::AwaitingInitialize => self.config.has_stateless(),
@@ -311,7 +311,7 @@ impl Session {
         }
     }
 
-    /// A frame, or a part of a batch, that is no message.
+    /// Handles a malformed frame, or a malformed part of a batch.
     fn handle_malformed(
         &mut self,
         now: Instant,
@@ -324,7 +324,7 @@ impl Session {
             .count_malformed(error.fault().name(), frame, size);
         let words = error.to_string();
         match (error.about(), error.id()) {
-            // An answer is never answered: the two sides could go on for ever.
+            // A response is never answered: the two sides could go on for ever.
             (About::Answer, Some(id)) => self.fail_call(now, id, Outcome::Invalid(words)),
             // Nor is a notification (LC-7).
             (About::Answer, None) | (About::Notification, _) => {}
@@ -336,7 +336,7 @@ impl Session {
         self.spend_misbehavior_budget(now);
     }
 
-    /// Ends a request of ours without an answer that can be used.
+    /// Ends one of our requests without a usable response.
     fn fail_call(&mut self, now: Instant, id: &RequestId, outcome: Outcome) {
         if let Found::Pending(call) = self.endpoint.calls.find(now, id, &self.endpoint.counter)
             && let Some(waiting) = self.endpoint.calls.give_up(now, call)
@@ -356,7 +356,7 @@ impl Session {
         self.endpoint.refuse(id, to, words, message);
     }
 
-    /// The client did what it must not do here.
+    /// Handles a violation of the protocol by the client.
     pub(super) fn handle_violation(&mut self, now: Instant, what: &'static str) {
         self.endpoint.count_violation(what);
         self.spend_misbehavior_budget(now);

@@ -1,4 +1,4 @@
-//! The life of a session: the handshake, time, shutting down, closing.
+//! The lifecycle of a session: handshake, deadlines, shutting down, closing.
 
 use bowline_types::lifecycle::{InitializeParams, InitializeResult};
 use bowline_types::{ErrorCode, RawJsonRef, RequestId, Revision, Wire};
@@ -15,11 +15,12 @@ use crate::payload::Payload;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// A client is told with the message of the protocol.
+/// The form of cancellations to a client: the notification of the protocol.
 pub(super) const CANCEL: CancelForm = CancelForm::Message(CancelDialect::Cancelled);
 
 impl Session {
-    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    /// Handles the deadlines that have passed. Call it when the time of
+    /// [`poll_timeout`](Self::poll_timeout) has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.phase == SessionPhase::Closed {
             return;
@@ -50,21 +51,21 @@ impl Session {
         }
     }
 
-    /// The transport was busy and did not take `transmit`, which
-    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
-    /// carrier with a stream per request only its own stream waits.
+    /// Handles a busy transport, which did not take the `transmit` of
+    /// [`poll_transmit`](Self::poll_transmit). It is offered again a few times; on a carrier with a
+    /// stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
         if self.endpoint.handle_busy(now, transmit) {
             self.close_with(now, CloseReason::Stalled);
         }
     }
 
-    /// The transport was lost.
+    /// Handles the loss of the transport.
     pub fn handle_lost(&mut self, now: Instant, reason: &str) {
         self.close_with(now, CloseReason::Transport(reason.into()));
     }
 
-    /// Begins nothing new; what is being handled may still be answered.
+    /// Refuses new requests; open ones may still be answered.
     pub fn shut_down(&mut self) {
         match self.phase {
             SessionPhase::AwaitingInitialize | SessionPhase::Initialized | SessionPhase::Ready => {
@@ -106,7 +107,7 @@ impl Session {
         self.phase = phase;
     }
 
-    /// The client introduces itself.
+    /// Handles `initialize`.
     pub(super) fn handle_initialize(
         &mut self,
         id: &RequestId,
@@ -122,7 +123,7 @@ impl Session {
             }
         };
         let ours = self.config.handshake_revisions();
-        // Spec, basic/lifecycle: the revision that was asked for, or the newest of ours.
+        // Spec, basic/lifecycle: the requested revision, or the newest of ours.
         let asked = params.protocol_version.parse::<Revision>().ok();
         let asked = asked.filter(|revision| ours.contains(*revision));
         let Some(revision) = asked.or(ours.newest()) else {

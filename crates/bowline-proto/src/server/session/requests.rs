@@ -1,5 +1,4 @@
-//! Requests of the client: those that the session answers itself, and those that a handler
-//! sees.
+//! Requests of the client: those that the session answers itself, and those for a handler.
 
 use bowline_types::envelope::JsonRpcRequest;
 use bowline_types::error::codes;
@@ -19,8 +18,8 @@ use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, sho
 use crate::time::Instant;
 
 impl Session {
-    /// A request of the stateless era on a shared stream: it is served in any phase, and
-    /// needs no handshake, so none is waited for.
+    /// Handles a request of the stateless era on a shared stream: it is served in any phase, and
+    /// ends the wait for a handshake.
     pub(super) fn handle_stateless_request(
         &mut self,
         now: Instant,
@@ -40,7 +39,7 @@ impl Session {
         let params = (params != RawJsonRef::EMPTY_OBJECT)
             .then(|| self.endpoint.request_params(frame, params));
         let arrival = match method {
-            // It lasts until somebody ends it, and its parameters are not kept.
+            // It lasts until it is closed or ended, and its parameters are not kept.
             Method::Listen => Arrival {
                 is_subscription: true,
                 ..Arrival::default()
@@ -60,7 +59,8 @@ impl Session {
         });
     }
 
-    /// The same, with a method that the protocol doesn't have.
+    /// As [`handle_stateless_request`](Self::handle_stateless_request), with a method that the
+    /// protocol doesn't have.
     pub(super) fn handle_stateless_unknown_request(
         &mut self,
         now: Instant,
@@ -80,7 +80,7 @@ impl Session {
         self.forward_unknown_request(now, ReplyTo::default(), frame, unknown);
     }
 
-    /// A request of a client that has introduced itself.
+    /// Serves a request of the handshake era.
     pub(super) fn serve_request(
         &mut self,
         now: Instant,
@@ -122,14 +122,14 @@ impl Session {
         }
     }
 
-    /// Does what a request asks of the session itself: `logging/setLevel`,
-    /// `resources/subscribe` and `resources/unsubscribe`. See
+    /// Applies a request about the session itself: `logging/setLevel`, `resources/subscribe` and
+    /// `resources/unsubscribe`. See
     /// [`SessionConfig::forward_session_requests`](super::SessionConfig::forward_session_requests).
     ///
     /// # Errors
     ///
-    /// When it is another request, asks for too much, or is not understood: what the client
-    /// gets.
+    /// Returns the error for the client if it is another request, exceeds a limit, or can't be
+    /// decoded.
     pub fn settle(&mut self, method: Method, params: &str) -> Result<(), ErrorObject> {
         match method {
             Method::SetLevel if self.config.capabilities.logging.is_some() => {
@@ -168,7 +168,7 @@ impl Session {
         }
     }
 
-    /// A method that the protocol doesn't have, for whoever does.
+    /// Forwards a request with a method that the protocol doesn't have.
     fn forward_unknown_request(
         &mut self,
         now: Instant,
@@ -183,7 +183,7 @@ impl Session {
             context,
         } = unknown;
         let params = params.map(|params| self.endpoint.request_params(frame, params));
-        // Its name is the client's own, and is kept as its parameters are.
+        // Its method is the client's text, and is counted as its parameters are.
         let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
         let arrival = Arrival {
             to,
@@ -206,7 +206,7 @@ impl Session {
         });
     }
 
-    /// Returns a request for a handler.
+    /// Returns the data of an arrived request for a handler.
     fn arrival(&self, to: ReplyTo, method: Method, params: Option<&Payload>) -> Arrival {
         // 2025-11-25, basic/utilities/tasks: it waits until the task has ended, which is not
         // a matter of its own handler.
@@ -259,7 +259,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns an error in the words of the revision that is spoken.
+    /// Returns an error as the negotiated revision defines it.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
         let code = kind.code(or_latest_handshake(self.revision));
         ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
@@ -285,7 +285,7 @@ struct UnknownMethodRequest<'r> {
     id: &'r RequestId,
     method: &'r str,
     params: Option<RawJsonRef<'r>>,
-    /// What it says of its client, in the stateless era.
+    /// Its `_meta`, in the stateless era.
     context: Option<Box<RequestContext>>,
 }
 
