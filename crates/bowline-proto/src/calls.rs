@@ -121,7 +121,7 @@ pub(crate) struct Calls<T> {
 }
 
 impl<T> Calls<T> {
-    /// Creates a table that remembers the calls that an earlier one gave up.
+    /// Creates a table that remembers the cancelled calls of an earlier one.
     pub(crate) fn new(limits: CallLimits, given_up: GivenUp) -> Self {
         let lifetime = limits.tombstone_lifetime;
         Self {
@@ -132,7 +132,7 @@ impl<T> Calls<T> {
         }
     }
 
-    /// Returns the calls that were given up and are remembered.
+    /// Returns the cancelled calls that are remembered.
     pub(crate) fn into_given_up(self) -> GivenUp {
         self.tombstones.into_given_up()
     }

@@ -170,7 +170,7 @@ impl Connection {
         self.endpoint.calls.len()
     }
 
-    /// Returns the number of calls that were given up and are still remembered.
+    /// Returns the number of cancelled calls that are still remembered.
     pub fn tombstones(&self) -> usize {
         self.endpoint.calls.tombstones()
     }

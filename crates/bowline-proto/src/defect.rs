@@ -29,7 +29,7 @@ macro_rules! defects {
 }
 
 defects! {
-    /// A call that is given up is not cancelled at the peer.
+    /// A cancelled call is not cancelled at the peer.
     LostCancel = "lost cancel",
     /// It is cancelled there twice.
     DoubleCancel = "cancel sent twice",
@@ -49,7 +49,7 @@ defects! {
     UnboundedHistory = "unbounded history",
     /// Input from an old transport is handled.
     StaleConnection = "stale frame accepted",
-    /// Calls that were given up are not remembered.
+    /// Cancelled calls are not remembered.
     NoTombstone = "tombstone not kept",
     /// Ids begin anew with each connection.
     ReusedId = "id reused after reconnect",

@@ -200,8 +200,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Returns the pending call that a response belongs to. Other answers are counted; one for
-    /// nothing that we ever asked is nonsense.
+    /// Returns the pending call that a response belongs to. Other responses are counted; one with
+    /// an id that was never issued is misbehavior.
     pub(crate) fn match_response(&mut self, now: Instant, id: &RequestId) -> ResponseMatch {
         let (reason, count, matched) = match self.calls.find(now, id, &self.counter) {
             Found::Pending(call) => return ResponseMatch::Call(call),

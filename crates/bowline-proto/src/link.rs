@@ -150,7 +150,7 @@ impl Link {
         link
     }
 
-    // Looking.
+    // Accessors.
 
     /// Returns the state of the link.
     pub fn state(&self) -> State {
@@ -218,8 +218,7 @@ impl Link {
         self.calls.len()
     }
 
-    /// Returns the number of returns the number of calls that were given up and are still
-    /// remembered.
+    /// Returns the number of cancelled calls that are still remembered.
     pub fn tombstones(&self) -> usize {
         self.connection.as_ref().map_or(0, Connection::tombstones)
     }
@@ -261,7 +260,7 @@ impl Link {
         self.connection.as_ref().is_some_and(Connection::wants_read)
     }
 
-    // Draining.
+    // Output.
 
     /// Returns the next action that the driver must perform on the transport.
     pub fn poll_action(&mut self) -> Option<Action> {

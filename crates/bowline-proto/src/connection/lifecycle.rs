@@ -26,7 +26,7 @@ impl Connection {
     /// Begins the handshake: the transport is up.
     pub fn open(&mut self, now: Instant) {
         let Phase::New = self.phase else { return };
-        // What was given up long ago may have come from the connection before.
+        // Expired tombstones may come from the previous connection.
         self.endpoint.calls.sweep(now);
         let (negotiation, step) = Negotiation::begin(self.config.revisions, self.config.known_era);
         let startup = self.config.startup_timeout;

@@ -227,7 +227,7 @@ impl CallTable {
     }
 
     /// Inserts a call, which must be issued at once or be put among those that
-    /// [wait](Self::set_stage).
+    /// [wait](Self::set_phase).
     pub(super) fn insert(
         &mut self,
         now: Instant,

@@ -250,7 +250,7 @@ mod tests {
 
     // proves: FT-12
     #[test]
-    fn a_page_says_nothing_of_the_tools_on_others() {
+    fn a_page_declares_nothing_about_the_tools_of_other_pages() {
         let mut modes = ToolModes::default();
         learn(&mut modes, "", &tool("may", "optional"), "2");
         learn(&mut modes, "2", &tool("must", "required"), "");

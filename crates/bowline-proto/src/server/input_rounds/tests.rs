@@ -195,7 +195,7 @@ fn answers_without_a_state_are_none() {
 }
 
 #[test]
-fn a_binding_is_the_same_in_any_order_and_says_nothing() {
+fn a_binding_is_the_same_in_any_order_and_prints_nothing() {
     let one = binding("a", r#"{"x":1,"y":[2]}"#);
     assert_eq!(one, binding("a", r#"{"y":[2],"_meta":{},"x":1}"#));
     assert_ne!(one, binding("a", r#"{"x":1,"y":[3]}"#));

@@ -89,7 +89,7 @@ impl SessionConfig {
         self
     }
 
-    /// Sets how long the handshake may take. Default 30 s. With `only_logs` it is only told, as on
+    /// Sets how long the handshake may take. Default 30 s. With `only_logs` it is only reported, as on
     /// stdio, where the client owns the process.
     pub fn handshake_timeout(&mut self, timeout: Duration, only_logs: bool) -> &mut Self {
         self.handshake_timeout = timeout;
@@ -112,10 +112,10 @@ impl SessionConfig {
         self
     }
 
-    /// Sets whether requests that are about the session itself, such as those for a log level, are
-    /// told as well: whoever guards a server wants to see them. Then they are done with
-    /// [`Session::settle`](super::Session::settle) and answered like others. Default: the session
-    /// does and answers them.
+    /// Sets whether requests about the session itself, such as `logging/setLevel`, are forwarded as
+    /// events, for example for access control. Then the driver applies them with
+    /// [`Session::settle`](super::Session::settle) and answers them like others. Default: the
+    /// session applies and answers them.
     pub fn forward_session_requests(&mut self, forward: bool) -> &mut Self {
         self.forward_session_requests = forward;
         self
