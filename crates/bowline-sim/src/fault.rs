@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::chance::Chance;
+use crate::random::Chance;
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {

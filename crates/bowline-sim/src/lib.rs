@@ -9,14 +9,14 @@
 //!
 //! `scripts/sim` runs many seeds, and one of them with a chart of what happened.
 
-mod chance;
-mod chart;
 mod fault;
 mod oracle;
+mod random;
 mod run;
+mod trace_text;
 mod world;
 
-pub use chance::Chance;
 pub use fault::{Fault, Faults};
+pub use random::Chance;
 pub use run::{Failure, Found, Summary, find_violation, run_many};
 pub use world::{Carrying, Report, World};

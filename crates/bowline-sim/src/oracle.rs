@@ -16,7 +16,7 @@ use bowline_proto::link::{Action, CallKey, LinkEvent, State};
 use bowline_proto::{CallId, Instant, Link, Outcome, RequestKey};
 use bowline_types::{Era, Revision};
 
-use crate::chance::Chance;
+use crate::random::Chance;
 
 use delivery::Deliveries;
 pub(crate) use wire::number_after;

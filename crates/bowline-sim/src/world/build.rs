@@ -13,10 +13,10 @@ use super::client::Client;
 use super::server::Server;
 use super::user::User;
 use super::{Carrying, Happening, RESERVED_IDS, World};
-use crate::chance::Chance;
-use crate::chart::{Chart, Column};
 use crate::fault::{Fault, Faults};
 use crate::oracle::{Bounds, Oracle};
+use crate::random::Chance;
+use crate::trace_text::{Chart, Column};
 
 /// Bytes of a frame.
 pub(super) const MAX_FRAME: usize = 4096;

@@ -8,8 +8,8 @@ use bowline_proto::{CallId, Instant, Link, Stats, Transmit, TransmitKind};
 use bytes::Bytes;
 
 use super::{Carrying, End, Happening, Heard, Said, World};
-use crate::chart::{Column, shown, told};
 use crate::fault::Fault;
+use crate::trace_text::{Column, shown, told};
 
 /// Bytes that a pipe holds.
 const PIPE: usize = 2048;

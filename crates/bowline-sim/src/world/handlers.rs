@@ -11,9 +11,9 @@ use bytes::Bytes;
 use super::server::Place;
 use super::user::object;
 use super::{Happening, World};
-use crate::chart::Column;
 use crate::fault::Fault;
 use crate::oracle::number_after;
+use crate::trace_text::Column;
 
 /// A request that is being handled.
 #[derive(Debug)]

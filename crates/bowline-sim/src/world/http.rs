@@ -18,8 +18,8 @@ use super::server::Place;
 use super::user::object;
 use super::wire::{To, has};
 use super::{Carrying, End, Happening, Heard, Said, World};
-use crate::chart::Column;
 use crate::fault::Fault;
+use crate::trace_text::Column;
 
 /// A POST on its way.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use super::handlers::{Incoming, Job};
 use super::http::Sessions;
 use super::wire::{To, Writing};
 use super::{Carrying, End, World};
-use crate::chart::Column;
 use crate::fault::Fault;
+use crate::trace_text::Column;
 
 /// What there is of the server.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use bowline_types::{ErrorObject, JsonObject};
 use bytes::Bytes;
 
 use super::{Happening, World};
-use crate::chance::Chance;
-use crate::chart::Column;
 use crate::fault::Fault;
+use crate::random::Chance;
+use crate::trace_text::Column;
 
 /// How long a call may take altogether.
 const TOTAL: Duration = Duration::from_secs(40);

@@ -10,9 +10,9 @@ use bowline_proto::{CallId, Instant};
 use bytes::Bytes;
 
 use super::{End, Happening, Heard, Said, World};
-use crate::chart::{Column, shown};
 use crate::fault::Fault;
 use crate::oracle::number_after;
+use crate::trace_text::{Column, shown};
 
 /// Frames that may come again in a later life.
 const REMEMBERED: usize = 12;

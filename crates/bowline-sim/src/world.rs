@@ -8,8 +8,8 @@ mod build;
 mod client;
 mod handlers;
 mod http;
-mod inject;
 mod server;
+mod spontaneous_faults;
 mod user;
 mod wire;
 
@@ -21,10 +21,10 @@ use bowline_proto::link::{CallKey, ConnectionId, OpenError, State};
 use bowline_proto::{CallId, Instant, Link, RequestKey};
 use bytes::Bytes;
 
-use crate::chance::Chance;
-use crate::chart::{Chart, Column};
 use crate::fault::{Fault, Faults};
 use crate::oracle::Oracle;
+use crate::random::Chance;
+use crate::trace_text::{Chart, Column};
 
 use client::Client;
 use http::Post;
