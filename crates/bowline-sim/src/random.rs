@@ -1,18 +1,18 @@
-//! Chance from a seed: the same seed gives the same world.
+//! Pseudo-random numbers from a seed: the same seed gives the same world.
 
 use std::time::Duration;
 
 /// A sequence of numbers that look random (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct Random(u64);
 
-impl Chance {
-    /// The sequence of a seed.
+impl Random {
+    /// Creates the sequence of a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -21,22 +21,22 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, or 0.
+    /// Returns a number below `end`, or 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.draw().checked_rem(end).unwrap_or(0)
     }
 
-    /// A place in something of this length.
+    /// Returns a place in something of this length.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True once in so many times.
+    /// Returns `true` once in this number of times.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// True so often in a thousand times.
+    /// Returns `true` this often in a thousand times.
     pub fn per_mille(&mut self, often: u64) -> bool {
         self.below(1000) < often
     }
@@ -46,7 +46,7 @@ impl Chance {
         of.get(self.index(of.len())).copied()
     }
 
-    /// A time up to so many milliseconds.
+    /// Returns a time up to so many milliseconds.
     pub fn millis(&mut self, most: u64) -> Duration {
         Duration::from_millis(self.below(most.saturating_add(1)))
     }

@@ -19,9 +19,9 @@ const WIRE: usize = 64;
 
 /// The lines so far, when they are wanted.
 #[derive(Debug)]
-pub(crate) struct Chart(Option<String>);
+pub(crate) struct TraceText(Option<String>);
 
-impl Chart {
+impl TraceText {
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self(is_wanted.then(|| {
             let head = format!(
@@ -59,7 +59,7 @@ impl Chart {
     }
 }
 
-/// The beginning of a frame, on one line.
+/// Returns the beginning of a frame, on one line.
 pub(crate) fn shown(frame: &[u8]) -> String {
     const MOST: usize = 110;
     let text = String::from_utf8_lossy(frame);
@@ -75,8 +75,8 @@ pub(crate) fn shown(frame: &[u8]) -> String {
     line
 }
 
-/// An event in a few words.
-pub(crate) fn told(event: &LinkEvent) -> String {
+/// Returns an event in a few words.
+pub(crate) fn describe_event(event: &LinkEvent) -> String {
     match event {
         LinkEvent::State(transition) => {
             let (from, to) = (transition.from, transition.to);

@@ -23,8 +23,8 @@ use bytes::Bytes;
 
 use crate::fault::{Fault, Faults};
 use crate::oracle::Oracle;
-use crate::random::Chance;
-use crate::trace_text::{Chart, Column};
+use crate::random::Random;
+use crate::trace_text::{Column, TraceText};
 
 use client::Client;
 use http::Post;
@@ -35,37 +35,37 @@ use wire::To;
 /// From here on no id is given out: 96 % of what JSON can say exactly.
 pub(crate) const RESERVED_IDS: u64 = CallId::MAX.get() / 100 * 96;
 
-/// Steps of a world; more mean that it turns in circles.
+/// Steps of a world; more mean that the world runs in circles.
 const MAX_STEPS: u64 = 30_000;
 
-/// Things that move in one moment; more mean that it turns in circles.
+/// Moves in one moment; more mean that the world runs in circles.
 const MAX_MOVES: u32 = 5_000;
 
-/// How long everything may take to be well again.
+/// How long the link may take to recover.
 const RECOVERY: Duration = Duration::from_secs(120);
 
-/// How long nothing may be left to do after that: what was given up is forgotten.
+/// The rest after that, in which cancelled calls are forgotten and nothing is left to do.
 const REST: Duration = Duration::from_secs(200);
 
-/// How messages travel in a world.
+/// The carrier of messages in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Carrying {
-    /// On one stream of bytes.
+pub enum SimCarrier {
+    /// One byte stream.
     Pipe,
-    /// Each call on a stream of its own.
+    /// A stream for each call.
     Http,
 }
 
-impl Carrying {
-    /// The carrier of this name.
+impl SimCarrier {
+    /// Creates the carrier of this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Pipe, Self::Http]
             .into_iter()
-            .find(|carrying| carrying.name() == name)
+            .find(|carrier| carrier.name() == name)
     }
 
-    /// The carrier of a seed, where none is asked for: every third one is HTTP.
+    /// Creates the carrier of a seed, where none is asked for: every third one is HTTP.
     pub const fn of_seed(seed: u64) -> Self {
         match seed % 3 {
             0 => Self::Http,
@@ -73,7 +73,7 @@ impl Carrying {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pipe => "pipe",
@@ -82,11 +82,11 @@ impl Carrying {
     }
 }
 
-/// What became of a world.
+/// The result of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// What did not hold, if anything.
+    /// The violated invariant, if any.
     pub violation: Option<String>,
     /// Steps until the end.
     pub steps: u64,
@@ -94,26 +94,26 @@ pub struct Report {
     pub calls: u64,
     /// Handshakes that succeeded.
     pub sessions: u64,
-    /// Where the link ended.
+    /// The final state of the link.
     pub state: State,
-    /// What happened, when that was asked for.
+    /// The trace, if it was requested.
     pub chart: String,
 }
 
-/// Something that is going to happen.
+/// A future event of the world.
 #[derive(Debug)]
-enum Happening {
-    /// The user does something.
+enum SimEvent {
+    /// The user acts.
     User,
     /// The faults stop.
     Heal,
-    /// Nobody listens any more.
+    /// The user closes all subscriptions.
     Unsubscribe,
     /// The user makes one more call.
     LastCall,
     /// A transport is open, or is not.
     Opened(ConnectionId, Result<(), OpenError>),
-    /// A transport is closed, as the link wanted.
+    /// A transport is closed, at the link's request.
     Closed(ConnectionId),
     /// Bytes come to the client.
     ToClient(ConnectionId, Bytes),
@@ -123,11 +123,11 @@ enum Happening {
     ToServer(ConnectionId, Bytes),
     /// A POST comes to the server.
     Post(Post),
-    /// Something comes on a stream.
-    Heard(Heard),
+    /// Input arrives on a stream.
+    StreamInput(StreamInput),
     /// A frame is written late.
     Emit(To, Bytes),
-    /// What was held together is written.
+    /// Held frames are written together.
     Flush,
     /// A handler of the server goes on.
     Work(u64),
@@ -143,7 +143,7 @@ enum Happening {
     Thaw,
     /// The server reads or writes again.
     Unstall,
-    /// Something goes wrong by itself.
+    /// A spontaneous fault happens.
     Inject,
     /// The HTTP server is there again.
     Restart,
@@ -156,24 +156,24 @@ enum End {
     Lost,
 }
 
-/// What comes to a client over HTTP.
+/// Input of a client over HTTP.
 #[derive(Debug)]
-struct Heard {
-    life: ConnectionId,
+struct StreamInput {
+    connection_id: ConnectionId,
     stream: Option<CallId>,
-    what: Said,
+    kind: StreamInputKind,
 }
 
 #[derive(Debug)]
-enum Said {
+enum StreamInputKind {
     /// A message, and the session that the server opened with it.
     Message(Bytes, Option<u64>),
     End(StreamEnd),
     Expired,
 }
 
-impl Said {
-    /// Returns whether it says of a request that it was not sent, or not served.
+impl StreamInputKind {
+    /// Returns `true` if it says of a request that it was not sent, or not served.
     fn is_not_sent(&self) -> bool {
         match self {
             Self::End(StreamEnd::NotSent(_)) | Self::Expired => true,
@@ -185,14 +185,14 @@ impl Said {
 /// A world of one seed.
 #[derive(Debug)]
 pub struct World {
-    carrying: Carrying,
-    chance: Chance,
+    carrier: SimCarrier,
+    random: Random,
     faults: Faults,
     is_healed: bool,
     is_resting: bool,
     now: Instant,
     end: Instant,
-    queue: BTreeMap<(Instant, u64), Happening>,
+    queue: BTreeMap<(Instant, u64), SimEvent>,
     sequence: u64,
     steps: u64,
     link: Link,
@@ -201,13 +201,13 @@ pub struct World {
     server: Server,
     user: User,
     oracle: Oracle,
-    chart: Chart,
+    trace: TraceText,
 }
 
 impl World {
-    /// Lets everything happen.
+    /// Runs the world to its end.
     pub fn run(mut self) -> Report {
-        self.settle();
+        self.run_until_idle();
         while self.oracle.violation().is_none() && self.step() {}
         let violation = self.oracle.violation().map(str::to_owned);
         if let Some(violation) = &violation {
@@ -220,35 +220,35 @@ impl World {
             calls: self.oracle.made(),
             sessions: self.link.session(),
             state: self.link.state(),
-            chart: self.chart.into_text(),
+            chart: self.trace.into_text(),
         }
     }
 
     fn step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > MAX_STEPS {
-            self.oracle.violated("it turns in circles");
+            self.oracle.violated("the world runs in circles");
             return false;
         }
-        let happening = self.queue.keys().next().map(|(at, _)| *at);
+        let event = self.queue.keys().next().map(|(at, _)| *at);
         let timer = self.next_timer();
-        let Some(next) = [happening, timer].into_iter().flatten().min() else {
+        let Some(next) = [event, timer].into_iter().flatten().min() else {
             return self.finish();
         };
         if next > self.end {
             return self.finish();
         }
         self.now = self.now.max(next);
-        let is_timer = timer == Some(next) && (happening != Some(next) || self.chance.one_in(2));
+        let is_timer = timer == Some(next) && (event != Some(next) || self.random.one_in(2));
         match is_timer {
             true => self.fire_timers(),
             false => {
-                if let Some((_, happening)) = self.queue.pop_first() {
-                    self.dispatch(happening);
+                if let Some((_, event)) = self.queue.pop_first() {
+                    self.dispatch(event);
                 }
             }
         }
-        self.settle();
+        self.run_until_idle();
         let is_drained = !self.client.is_asleep;
         self.check_renewal(is_drained);
         self.oracle.check(&self.link, is_drained);
@@ -291,7 +291,7 @@ impl World {
         true
     }
 
-    /// Nothing has happened for long: nothing is left.
+    /// Checks that nothing is left after the rest.
     fn check_rest(&mut self) {
         if self.link.state() == State::Ready && self.link.tombstones() > 0 {
             self.oracle.violated("5: tombstones outlive their time");
@@ -303,35 +303,35 @@ impl World {
         }
     }
 
-    fn dispatch(&mut self, happening: Happening) {
-        match happening {
-            Happening::User => self.act(),
-            Happening::Heal => self.heal(),
-            Happening::Unsubscribe => self.unsubscribe_all(),
-            Happening::LastCall => self.call_at_last(),
-            Happening::Opened(life, result) => self.on_opened(life, result),
-            Happening::Closed(life) => self.on_closed(life),
-            Happening::ToClient(life, chunk) => self.on_chunk(life, chunk),
-            Happening::Ends(life, end) => self.on_end(life, end),
-            Happening::ToServer(life, chunk) => self.server_hears(life, chunk),
-            Happening::Post(post) => self.on_post(&post),
-            Happening::Heard(heard) => self.client.heard.push_back(heard),
-            Happening::Emit(to, frame) => self.put_on_wire(to, &frame),
-            Happening::Flush => self.flush_held(),
-            Happening::Work(job) => self.work(job),
-            Happening::Handled(request) => self.on_handled(request),
-            Happening::Input(call) => self.provide_input(call),
-            Happening::Cancel(call) => self.cancel(call, 1),
-            Happening::Wake => self.client.is_asleep = false,
-            Happening::Thaw => self.client.frozen = None,
-            Happening::Unstall => self.server.unstall(),
-            Happening::Inject => self.inject(),
-            Happening::Restart => self.server.is_up = true,
+    fn dispatch(&mut self, event: SimEvent) {
+        match event {
+            SimEvent::User => self.act(),
+            SimEvent::Heal => self.heal(),
+            SimEvent::Unsubscribe => self.unsubscribe_all(),
+            SimEvent::LastCall => self.call_at_last(),
+            SimEvent::Opened(connection_id, result) => self.on_opened(connection_id, result),
+            SimEvent::Closed(connection_id) => self.on_closed(connection_id),
+            SimEvent::ToClient(connection_id, chunk) => self.on_chunk(connection_id, chunk),
+            SimEvent::Ends(connection_id, end) => self.on_end(connection_id, end),
+            SimEvent::ToServer(connection_id, chunk) => self.server_receives(connection_id, chunk),
+            SimEvent::Post(post) => self.on_post(&post),
+            SimEvent::StreamInput(stream_input) => self.client.stream_input.push_back(stream_input),
+            SimEvent::Emit(to, frame) => self.put_on_wire(to, &frame),
+            SimEvent::Flush => self.flush_held(),
+            SimEvent::Work(job) => self.work(job),
+            SimEvent::Handled(request) => self.on_handled(request),
+            SimEvent::Input(call) => self.provide_input(call),
+            SimEvent::Cancel(call) => self.cancel(call, 1),
+            SimEvent::Wake => self.client.is_asleep = false,
+            SimEvent::Thaw => self.client.frozen = None,
+            SimEvent::Unstall => self.server.unstall(),
+            SimEvent::Inject => self.inject_fault(),
+            SimEvent::Restart => self.server.is_up = true,
         }
     }
 
-    /// Moves what can be moved in this moment.
-    fn settle(&mut self) {
+    /// Moves bytes, messages and events until nothing moves in this moment.
+    fn run_until_idle(&mut self) {
         for _ in 0..MAX_MOVES {
             let has_moved =
                 self.do_actions() | self.read() | self.write() | self.take_events() | self.serve();
@@ -339,10 +339,11 @@ impl World {
                 return;
             }
         }
-        self.oracle.violated("it turns in circles in one moment");
+        self.oracle
+            .violated("the world runs in circles in one moment");
     }
 
-    /// The faults stop, and what they left behind is repaired.
+    /// Stops the faults, and repairs their effects.
     fn heal(&mut self) {
         self.note(Column::Server, || "the faults stop".into());
         self.is_healed = true;
@@ -350,32 +351,32 @@ impl World {
         self.client.frozen = None;
         self.server.heal();
         self.end = self.now + RECOVERY;
-        self.after(RECOVERY / 2, Happening::Unsubscribe);
-        self.after(RECOVERY * 5 / 6, Happening::LastCall);
+        self.after(RECOVERY / 2, SimEvent::Unsubscribe);
+        self.after(RECOVERY * 5 / 6, SimEvent::LastCall);
     }
 
     // Helpers of all parts.
 
-    /// Whether a fault happens here and now.
+    /// Returns `true` if a fault happens here and now.
     fn hit(&mut self, fault: Fault) -> bool {
         let often = self.faults.often(fault);
-        let is_hit = !self.is_healed && often > 0 && self.chance.per_mille(often);
+        let is_hit = !self.is_healed && often > 0 && self.random.per_mille(often);
         if is_hit {
             self.note(Column::Wire, || format!("⚡ {fault}"));
         }
         is_hit
     }
 
-    fn after(&mut self, delay: Duration, happening: Happening) {
-        self.at(self.now + delay, happening);
+    fn after(&mut self, delay: Duration, event: SimEvent) {
+        self.at(self.now + delay, event);
     }
 
-    fn at(&mut self, at: Instant, happening: Happening) {
+    fn at(&mut self, at: Instant, event: SimEvent) {
         self.sequence += 1;
-        self.queue.insert((at, self.sequence), happening);
+        self.queue.insert((at, self.sequence), event);
     }
 
     fn note(&mut self, column: Column, text: impl FnOnce() -> String) {
-        self.chart.note(self.now, column, text);
+        self.trace.note(self.now, column, text);
     }
 }

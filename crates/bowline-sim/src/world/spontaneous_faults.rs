@@ -1,10 +1,10 @@
-//! What goes wrong by itself: frames that nobody asked for, crashes, clocks.
+//! Spontaneous faults: unsolicited frames, crashes, clocks.
 
 use std::time::Duration;
 
 use super::build::{MAX_FRAME, revisions};
 use super::wire::To;
-use super::{Carrying, End, Happening, World};
+use super::{End, SimCarrier, SimEvent, World};
 use crate::fault::Fault;
 
 /// Faults that need nothing but a moment.
@@ -44,30 +44,30 @@ const BY_THEMSELVES: &[Fault] = &[
 
 impl World {
     /// Lets something go wrong, and something else a little later.
-    pub(super) fn inject(&mut self) {
+    pub(super) fn inject_fault(&mut self) {
         if self.is_healed {
             return;
         }
         for fault in BY_THEMSELVES {
             if self.faults.has(*fault) && self.hit(*fault) {
-                self.strike(*fault);
+                self.apply_fault(*fault);
             }
         }
-        let pause = Duration::from_millis(20) + self.chance.millis(1500);
-        self.after(pause, Happening::Inject);
+        let pause = Duration::from_millis(20) + self.random.millis(1500);
+        self.after(pause, SimEvent::Inject);
     }
 
-    fn strike(&mut self, fault: Fault) {
+    fn apply_fault(&mut self, fault: Fault) {
         match fault {
             Fault::StallReading => {
                 self.server.is_deaf = true;
-                let until = self.chance.millis(20_000);
-                self.after(until, Happening::Unstall);
+                let until = self.random.millis(20_000);
+                self.after(until, SimEvent::Unstall);
             }
             Fault::StallWriting => {
                 self.server.is_mute = true;
-                let until = self.chance.millis(20_000);
-                self.after(until, Happening::Unstall);
+                let until = self.random.millis(20_000);
+                self.after(until, SimEvent::Unstall);
             }
             Fault::Eof => self.end_server(End::Eof),
             Fault::Reset => self.end_server(End::Lost),
@@ -79,61 +79,64 @@ impl World {
             }
             Fault::PeerCrash => self.crash(),
             Fault::EraChange => {
-                let spoken = revisions(&mut self.chance);
-                self.server.speak(spoken);
+                let spoken = revisions(&mut self.random);
+                self.server.set_revisions(spoken);
                 self.crash();
             }
             Fault::SessionExpiry => self.expire_sessions(),
             Fault::ClockStands => {
                 if self.client.frozen.is_none() {
                     self.client.frozen = Some(self.clock());
-                    let until = self.chance.millis(20_000);
-                    self.after(until, Happening::Thaw);
+                    let until = self.random.millis(20_000);
+                    self.after(until, SimEvent::Thaw);
                 }
             }
             Fault::ClockJumps => {
-                self.client.ahead += Duration::from_secs(1) + self.chance.millis(100_000);
+                self.client.ahead += Duration::from_secs(1) + self.random.millis(100_000);
             }
-            other => self.talk(other),
+            other => self.send_spontaneous_frames(other),
         }
     }
 
     fn end_server(&mut self, end: End) {
-        match (self.carrying, self.client.life) {
-            (Carrying::Pipe, _) => {
-                if let Some(life) = self.server.life() {
-                    self.end_pipe(life, end);
+        match (self.carrier, self.client.connection_id) {
+            (SimCarrier::Pipe, _) => {
+                if let Some(connection_id) = self.server.connection_id() {
+                    self.end_pipe(connection_id, end);
                 }
             }
-            (Carrying::Http, Some(life)) => self.end_pipe(life, end),
-            (Carrying::Http, None) => {}
+            (SimCarrier::Http, Some(connection_id)) => self.end_pipe(connection_id, end),
+            (SimCarrier::Http, None) => {}
         }
     }
 
     /// Says something that nobody asked for.
-    fn talk(&mut self, fault: Fault) {
-        let to = match self.carrying {
-            Carrying::Pipe => self.server.life().map(To::Pipe),
-            Carrying::Http => {
+    fn send_spontaneous_frames(&mut self, fault: Fault) {
+        let to = match self.carrier {
+            SimCarrier::Pipe => self.server.connection_id().map(To::Pipe),
+            SimCarrier::Http => {
                 let stream = self.server.sessions.first_stream();
-                let stream = stream.filter(|_| self.chance.one_in(2));
-                let on_none = self.client.life.map(|life| To::Stream(life, None, None));
+                let stream = stream.filter(|_| self.random.one_in(2));
+                let on_none = self
+                    .client
+                    .connection_id
+                    .map(|connection_id| To::Stream(connection_id, None, None));
                 stream
-                    .map(|(life, call)| To::Stream(life, Some(call), None))
+                    .map(|(connection_id, call)| To::Stream(connection_id, Some(call), None))
                     .or(on_none)
             }
         };
         let Some(to) = to.filter(|_| self.client.is_open && !self.server.is_mute) else {
             return;
         };
-        for frame in self.words(fault) {
+        for frame in self.spontaneous_frames(fault) {
             self.put_on_wire(to, &frame);
         }
     }
 
-    fn words(&mut self, fault: Fault) -> Vec<Vec<u8>> {
-        let number = self.chance.below(1000);
-        let any_id = self.oracle.some_id(&mut self.chance);
+    fn spontaneous_frames(&mut self, fault: Fault) -> Vec<Vec<u8>> {
+        let number = self.random.below(1000);
+        let any_id = self.oracle.some_id(&mut self.random);
         let next_id = self.oracle.highest_id() + 1;
         let answer = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"lie":true}}}}"#);
         let request = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
