@@ -1,4 +1,4 @@
-//! Runs worlds: many seeds, or one with a chart. See `scripts/sim --help`.
+//! Runs worlds: many seeds, or one with a trace. See `scripts/sim --help`.
 
 use std::io::{stderr, stdout};
 use std::process::ExitCode;
@@ -102,7 +102,7 @@ fn list_faults() -> bool {
 fn run_one(seed: u64, options: &Options) -> bool {
     let carrier = options.carrier.unwrap_or(SimCarrier::of_seed(seed));
     let report = World::new(seed, carrier, options.has_trace).run();
-    print_line(&mut stdout(), &report.chart);
+    print_line(&mut stdout(), &report.trace);
     let name = carrier.name();
     let verdict = report.violation.as_deref().unwrap_or("all holds");
     let line = format!(

@@ -97,7 +97,7 @@ pub struct Report {
     /// The final state of the link.
     pub state: State,
     /// The trace, if it was requested.
-    pub chart: String,
+    pub trace: String,
 }
 
 /// A future event of the world.
@@ -220,7 +220,7 @@ impl World {
             calls: self.oracle.made(),
             sessions: self.link.session(),
             state: self.link.state(),
-            chart: self.trace.into_text(),
+            trace: self.trace.into_text(),
         }
     }
 

@@ -25,7 +25,7 @@ fn happens(fault: Fault, seed: u64) -> usize {
         let mut faults = Faults::none();
         faults.set(fault, 200);
         let report = World::of_faults(seed, carrier, true, faults).run();
-        let chart = report.chart;
+        let chart = report.trace;
         assert_eq!(report.violation, None, "{fault}, seed {seed}: {chart}");
         chart.matches(&format!("⚡ {fault} ")).count()
     });

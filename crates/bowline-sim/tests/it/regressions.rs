@@ -4,7 +4,7 @@ use bowline_sim::{SimCarrier, World};
 
 fn check(seed: u64, carrier: SimCarrier) {
     let report = World::new(seed, carrier, true).run();
-    assert_eq!(report.violation, None, "{}", report.chart);
+    assert_eq!(report.violation, None, "{}", report.trace);
 }
 
 macro_rules! seeds {
@@ -47,7 +47,7 @@ fn two_runs_of_a_seed_are_the_same_to_the_byte() {
         for carrier in [SimCarrier::Pipe, SimCarrier::Http] {
             let run = || World::new(seed, carrier, true).run();
             let report = run();
-            assert!(!report.chart.is_empty());
+            assert!(!report.trace.is_empty());
             assert_eq!(report, run(), "seed {seed}");
         }
     }
