@@ -228,8 +228,8 @@ impl Link {
         self.tool_modes.is_session_required()
     }
 
-    /// Whether calls of a tool may or must ask for a task (2025-11-25), where the server's
-    /// list of tools says so. `None` when it was not read, or not to its end.
+    /// Returns whether calls of a tool may or must request a task (2025-11-25), as the server's list
+    /// of tools declares. `None` if the list was not read, or not to its end.
     pub fn task_support(&self, tool: &str) -> Option<TaskSupport> {
         self.tool_modes.task_support(tool, self.session)
     }

@@ -7,7 +7,7 @@ use super::framing::CodecFault;
 /// Bytes of a header block. One of a hundred bytes is long.
 pub(super) const MAX_HEADERS: usize = 8 * 1024;
 
-/// Returns `true` if the beginning of a line shows that the peer speaks in headers.
+/// Returns `true` if the beginning of a line shows that the peer uses headers.
 pub(super) fn looks_like_header(line: &[u8]) -> bool {
     [&b"content-length"[..], b"content-type"]
         .into_iter()

@@ -34,7 +34,8 @@ pub enum Event {
         /// call.
         has_risen: bool,
     },
-    /// The peer sent a request, which must be answered: see [`Connection::respond`](super::Connection::respond).
+    /// The peer sent a request, which must be answered: see
+    /// [`Connection::respond`](super::Connection::respond).
     Request {
         /// Its request.
         request: RequestKey,
