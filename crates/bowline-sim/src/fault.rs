@@ -84,7 +84,7 @@ faults! {
     ResultAndError = "result and error",
     /// An answer with neither.
     NothingSaid = "neither result nor error",
-    /// A result of a type that nobody knows.
+    /// A result of an unknown type.
     OddResultType = "odd result type",
     /// The server asks for input without end.
     EndlessInput = "endless input",
@@ -102,9 +102,9 @@ faults! {
     TimeoutRace = "timeout race",
     /// The transport takes nothing.
     Busy = "busy carrier",
-    /// Nobody takes the events.
+    /// No events are taken.
     SlowConsumer = "slow consumer",
-    /// Nobody answers what the server asks.
+    /// Requests of the server are not answered.
     SlowHandler = "slow handler",
     /// The driver crashes.
     DriverCrash = "driver crash",
@@ -148,7 +148,7 @@ faults! {
     IdAsString = "id as string",
     /// An error without an id.
     ErrorWithoutId = "error without id",
-    /// Many notifications that nobody knows.
+    /// Many unknown notifications.
     NotificationFlood = "notification flood",
     /// Many requests of the server.
     RequestFlood = "server request flood",
@@ -172,7 +172,7 @@ faults! {
     OpenLate = "open late",
     /// The transport can't be opened, for good.
     OpenPermanent = "permanent open error",
-    /// What an old transport does is told again.
+    /// Input of an old transport is reported again.
     StaleEvents = "events of an old transport",
 }
 

@@ -238,7 +238,7 @@ impl Oracle {
         self.queued = 0;
     }
 
-    /// Something was told.
+    /// Checks an event.
     pub(crate) fn on_event(&mut self, link: &Link, event: &LinkEvent, is_prompt: bool) {
         match event {
             LinkEvent::State(transition) => self.on_transition(link, transition, is_prompt),
@@ -366,7 +366,7 @@ impl Oracle {
             | Outcome::Backpressure { .. }
             | Outcome::Lost { .. }
             | Outcome::Shutdown => {}
-            _ => self.violated("an outcome that nobody knows"),
+            _ => self.violated("an unknown outcome"),
         }
     }
 
@@ -376,7 +376,7 @@ impl Oracle {
         ids.map(|(id, _)| *id).collect()
     }
 
-    /// Looks at the link after a step. `is_drained` when all that it had to tell was taken.
+    /// Checks the link after a step. `is_drained` is `true` if all its events were taken.
     pub(crate) fn check(&mut self, link: &Link, is_drained: bool) {
         if link.tombstones() > self.bounds.tombstones {
             self.violated(format!("5: {} tombstones", link.tombstones()));
@@ -398,8 +398,8 @@ impl Oracle {
             self.violated(format!("1: {open} calls have not ended, {pending} wait"));
         }
         if link.state() != self.state {
-            let (state, told) = (link.state(), self.state);
-            self.violated(format!("6: it is {state}, {told} was told"));
+            let (state, reported) = (link.state(), self.state);
+            self.violated(format!("6: the state is {state}, {reported} was reported"));
         }
         let is_over = matches!(link.state(), State::Closing | State::Closed);
         if (is_over || self.is_stopped) && (pending > 0 || open > 0) {
@@ -451,11 +451,11 @@ impl Oracle {
         }
         if let Some(id) = self.owed_cancels.first() {
             let id = *id;
-            self.violated(format!("the server was never told that {id} was given up"));
+            self.violated(format!("the cancellation of {id} was never sent"));
         }
         let era = link.revision().map(Revision::era);
         if era == Some(Era::Handshake) && !self.has_sent_initialized {
-            self.violated("the server was never told that the handshake is done");
+            self.violated("`notifications/initialized` was never sent");
         }
         if link.state() == State::Closed && !self.transports.is_empty() {
             self.violated("4: a transport was left behind");

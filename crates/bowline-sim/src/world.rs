@@ -32,7 +32,7 @@ use server::Server;
 use user::User;
 use wire::To;
 
-/// From here on no id is given out: 96 % of what JSON can say exactly.
+/// The first reserved id, at 96 % of the integers that JSON represents exactly.
 pub(crate) const RESERVED_IDS: u64 = CallId::MAX.get() / 100 * 96;
 
 /// Steps of a world; more mean that the world runs in circles.
@@ -173,7 +173,7 @@ enum StreamInputKind {
 }
 
 impl StreamInputKind {
-    /// Returns `true` if it says of a request that it was not sent, or not served.
+    /// Returns `true` if it reports that a request was not sent, or not served.
     fn is_not_sent(&self) -> bool {
         match self {
             Self::End(StreamEnd::NotSent(_)) | Self::Expired => true,

@@ -14,7 +14,7 @@ impl Oracle {
         self.queued = 0;
     }
 
-    /// A message left, in this life.
+    /// Records a message that was sent on this connection.
     pub(crate) fn on_sent(&mut self, kind: TransmitKind, frame: &[u8]) {
         match kind {
             TransmitKind::Call(id) => self.on_call_sent(id, frame),
@@ -46,7 +46,7 @@ impl Oracle {
         let nonce = number_after(frame, "\"nonce\":");
         let call = nonce.and_then(|nonce| self.by_nonce.get(&nonce));
         if nonce.is_some() && call.is_none_or(|call| !self.open.contains_key(call)) {
-            // The event that says so may not have been taken yet, but the end of a call
+            // The event of it may not have been taken yet, but the end of a call
             // takes it back from the queue.
             self.violated(format!("call {id} left after it had ended"));
         }

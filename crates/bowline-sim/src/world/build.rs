@@ -73,7 +73,7 @@ impl World {
         // Over HTTP calls of some tools wait for each other; a question has a call of its own.
         let is_flowing = carrier == SimCarrier::Pipe
             && !has_keepalive
-            && !halting.iter().any(|it| faults.has(*it));
+            && !halting.iter().any(|fault| faults.has(*fault));
         let mut world = Self {
             carrier,
             faults,

@@ -20,13 +20,13 @@ const MAX_TIMEOUTS: u32 = 16;
 /// What the driver knows.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// The transport that it was told to open last.
+    /// The transport of the latest `Open` action.
     pub(super) connection_id: Option<ConnectionId>,
     pub(super) is_open: bool,
-    /// Chunks that nobody has read yet, and how the pipe ends behind them.
+    /// Unread chunks, and the end of the pipe behind them.
     inbox: VecDeque<Bytes>,
     end: Option<End>,
-    /// What came over HTTP and nobody has read yet.
+    /// Unread input over HTTP.
     pub(super) stream_input: VecDeque<StreamInput>,
     /// Bytes in the pipe to the server.
     pub(super) in_pipe: usize,
@@ -34,9 +34,9 @@ pub(super) struct Client {
     pub(super) streams: BTreeMap<CallId, u64>,
     /// The HTTP session.
     pub(super) session: Option<u64>,
-    /// Nobody takes events.
+    /// Set while no events are taken.
     pub(super) is_asleep: bool,
-    /// Somebody took none for a while: what comes now is old.
+    /// Set after no events were taken for a while: the next ones are old.
     is_late: bool,
     /// The clock stands still, here.
     pub(super) frozen: Option<Instant>,
@@ -336,7 +336,7 @@ impl World {
         true
     }
 
-    /// Nobody is at the other end any more.
+    /// Handles that the server is gone.
     fn lose_server(&mut self) -> bool {
         let (Some(connection_id), Some(_)) = (self.client.connection_id, self.client.end.take())
         else {
@@ -349,17 +349,17 @@ impl World {
         true
     }
 
-    /// Tells the link of something. Of an old transport it must have no effect.
+    /// Reports an input to the link. Input of an old transport must have no effect.
     fn report_to_link(
         &mut self,
         connection_id: ConnectionId,
         what: &str,
-        tell: impl FnOnce(&mut Link, Instant),
+        report: impl FnOnce(&mut Link, Instant),
     ) {
         let now = self.clock();
         let is_old = self.client.connection_id != Some(connection_id);
         let before = seen(&self.link);
-        tell(&mut self.link, now);
+        report(&mut self.link, now);
         if is_old && seen(&self.link) != before {
             self.oracle.violated(format!(
                 "3: {what} of transport {connection_id} had an effect"
@@ -417,7 +417,7 @@ impl World {
         Duration::from_micros(200 + self.random.below(20_000))
     }
 
-    /// Takes what the link has to tell.
+    /// Takes the events of the link.
     pub(super) fn take_events(&mut self) -> bool {
         if self.client.is_asleep {
             return false;

@@ -117,7 +117,7 @@ impl World {
         self.after(delay, SimEvent::Post(post));
     }
 
-    /// Nobody is there: one call is lost, or all is when nothing else is open.
+    /// Refuses a connection: one call is lost, or all of them if no other stream is open.
     fn refuse_connection(&mut self, connection_id: ConnectionId, call: CallId) {
         if self.client.streams.is_empty() {
             let delay = self.latency();
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// What the sessions have to say.
+    /// Takes the messages and events of the sessions.
     pub(super) fn serve_sessions(&mut self) -> bool {
         let mut has_moved = false;
         let numbers: Vec<u64> = self.server.sessions.sessions.keys().copied().collect();

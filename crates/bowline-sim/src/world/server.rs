@@ -143,7 +143,7 @@ impl Server {
         self.last_arrival
     }
 
-    /// Returns `true` if the client watches all these, as far as that can be told: on a pipe, in
+    /// Returns `true` if the client watches all these, as far as it can be seen: on a pipe, in
     /// the handshake era, with a process that was always well.
     pub(super) fn watches_all<'a>(&self, mut uris: impl Iterator<Item = &'a str>) -> bool {
         match &self.pipe {
@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// Returns the life of the process on the pipe.
+    /// Returns the connection of the process on the pipe.
     pub(super) fn connection_id(&self) -> Option<ConnectionId> {
         self.pipe.as_ref().map(|(connection_id, _)| *connection_id)
     }

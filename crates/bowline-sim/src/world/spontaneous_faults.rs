@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Says something that nobody asked for.
+    /// Sends unsolicited frames.
     fn send_spontaneous_frames(&mut self, fault: Fault) {
         let to = match self.carrier {
             SimCarrier::Pipe => self.server.connection_id().map(To::Pipe),

@@ -17,7 +17,7 @@ use crate::trace_text::Column;
 
 /// How long a call may take altogether.
 const TOTAL: Duration = Duration::from_secs(40);
-/// As configured, for calls that say nothing.
+/// The configured timeouts of calls without their own.
 pub(super) const TOTAL_OF_PING: Duration = Duration::from_secs(50);
 
 /// What a user is like.
@@ -281,7 +281,7 @@ impl World {
         }
     }
 
-    /// What the user does about what it is told.
+    /// Reacts to an event, as the user.
     pub(super) fn react(&mut self, event: LinkEvent) {
         match event {
             LinkEvent::InputRequired { call, .. } => {

@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::oracle::number_after;
 use crate::trace_text::{Column, shown};
 
-/// Frames that may come again in a later life.
+/// The number of frames that may be replayed on a later connection.
 const REMEMBERED: usize = 12;
 
 /// Where a frame goes.
@@ -277,7 +277,7 @@ impl World {
         sent.push_back(Bytes::copy_from_slice(frame));
     }
 
-    /// Returns a frame that was sent before, in whatever life.
+    /// Returns a frame that was sent before, on any connection.
     pub(super) fn any_sent(&mut self) -> Option<Bytes> {
         let at = self.random.index(self.server.writing.sent.len());
         self.server.writing.sent.get(at).cloned()

@@ -30,13 +30,13 @@ fn ready() -> Connection {
     while connection.poll_transmit().is_some() {}
     let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
     let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
-    say(&mut connection, Instant::START, &answer);
+    receive(&mut connection, Instant::START, &answer);
     while connection.poll_transmit().is_some() || connection.poll_event().is_some() {}
     assert!(connection.is_ready());
     connection
 }
 
-fn say(connection: &mut Connection, now: Instant, frame: &str) {
+fn receive(connection: &mut Connection, now: Instant, frame: &str) {
     connection.read_buffer().extend_from_slice(frame.as_bytes());
     connection.read_buffer().extend_from_slice(b"\n");
     connection.handle_read(now);
@@ -88,7 +88,7 @@ proptest! {
         for (at, to) in on_the_way {
             let now = Instant::START + Duration::from_millis(at);
             // Ids begin at 2 here; beyond the last one they are of nothing.
-            say(&mut connection, now, &answer_to(to + 1));
+            receive(&mut connection, now, &answer_to(to + 1));
             for (call, outcome) in ends(&mut connection) {
                 prop_assert!(matches!(outcome, Outcome::Result(_)));
                 *ended.entry(call).or_default() += 1;
@@ -114,7 +114,7 @@ proptest! {
         while connection.poll_transmit().is_some() {}
         for (call, is_answered) in calls.iter().zip(answered) {
             if is_answered {
-                say(&mut connection, Instant::START, &answer_to(call.get()));
+                receive(&mut connection, Instant::START, &answer_to(call.get()));
             }
         }
         connection.handle_timeout(Instant::START + 5 * SECOND);
@@ -140,13 +140,13 @@ proptest! {
         let made = call(&mut connection, Instant::START);
         while connection.poll_transmit().is_some() {}
         if before == 1 {
-            say(&mut connection, Instant::START, &answer_to(made.get()));
+            receive(&mut connection, Instant::START, &answer_to(made.get()));
         }
         let mut first = 0;
         for turn in 0..cancels {
             first += usize::from(connection.cancel(Instant::START, made, "enough"));
             for _ in late.iter().filter(|at| **at == turn) {
-                say(&mut connection, Instant::START, &answer_to(made.get()));
+                receive(&mut connection, Instant::START, &answer_to(made.get()));
             }
         }
         prop_assert_eq!(ends(&mut connection).len(), 1);
