@@ -241,7 +241,7 @@ const MAX_SAMPLE_LENGTH: usize = 80;
 const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
 
 /// The message when client and server have no common revision.
-const NO_COMMON_REVISION: &str = "no protocol revision in common";
+const NO_COMMON_REVISION: &str = "no common protocol version";
 
 /// Returns the error of a call that had these time limits.
 pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {

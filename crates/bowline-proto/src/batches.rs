@@ -1,12 +1,11 @@
-//! Batches of the peer: several requests in one frame, whose answers leave as one array.
+//! Batches of the peer: several requests in one frame, whose responses leave as one array.
 //!
-//! JSON-RPC 2.0, 6: the answers to a batch are one array, in any order; notifications have none,
-//! and where nothing is answered nothing is sent. Only 2025-03-26 has batches.
+//! JSON-RPC 2.0, 6: the responses to a batch are one array, in any order; notifications have none,
+//! and a batch of notifications alone has no array. Only 2025-03-26 has batches.
 //!
-//! An array waits for its slowest answer, so what it holds meanwhile is bounded: no array
-//! becomes larger than a frame, and all that wait together are no larger than one either. Room
-//! for a short error is kept for every answer that has not come, so that one which doesn't fit
-//! can always be replaced by an error.
+//! An array waits for its slowest response, so its size is bounded: no array becomes larger than a
+//! frame, nor do all waiting arrays together. Room for a short error is reserved for every pending
+//! response, so that one which doesn't fit can always be replaced by an error.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +13,12 @@ use bowline_types::RequestId;
 
 use crate::outbox::StreamId;
 
-/// Where the answer to a request of the peer goes.
+/// The destination of the response to a request of the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplyTo {
-    /// The stream that the request came on, on a carrier with a stream per request.
+    /// The stream of the request, on a carrier with a stream per request.
     pub(crate) stream: Option<StreamId>,
-    /// The batch that it was a part of.
+    /// The batch of the request.
     pub(crate) batch: Option<BatchKey>,
 }
 
@@ -36,15 +35,15 @@ impl From<Option<StreamId>> for ReplyTo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BatchKey(u64);
 
-/// The array of answers to a batch, as far as it has come.
+/// The incomplete array of responses to a batch.
 #[derive(Debug, Default)]
 struct Batch {
     stream: Option<StreamId>,
-    /// The answers, with a bracket or a comma before each.
+    /// The responses, with a bracket or a comma before each.
     text: Vec<u8>,
-    /// Answers that have not come. While the batch is read that counts as one.
+    /// The number of pending responses. While the batch is read that counts as one.
     missing: usize,
-    /// Bytes that are kept for them.
+    /// Bytes that are reserved for them.
     reserved: usize,
 }
 
@@ -54,9 +53,9 @@ impl Batch {
     }
 }
 
-/// An array that is complete, for this stream.
+/// A complete array, for this stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct CompletedBatch {
     pub(crate) stream: Option<StreamId>,
     pub(crate) text: Vec<u8>,
 }
@@ -72,8 +71,8 @@ pub(crate) struct Batches {
     held: usize,
 }
 
-/// What is said in place of an error that is too large.
-pub(crate) const TOO_LARGE_TO_BE_SENT: &str = "the error is too large to be told";
+/// The message of the error that replaces an oversized error.
+pub(crate) const TOO_LARGE_TO_BE_SENT: &str = "the error is too large to be sent";
 
 /// Bytes of an error with these words in an array, without its id: the code may have 20 digits.
 const ERROR_ROOM: usize = 160;
@@ -91,17 +90,17 @@ impl Batches {
         }
     }
 
-    /// Bytes that are kept for the answer to a request of this id.
+    /// Returns the number of bytes that are reserved for the response to a request of this id.
     pub(crate) fn room(id: Option<&RequestId>) -> usize {
         ERROR_ROOM + id.map_or(0, |id| id.to_string().len())
     }
 
-    /// Whether errors that take so much room fit into one array.
-    pub(crate) fn fits_alone(&self, room: usize) -> bool {
+    /// Returns `true` if errors that take so much room fit into one array.
+    pub(crate) fn fits_one_array(&self, room: usize) -> bool {
         room + BRACKETS <= self.limit
     }
 
-    /// Whether they fit beside the arrays that wait.
+    /// Returns `true` if they fit beside the arrays that wait.
     pub(crate) fn has_room(&self, room: usize) -> bool {
         self.held + room <= self.limit
     }
@@ -119,7 +118,7 @@ impl Batches {
         key
     }
 
-    /// An answer will come.
+    /// Registers a response that will come.
     pub(crate) fn expect(&mut self, key: BatchKey, id: Option<&RequestId>) {
         if let Some(batch) = self.open.get_mut(&key) {
             let room = Self::room(id);
@@ -129,7 +128,7 @@ impl Batches {
         }
     }
 
-    /// Whether an answer of so many bytes fits, beside what is kept for the others.
+    /// Returns `true` if an answer of so many bytes fits, beside what is kept for the others.
     pub(crate) fn takes(&self, key: BatchKey, id: Option<&RequestId>, size: usize) -> bool {
         let Some(batch) = self.open.get(&key) else {
             return false;
@@ -144,42 +143,43 @@ impl Batches {
         batch.held() + more + BRACKETS <= self.limit && (is_last || self.has_room(more))
     }
 
-    /// An answer has come. The array, when it was the last one.
+    /// Adds a response. Returns the array if it was the last one.
     pub(crate) fn answer(
         &mut self,
         key: BatchKey,
         id: Option<&RequestId>,
         write: impl FnOnce(&mut Vec<u8>),
-    ) -> Option<Answered> {
+    ) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         let before = batch.text.len();
         batch.text.push(if before == 0 { b'[' } else { b',' });
         write(&mut batch.text);
         self.held += batch.text.len() - before;
-        self.leave(key, id)
+        self.skip(key, id)
     }
 
-    /// An answer will not come after all: its request was cancelled.
-    pub(crate) fn leave(&mut self, key: BatchKey, id: Option<&RequestId>) -> Option<Answered> {
+    /// Removes a pending response, since its request was cancelled. Returns the array if it was the
+    /// last one.
+    pub(crate) fn skip(&mut self, key: BatchKey, id: Option<&RequestId>) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         let room = Self::room(id).min(batch.reserved);
         batch.reserved -= room;
         self.held -= room;
-        self.settle_one(key)
+        self.complete_one(key)
     }
 
-    /// The batch has been read to its end.
-    pub(crate) fn end(&mut self, key: BatchKey) -> Option<Answered> {
-        self.settle_one(key)
+    /// Ends reading the batch. Returns the array if all responses have come.
+    pub(crate) fn end(&mut self, key: BatchKey) -> Option<CompletedBatch> {
+        self.complete_one(key)
     }
 
-    /// Forgets all.
+    /// Removes all batches.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.held = 0;
     }
 
-    fn settle_one(&mut self, key: BatchKey) -> Option<Answered> {
+    fn complete_one(&mut self, key: BatchKey) -> Option<CompletedBatch> {
         let batch = self.open.get_mut(&key)?;
         batch.missing -= 1;
         if batch.missing > 0 {
@@ -194,7 +194,7 @@ impl Batches {
             return None;
         }
         text.push(b']');
-        Some(Answered { stream, text })
+        Some(CompletedBatch { stream, text })
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    fn text(answered: Option<Answered>) -> Option<String> {
+    fn text(answered: Option<CompletedBatch>) -> Option<String> {
         answered.map(|answered| String::from_utf8(answered.text).unwrap())
     }
 
@@ -223,9 +223,12 @@ mod tests {
         }
         assert_eq!(batches.answer(key, Some(&ids[1]), write("A")), None);
         assert_eq!(batches.end(key), None);
-        assert_eq!(batches.leave(key, Some(&ids[0])), None);
+        assert_eq!(batches.skip(key, Some(&ids[0])), None);
         let answered = batches.answer(key, Some(&ids[2]), write("C"));
-        assert_eq!(answered.as_ref().and_then(|it| it.stream), stream);
+        assert_eq!(
+            answered.as_ref().and_then(|completed| completed.stream),
+            stream
+        );
         assert_eq!(text(answered).as_deref(), Some("[A,C]"));
         assert_eq!((batches.held, batches.open.len()), (0, 0));
         assert_eq!(batches.answer(key, Some(&ids[2]), write("C")), None);
@@ -239,7 +242,7 @@ mod tests {
         let key = batches.begin(None);
         batches.expect(key, None);
         assert_eq!(batches.end(key), None);
-        assert_eq!(batches.leave(key, None), None);
+        assert_eq!(batches.skip(key, None), None);
         assert_eq!((batches.held, batches.open.len()), (0, 0));
     }
 
@@ -247,7 +250,7 @@ mod tests {
     fn arrays_are_bounded_alone_and_together() {
         let limit = 1000;
         let mut batches = Batches::new(limit);
-        assert!(batches.fits_alone(limit - BRACKETS) && !batches.fits_alone(limit - 1));
+        assert!(batches.fits_one_array(limit - BRACKETS) && !batches.fits_one_array(limit - 1));
         let (first, second) = (batches.begin(None), batches.begin(None));
         for key in [first, first, second] {
             batches.expect(key, None);
@@ -267,7 +270,7 @@ mod tests {
         assert_eq!(batches.answer(first, None, write(&words)), None);
         assert_eq!(batches.held, limit);
         assert!(!batches.has_room(1) && batches.has_room(0));
-        batches.leave(second, None);
+        batches.skip(second, None);
         assert!(batches.takes(first, None, ERROR_ROOM - 1));
         batches.clear();
         assert!(batches.has_room(limit));

@@ -1,9 +1,9 @@
-//! What outlives a connection.
+//! State that outlives a connection.
 
 use crate::calls::{GivenUp, IdCounter};
 
-/// What a connection hands to the next one of the same link: ids are never used twice, and
-/// calls that were given up are remembered.
+/// The state that a connection passes to the next one of the same link: ids are never used twice,
+/// and cancelled calls are remembered.
 #[derive(Debug)]
 pub struct Carryover {
     pub(crate) ids: IdCounter,
@@ -13,12 +13,12 @@ pub struct Carryover {
 }
 
 impl Carryover {
-    /// Nothing has been before.
+    /// Creates the state of the first connection.
     pub fn new() -> Self {
         Self::from(IdCounter::new())
     }
 
-    /// Begins with fresh ids. Those that were given up are none of the new ones.
+    /// Starts with fresh ids. Cancelled calls of the old ids are forgotten.
     pub(crate) fn renew_ids(&mut self) {
         self.ids = IdCounter::new();
         self.given_up = GivenUp::default();

@@ -1,4 +1,4 @@
-//! Why a connection ends.
+//! Why a connection ended.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use crate::negotiation::NegotiationError;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// We asked for it.
+    /// The application closed it.
     Local,
     /// The peer broke the protocol.
     Peer(PeerFault),
-    /// There was no agreement.
+    /// The negotiation failed.
     Negotiation(NegotiationError),
-    /// The bytes stopped coming.
+    /// The transport was lost.
     Transport(String),
     /// The handshake was refused with this HTTP status.
     Refused(u16),
-    /// Nothing was read for too long, since answers didn't leave or events were not taken.
+    /// Nothing was read for too long, since responses didn't leave or events were not taken.
     Stalled,
     /// The ids are used up. The next connection must begin with new ones.
     IdsExhausted,
 }
 
 impl CloseReason {
-    /// The reason in a word or two, as telemetry has it.
+    /// Returns the name of the reason, as in telemetry.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Local => "closed",
@@ -54,36 +54,36 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// What a peer did wrong.
+/// A violation of the protocol by the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerFault {
-    /// It didn't finish the handshake in time.
+    /// The peer didn't finish the handshake in time.
     HandshakeTimeout,
-    /// It began a frame and didn't finish it in time.
+    /// The peer began a frame and didn't finish it in time.
     UnfinishedFrame,
     /// A frame beyond the limit.
     OversizedFrame {
         /// Its bytes, as far as they are known.
         size: u64,
     },
-    /// Bytes that make no frames.
+    /// The bytes can't be decoded into frames.
     Codec(CodecFault),
-    /// A server that sends `initialize`.
+    /// The server sent `initialize`.
     Initialize,
-    /// `notifications/cancelled` without an id: the server gave up the session.
+    /// The server sent `notifications/cancelled` without an id, which ends the session.
     SessionReset,
-    /// Too much nonsense.
+    /// The peer sent too many malformed or unexpected messages.
     Nonsense,
-    /// It gave no sign of life.
+    /// The peer didn't respond to keepalive pings.
     Silent {
-        /// How often it was asked for one.
+        /// The number of pings without a response.
         missed: u32,
     },
 }
 
 impl PeerFault {
-    /// The fault in a word or two, as telemetry has it.
+    /// Returns the name of the fault, as in telemetry.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::HandshakeTimeout => "handshake timeout",
@@ -101,14 +101,14 @@ impl PeerFault {
 impl fmt::Display for PeerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::HandshakeTimeout => f.write_str("no handshake in time"),
-            Self::UnfinishedFrame => f.write_str("a frame that was not finished in time"),
+            Self::HandshakeTimeout => f.write_str("the handshake was not finished in time"),
+            Self::UnfinishedFrame => f.write_str("a frame was not finished in time"),
             Self::OversizedFrame { size } => write!(f, "a frame of {size} bytes"),
             Self::Codec(fault) => fault.fmt(f),
             Self::Initialize => f.write_str("a server must not send initialize"),
-            Self::SessionReset => f.write_str("it gave up the session"),
-            Self::Nonsense => f.write_str("too many frames that make no sense"),
-            Self::Silent { missed } => write!(f, "no sign of life, asked {missed} times"),
+            Self::SessionReset => f.write_str("the server cancelled the session"),
+            Self::Nonsense => f.write_str("too many malformed or unexpected messages"),
+            Self::Silent { missed } => write!(f, "no response to keepalive pings ({missed} sent)"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an application asks of a connection, and why it may be refused.
+//! Commands of the application to a connection, and their errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,14 +19,14 @@ pub struct CallRequest {
     pub(crate) meta: Option<RequestMeta>,
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) wants_progress: bool,
-    /// When it began, if not now.
+    /// Set when the call began earlier.
     pub(crate) since: Option<Since>,
-    /// More members of the parameters, which another attempt needs.
+    /// More members of the parameters, for another round of input.
     pub(crate) extra: Bytes,
 }
 
 impl CallRequest {
-    /// A call of `method`. `body` are the members of its parameters without `_meta` and
+    /// Creates a call of `method`. `body` are the members of its parameters without `_meta` and
     /// without braces; it is shared, never copied.
     pub fn new(method: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Self {
@@ -47,24 +47,24 @@ impl CallRequest {
         self
     }
 
-    /// How long it may take. Default: as configured.
+    /// Sets the timeouts of the call. Default: as configured.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);
         self
     }
 
-    /// Other parameters, as for [`new`](Self::new).
+    /// Replaces the parameters, as for [`new`](Self::new).
     pub fn set_body(&mut self, body: impl Into<Bytes>) {
         self.body = body.into();
     }
 
-    /// Other entries of `_meta`, in place of those that it has.
+    /// Replaces the entries of `_meta`.
     pub fn set_meta(&mut self, meta: Option<RequestMeta>) {
         self.meta = meta;
     }
 
-    /// A parameter that is a text.
+    /// Returns a parameter that is a string.
     pub(crate) fn text_member(&self, name: &str) -> Option<String> {
         let body = std::str::from_utf8(&self.body).ok()?;
         let object = format!("{{{body}}}");
@@ -86,23 +86,23 @@ impl CallRequest {
 pub enum CallError {
     /// The handshake is not finished.
     NotReady,
-    /// The connection is over, or about to be.
+    /// The connection has ended, or is about to.
     Closed,
-    /// As many calls wait as may.
+    /// The limit on pending calls is reached.
     TooManyPending,
-    /// As much waits to be sent as may.
+    /// The outgoing queue is full.
     QueueFull,
     /// The message is larger than a frame may be.
     TooLarge {
         /// Its bytes.
         size: usize,
     },
-    /// The ids are used up: the connection has to be opened anew.
+    /// The ids are used up: a new connection is needed.
     IdsExhausted,
-    /// The request that it is about was answered, cancelled, or never made.
+    /// The related request was answered, cancelled, or never made.
     RequestClosed,
-    /// The request that it is about is of the stateless era, in which a server asks nothing:
-    /// it answers that it needs more.
+    /// The related request is of the stateless era, in which a server sends no requests: it
+    /// answers with an input request.
     Stateless,
 }
 
@@ -111,28 +111,28 @@ impl fmt::Display for CallError {
         match self {
             Self::NotReady => f.write_str("the handshake is not finished"),
             Self::Closed => f.write_str("the connection is closed"),
-            Self::TooManyPending => f.write_str("too many calls wait for their answers"),
-            Self::QueueFull => f.write_str("too many messages wait to be sent"),
+            Self::TooManyPending => f.write_str("too many calls are pending"),
+            Self::QueueFull => f.write_str("the outgoing queue is full"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
             Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
-            Self::Stateless => f.write_str("a client of the stateless era is not asked"),
-            Self::RequestClosed => f.write_str("the request that it is about is no longer open"),
+            Self::Stateless => f.write_str("a server sends no requests in the stateless era"),
+            Self::RequestClosed => f.write_str("the related request is no longer open"),
         }
     }
 }
 
 impl std::error::Error for CallError {}
 
-/// Why a notification was not sent: the same reasons as for a call.
+/// Why a notification was not sent: the reasons are those of a call.
 pub type NotifyError = CallError;
 
-/// Why an answer was not sent.
+/// Why a response was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RespondError {
-    /// There is no such request: it was answered, cancelled, or never made.
+    /// The request is not open: it was answered, cancelled, or never made.
     NotOpen,
-    /// The answer is larger than a frame may be. The peer was sent an error instead.
+    /// The response is larger than a frame may be. The peer received an error instead.
     TooLarge {
         /// Its bytes.
         size: usize,
@@ -142,8 +142,8 @@ pub enum RespondError {
 impl fmt::Display for RespondError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOpen => f.write_str("no such request is open"),
-            Self::TooLarge { size } => write!(f, "an answer of {size} bytes is too large"),
+            Self::NotOpen => f.write_str("the request is not open"),
+            Self::TooLarge { size } => write!(f, "a response of {size} bytes is too large"),
         }
     }
 }

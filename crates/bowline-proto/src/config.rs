@@ -11,16 +11,16 @@ use crate::codec::Framing;
 use crate::keepalive::Keepalive;
 use crate::limits::Limits;
 
-/// How messages travel.
+/// The carrier of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Carrier {
-    /// All on one stream of bytes: stdio, sockets. Losing it loses all that travelled on
-    /// it; a call is cancelled with a message.
+    /// All messages on one byte stream: stdio, sockets. Losing it loses all pending calls; a call
+    /// is cancelled with a message.
     #[default]
     SharedStream,
     /// Each call on a stream of its own: HTTP. Losing one loses its call; a call is
-    /// cancelled with a message up to 2025-11-25, and by closing its stream since.
+    /// cancelled with a message up to 2025-11-25, and by closing its stream in later revisions.
     StreamPerRequest,
 }
 
@@ -28,10 +28,10 @@ pub enum Carrier {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CancelDialect {
-    /// `notifications/cancelled`: what the protocol says.
+    /// `notifications/cancelled`: that of the protocol.
     #[default]
     Cancelled,
-    /// `$/cancelRequest`, as language servers have it: what some peers do.
+    /// `$/cancelRequest`, that of the Language Server Protocol, which some peers use.
     CancelRequest,
 }
 
@@ -65,7 +65,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, for a client of this name.
+    /// Creates the default configuration for a client with this name.
     pub fn new(client_info: Implementation) -> Self {
         Self {
             client_info,
@@ -85,102 +85,101 @@ impl Config {
         }
     }
 
-    /// What the client can do. Default: nothing.
+    /// Sets the capabilities of the client. Default: none.
     pub fn capabilities(&mut self, capabilities: ClientCapabilities) -> &mut Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// What the client can do, to add to it.
+    /// Returns the capabilities of the client, to add to them.
     pub fn capabilities_mut(&mut self) -> &mut ClientCapabilities {
         &mut self.capabilities
     }
 
-    /// The revisions that may be spoken. Default: all. With none every connection fails.
+    /// Sets the revisions that the client supports. Default: all. With none every connection fails.
     pub fn revisions(&mut self, revisions: Revisions) -> &mut Self {
         self.revisions = revisions;
         self
     }
 
-    /// The era that the server spoke before, which saves a question. Default: unknown.
+    /// Sets the known era of the server, which saves the probe. Default: unknown.
     pub fn known_era(&mut self, era: Option<Era>) -> &mut Self {
         self.known_era = era;
         self
     }
 
-    /// How messages travel. Default: on one stream.
+    /// Sets the carrier of messages. Default: one shared stream.
     pub fn carrier(&mut self, carrier: Carrier) -> &mut Self {
         self.carrier = carrier;
         self
     }
 
-    /// How frames that we write are told apart. Default: as the peer does, and one a line
-    /// until it has spoken. What the peer writes is detected.
+    /// Sets the framing of our messages. Default: that of the peer, and one message per line until
+    /// it has sent one. The framing of the peer's messages is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
         self.framing = Some(framing);
         self
     }
 
-    /// The message with which a call is cancelled. Default: that of the protocol.
+    /// Sets the message with which a call is cancelled. Default: that of the protocol.
     pub fn cancel_dialect(&mut self, dialect: CancelDialect) -> &mut Self {
         self.cancel_dialect = dialect;
         self
     }
 
-    /// How long the handshake may take. Default 10 s: a server that is up answers in
+    /// Sets how long the handshake may take. Default 10 s: a server that is up answers in
     /// milliseconds.
     pub fn handshake_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.handshake_timeout = timeout;
         self
     }
 
-    /// How long the server may take to say its first byte, before the time of the handshake
-    /// begins. Default: none, the handshake begins at once, unless the transport knows better.
-    /// For a child process 60 s are right: package runners install first.
+    /// Sets how long the server may take to send its first byte, before the handshake timeout
+    /// begins. Default: none, the handshake begins at once, unless the transport has another
+    /// default. For a child process 60 s are right: package runners install first.
     pub fn startup_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
         self.startup_timeout = timeout;
         self
     }
 
-    /// How long the server may take to say its first byte.
+    /// Returns how long the server may take to send its first byte.
     pub fn default_startup_timeout(&self) -> Option<Duration> {
         self.startup_timeout
     }
 
-    /// How long `server/discover` may stay unanswered before `initialize` is tried, too.
-    /// Default 3 s: old servers that ignore what they don't know are that slow to reach. On
-    /// a shared stream only.
+    /// Sets how long `server/discover` may stay unanswered before `initialize` is sent, too.
+    /// Default 3 s: the delay of old servers that ignore unknown methods. On a shared stream only.
     pub fn probe_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.probe_timeout = timeout;
         self
     }
 
-    /// How long calls may take. Default 30 s without an answer, 10 min altogether.
+    /// Sets the timeouts of calls. Default 30 s without a response, 10 min in total.
     pub fn call_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
         self.call_timeouts = timeouts;
         self
     }
 
-    /// How long a call may take that says nothing of its own.
+    /// Returns the timeouts of a call that has none of its own.
     pub fn default_timeouts(&self) -> Timeouts {
         self.call_timeouts
     }
 
-    /// Whether and when a silent server is asked for a sign of life. Default: never; a
-    /// call that waits has its own timeout.
+    /// Sets whether and when a silent server is pinged. Default: never; a pending call has its own
+    /// timeout.
     pub fn keepalive(&mut self, keepalive: Option<Keepalive>) -> &mut Self {
         self.keepalive = keepalive;
         self
     }
 
-    /// What chance is drawn from, for pauses before something is tried again. Default 0: a
-    /// driver gives each connection another one, so that many don't try at the same time.
+    /// Sets the random seed for the pauses between attempts. Default 0: a driver sets another one
+    /// for each connection, so that many don't retry at the same time.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = seed;
         self
     }
 
-    /// The same, unless one was given.
+    /// Sets the random seed, unless one was set.
     pub fn seed_if_none(&mut self, seed: u64) -> &mut Self {
         if self.seed == 0 {
             self.seed = seed;
@@ -188,7 +187,7 @@ impl Config {
         self
     }
 
-    /// What may grow, and how far.
+    /// Returns the limits, to change them.
     pub fn limits(&mut self) -> &mut Limits {
         &mut self.limits
     }

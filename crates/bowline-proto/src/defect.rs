@@ -18,7 +18,7 @@ macro_rules! defects {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The defect in words.
+            /// Returns the defect in words.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -29,27 +29,27 @@ macro_rules! defects {
 }
 
 defects! {
-    /// A call that is given up is not cancelled at the peer.
+    /// A cancelled call is not cancelled at the peer.
     LostCancel = "lost cancel",
     /// It is cancelled there twice.
     DoubleCancel = "cancel sent twice",
-    /// The end of a call is told twice.
+    /// The end of a call is reported twice.
     DoubleDelivery = "double delivery",
     /// The deadline of a call outlives it.
     LeakedTimer = "leaked timer",
-    /// The queue takes whatever comes.
+    /// The queue has no limit.
     UnboundedQueue = "unbounded queue",
-    /// As many calls wait as are made.
+    /// Pending calls have no limit.
     UnboundedCalls = "unbounded calls",
-    /// As many requests of the peer are handled as come.
+    /// Handled requests of the peer have no limit.
     UnboundedRequests = "unbounded requests",
-    /// Reading goes on while nobody takes the events.
+    /// Reading goes on while no events are taken.
     UnboundedEvents = "unbounded events",
     /// All changes of state are remembered.
     UnboundedHistory = "unbounded history",
-    /// What an old transport brings counts.
-    StaleLife = "stale frame accepted",
-    /// Calls that were given up are not remembered.
+    /// Input from an old transport is handled.
+    StaleConnection = "stale frame accepted",
+    /// Cancelled calls are not remembered.
     NoTombstone = "tombstone not kept",
     /// Ids begin anew with each connection.
     ReusedId = "id reused after reconnect",
@@ -57,10 +57,10 @@ defects! {
     ReusedKey = "request key reused",
     /// Calls that wait for a connection are forgotten when it is lost.
     LostWaiter = "waiting call lost",
-    /// Whoever asks to try now gets it in every state.
+    /// `reconnect_now` works in every state.
     UnlistedEdge = "state edge not listed",
-    /// A change of state is not told.
-    UntoldState = "state change not told",
+    /// A change of state is not reported.
+    UnreportedState = "state change not reported",
     /// There is no wait between attempts.
     NoBackoff = "backoff not applied",
     /// The waits don't grow.
@@ -79,7 +79,7 @@ defects! {
     TransportLeft = "transport left behind",
     /// The number of the session stands still.
     SameSession = "session number not raised",
-    /// What the server wants to have back is not given.
+    /// `requestState` is not returned to the server.
     LostState = "request state lost",
     /// A call that ends while it waits for a connection counts as sent.
     WaitingCountsAsSent = "waiting call reported as sent",
@@ -108,7 +108,7 @@ mod switch {
         DEFECT.set(defect);
     }
 
-    /// Whether this thread has this defect.
+    /// Returns `true` if this thread has this defect.
     pub(crate) fn is(defect: Defect) -> bool {
         DEFECT.get() == Some(defect)
     }

@@ -1,4 +1,4 @@
-//! Chance from a seed: the same seed gives the same run.
+//! Pseudo-random numbers from a seed: the same seed gives the same run.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ impl Jitter {
         mixed ^ (mixed >> 31)
     }
 
-    /// A time from nothing to `most`.
+    /// Returns a time from nothing to `most`.
     pub(crate) fn below(&mut self, most: Duration) -> Duration {
         let span = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
         let drawn = self.next().checked_rem(span.saturating_add(1));
         Duration::from_nanos(drawn.unwrap_or(0))
     }
 
-    /// A time from `base` less `percent` to `base` more `percent`.
+    /// Returns a time from `base` less `percent` to `base` more `percent`.
     pub(crate) fn around(&mut self, base: Duration, percent: u32) -> Duration {
         let span = base.saturating_mul(2).saturating_mul(percent) / 100;
         let least = base.saturating_sub(span / 2);

@@ -1,12 +1,12 @@
-//! Whether the peer is still there, when it says nothing by itself.
+//! Keepalive: detecting a peer that is gone.
 
 use std::time::Duration;
 
 use crate::time::Instant;
 
-/// When a silent peer is asked for a sign of life, and when it is given up.
+/// When a silent peer is pinged, and when the connection is closed.
 ///
-/// Every byte from the peer is one, so a busy connection is never asked.
+/// Every byte from the peer shows that it is alive, so there are no pings on a busy connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
     pub(crate) interval: Duration,
@@ -14,9 +14,9 @@ pub struct Keepalive {
 }
 
 impl Keepalive {
-    /// Asks after `interval` of silence, and gives up when `max_missed` questions in a row
-    /// were each followed by another such silence. At least one is asked, and not more often
-    /// than once in a millisecond.
+    /// Pings after `interval` of silence, and closes the connection when `max_missed` pings in a
+    /// row were each followed by another such silence. There is at least one ping, and not more
+    /// than one in a millisecond.
     pub const fn new(interval: Duration, max_missed: u32) -> Self {
         let interval = match interval.as_millis() {
             0 => Duration::from_millis(1),
@@ -30,14 +30,14 @@ impl Keepalive {
     }
 }
 
-/// What is to be done about the silence.
+/// What to do about the silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing yet.
+    /// Wait.
     Wait,
-    /// Ask, for the so-and-so-many-th time.
+    /// Send a ping, the `asked`-th one.
     Ask { asked: u32 },
-    /// Give up, after so many questions.
+    /// Close the connection, after this number of pings.
     Dead { missed: u32 },
 }
 
@@ -58,8 +58,8 @@ impl Silence {
         }
     }
 
-    /// The peer gave a sign of life.
-    pub(crate) fn broken(&mut self, now: Instant) {
+    /// Resets the silence: the peer has sent bytes.
+    pub(crate) fn reset(&mut self, now: Instant) {
         self.due = now + self.settings.interval;
         self.asked = 0;
     }
@@ -103,7 +103,7 @@ mod tests {
     fn any_sign_begins_anew() {
         let mut silence = Silence::begin(at(0), Keepalive::new(Duration::from_secs(10), 0));
         assert_eq!(silence.check(at(10)), Verdict::Ask { asked: 1 });
-        silence.broken(at(19));
+        silence.reset(at(19));
         assert_eq!(silence.due(), at(29));
         assert_eq!(silence.check(at(29)), Verdict::Ask { asked: 1 });
         assert_eq!(silence.check(at(39)), Verdict::Dead { missed: 1 });

@@ -1,12 +1,17 @@
 //! The Model Context Protocol without I/O.
 //!
-//! This crate holds how the protocol behaves: codecs and state machines that know no
-//! socket, no clock, no task and no randomness. A driver moves the bytes and tells the time.
+//! This crate holds the behaviour of the protocol: codecs and state machines without sockets,
+//! clocks, tasks or randomness. A driver moves the bytes and passes the time.
 //!
 //! - [`Connection`]: a client's connection, over a shared stream or a stream per request.
-//! - [`link`]: a server across its lives, with all that a handle which stays valid needs.
-//! - [`server`]: what a server does with a message, and its sessions.
+//! - [`link`]: a server across its connections: reconnection, retries, subscriptions.
+//! - [`server`]: routing of messages on a server, and its sessions.
 //! - [`codec`]: bytes to frames and back.
+//!
+//! The private modules are shared by the client's and the server's side: `endpoint` (one side of a
+//! connection), `calls` (our own calls), `requests` (the peer's requests), `batches`, `message` and
+//! `outbox` (composing and queueing messages), `event_queue`, `negotiation`, `keepalive`, `jitter`,
+//! `monotonic_table`, `trace` (all telemetry), `defect` (deliberate defects for the simulator).
 //!
 //! `tracing` events are listed in docs/telemetry.md.
 
@@ -26,7 +31,7 @@ mod config;
 #[cfg(not(feature = "defects"))]
 mod defect;
 mod endpoint;
-mod events;
+mod event_queue;
 mod jitter;
 mod keepalive;
 mod limits;

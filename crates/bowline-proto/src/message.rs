@@ -1,4 +1,4 @@
-//! Messages that we send: head, shared body, tail, in the framing of the peer.
+//! Composing our messages: head, shared body, tail, in the framing of the peer.
 
 use std::io::Write as _;
 
@@ -14,8 +14,8 @@ use crate::config::Carrier;
 use crate::outbox::{Slot, Transmit, TransmitKind};
 use crate::payload::Payload;
 
-/// What heads are cut from at once. A head has some 100 bytes, with the `_meta` of the
-/// stateless era some 300; the memory is free again when the last of them has been sent.
+/// The size of the chunks that heads are allocated from. A head has some 100 bytes, with the
+/// `_meta` of the stateless era some 300; a chunk is freed when the last of its heads is sent.
 const ARENA: usize = 4096;
 
 /// The entry of `_meta` that holds the number of the session.
@@ -55,7 +55,7 @@ impl Meta<'_> {
         out.push(b'}');
     }
 
-    /// Whether the connection sets an entry itself.
+    /// Returns `true` if the connection sets an entry itself.
     fn sets(&self, key: &str) -> bool {
         let is_progress = key == keys::PROGRESS_TOKEN.name();
         (is_progress && self.progress.is_some())
@@ -74,9 +74,9 @@ impl Meta<'_> {
 pub(crate) struct Composer {
     carrier: Carrier,
     framing: Framing,
-    /// Where a head is written before its length is known.
+    /// The buffer of a head whose length is not known yet.
     scratch: Vec<u8>,
-    /// Where heads are kept.
+    /// The chunk that heads are allocated from.
     arena: BytesMut,
 }
 
@@ -90,7 +90,7 @@ impl Composer {
         }
     }
 
-    /// Gives back what is only kept to be used again.
+    /// Releases memory that is only kept for reuse.
     pub(crate) fn shrink(&mut self) {
         self.scratch = Vec::new();
         self.arena = BytesMut::new();
@@ -100,12 +100,12 @@ impl Composer {
         self.carrier
     }
 
-    /// Frames as the peer does.
+    /// Sets the framing, as that of the peer.
     pub(crate) fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
     }
 
-    /// A request, when it has an id, or a notification. `body` are the members of its
+    /// Returns a request, when it has an id, or a notification. `body` are the members of its
     /// parameters without `_meta` and without braces.
     pub(crate) fn message(
         &mut self,
@@ -139,23 +139,23 @@ impl Composer {
         self.framed(kind, body, "}}", "}}\n")
     }
 
-    /// The answer to a request of the peer, with a result.
+    /// Returns the response to a request of the peer with a result.
     pub(crate) fn result(&mut self, id: &RequestId, result: Payload) -> Transmit {
         let head = &mut self.scratch;
         head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        let said = id.encode(&mut Encoder::lossless(head));
-        said.expect("every revision can say an id");
+        let encoded = id.encode(&mut Encoder::lossless(head));
+        encoded.expect("every revision has ids");
         head.extend_from_slice(b",\"result\":");
         self.framed(TransmitKind::Answer, result.into_bytes(), "}", "}\n")
     }
 
-    /// The answer to a request of the peer, with an error.
+    /// Returns the response to a request of the peer with an error.
     pub(crate) fn error(&mut self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
         envelope::write_error(&mut self.scratch, id, error);
         self.framed(TransmitKind::Answer, Bytes::new(), "", "\n")
     }
 
-    /// The answers to a batch of the peer, as an array.
+    /// Returns the responses to a batch of the peer, as an array.
     pub(crate) fn batch(&mut self, answers: Vec<u8>) -> Transmit {
         self.framed(TransmitKind::Answer, answers.into(), "", "\n")
     }
@@ -199,14 +199,14 @@ impl Composer {
         }
         self.arena.extend_from_slice(&self.scratch);
         self.scratch.clear();
-        // One large error must not be paid for ever after.
+        // One large error must not occupy its memory for ever.
         self.scratch.shrink_to(ARENA);
         self.arena.split().freeze()
     }
 }
 
-/// One message is one line. A line end in JSON is white space, since in a string it is
-/// escaped; whoever wrote the body may have written it over several lines.
+/// Replaces line ends by spaces, since one message is one line. A line end in JSON is white space:
+/// in a string it is escaped, and the caller may have written the body over several lines.
 fn without_line_ends(body: Bytes) -> Bytes {
     if memchr2(b'\n', b'\r', &body).is_none() {
         return body;

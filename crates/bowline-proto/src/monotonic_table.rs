@@ -1,16 +1,16 @@
-//! Tables whose keys rise.
+//! Tables whose keys increase.
 //!
-//! Ids, tickets and most deadlines are handed out in order and leave roughly in order. A
-//! queue that is searched is then all that a table needs: several times cheaper than a tree,
-//! and in order as well.
+//! Ids, tickets and most deadlines are issued in order and removed roughly in order. For them a
+//! sorted queue with binary search is enough: several times cheaper than a tree, and in order as
+//! well.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// A table of which keys are added in rising order, as a rule.
+/// A table whose keys are added in increasing order, as a rule.
 ///
-/// What is taken out of the middle leaves a gap. Gaps at the ends go at once, and all others
-/// before there are more of them than entries, so that a table is never much larger than
-/// what it holds.
+/// An entry that is removed from the middle leaves a gap. Gaps at the ends are removed at once,
+/// and all others before there are more of them than entries, so that a table is never much larger
+/// than its entries.
 ///
 /// ```
 /// let mut table = bowline_proto::MonotonicTable::new();
@@ -26,11 +26,11 @@ pub struct MonotonicTable<K, T> {
     len: usize,
 }
 
-/// So many gaps don't matter.
+/// The number of gaps that is always allowed.
 const GAPS: usize = 32;
 
 impl<K: Copy + Ord, T> MonotonicTable<K, T> {
-    /// An empty table, which has no memory.
+    /// Creates an empty table, which has no memory.
     pub const fn new() -> Self {
         Self {
             entries: VecDeque::new(),
@@ -38,17 +38,17 @@ impl<K: Copy + Ord, T> MonotonicTable<K, T> {
         }
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Puts an entry in, in place of another one of its key.
+    /// Inserts an entry. Returns the one that it replaces.
     pub fn insert(&mut self, key: K, value: T) -> Option<T> {
         let is_last = self.entries.back().is_none_or(|(last, _)| *last < key);
         if is_last {
@@ -67,7 +67,7 @@ impl<K: Copy + Ord, T> MonotonicTable<K, T> {
         before
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&mut self, key: K) -> Option<T> {
         let at = self.place(key).ok()?;
         let value = self.entries.get_mut(at)?.1.take()?;
@@ -86,30 +86,30 @@ impl<K: Copy + Ord, T> MonotonicTable<K, T> {
         Some(value)
     }
 
-    /// An entry.
+    /// Returns an entry.
     pub fn get(&self, key: K) -> Option<&T> {
         self.entries.get(self.place(key).ok()?)?.1.as_ref()
     }
 
-    /// An entry, to be changed.
+    /// Returns an entry, to be changed.
     pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
         let at = self.place(key).ok()?;
         self.entries.get_mut(at)?.1.as_mut()
     }
 
-    /// Whether there is such an entry.
+    /// Returns `true` if there is such an entry.
     pub fn contains(&self, key: K) -> bool {
         self.get(key).is_some()
     }
 
-    /// The first entry.
+    /// Returns the first entry.
     pub fn first(&self) -> Option<(K, &T)> {
         // A gap never comes first.
         let (key, value) = self.entries.front()?;
         Some((*key, value.as_ref()?))
     }
 
-    /// Takes the first entry out.
+    /// Removes the first entry.
     pub fn pop_first(&mut self) -> Option<(K, T)> {
         let (key, value) = self.entries.pop_front()?;
         self.len -= 1;
@@ -118,24 +118,24 @@ impl<K: Copy + Ord, T> MonotonicTable<K, T> {
         Some((key, value?))
     }
 
-    /// All entries, in order.
+    /// Returns all entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = (K, &T)> {
         let entries = self.entries.iter();
         entries.filter_map(|(key, value)| Some((*key, value.as_ref()?)))
     }
 
-    /// All entries, in order, to be changed.
+    /// Returns all entries, in order, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
         let entries = self.entries.iter_mut();
         entries.filter_map(|(key, value)| Some((*key, value.as_mut()?)))
     }
 
-    /// All keys, in order.
+    /// Returns all keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = K> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// Where a key is, or would be. Most are near the front.
+    /// Returns where a key is, or would be. Most are near the front.
     fn place(&self, key: K) -> Result<usize, usize> {
         match self.entries.front() {
             Some((first, _)) if *first == key => Ok(0),
@@ -191,8 +191,7 @@ impl<K, T> Iterator for Entries<K, T> {
     }
 }
 
-/// Moments with what happens then. Most come in order; the others are in a tree, so that no
-/// order of them is slow.
+/// Deadlines. Most are added in order; the others are in a tree, so that no order of them is slow.
 #[derive(Debug)]
 pub(crate) struct Deadlines<T> {
     rising: MonotonicTable<T, ()>,

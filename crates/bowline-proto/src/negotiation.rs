@@ -1,8 +1,8 @@
-//! Finding out what a server speaks: its era, its revision, what it can do.
+//! Negotiation with a server: its era, its revision, its capabilities.
 //!
-//! A client that speaks both eras begins with `server/discover`, which only a stateless
-//! server understands; whatever else comes back, or nothing, means `initialize`. The rules
-//! are those of docs/state-machine.md, "Initializing". This decides; the connection sends.
+//! A client of both eras begins with `server/discover`, which only a stateless server
+//! understands; after any other response, or none, it sends `initialize`. The rules are those of
+//! docs/state-machine.md, "Initializing". This module decides; the connection sends.
 
 use std::fmt;
 
@@ -13,39 +13,39 @@ use bowline_types::lifecycle::{DiscoverResult, InitializeResult};
 use bowline_types::meta::keys;
 use bowline_types::{Era, ErrorCode, ErrorObject, Revision, Revisions};
 
-/// What client and server have agreed upon.
+/// The result of the negotiation between client and server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// The revision that is spoken.
+    /// The negotiated protocol revision.
     pub revision: Revision,
-    /// What the server can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// Who the server is, when it says so.
+    /// The name and version of the server, if it declares them.
     pub server_info: Option<Implementation>,
-    /// How to use the server, for the model.
+    /// The server's instructions for the model.
     pub instructions: Option<String>,
 }
 
-/// Why there is no agreement.
+/// Why the negotiation failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NegotiationError {
-    /// No revision in common. Trying again doesn't help.
+    /// There is no common revision. Trying again doesn't help.
     NoCommonRevision {
-        /// What we speak.
+        /// The revisions of the client.
         ours: Revisions,
-        /// What the server speaks, in its own words.
+        /// The versions of the server, as it names them.
         theirs: Vec<String>,
     },
-    /// The server refused. It may think otherwise later.
+    /// The server refused. It may accept later.
     Refused(ErrorObject),
-    /// The server's answer is none.
+    /// The server's response is invalid.
     InvalidAnswer(String),
 }
 
 impl NegotiationError {
-    /// Whether trying again at once can't help.
+    /// Returns `true` if trying again at once can't help.
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::NoCommonRevision { .. } => true,
@@ -61,7 +61,7 @@ impl fmt::Display for NegotiationError {
                 let theirs = theirs.join(", ");
                 write!(
                     f,
-                    "no protocol revision in common: we speak {ours}, the server {theirs}"
+                    "no common protocol version (client: {ours}; server: {theirs})"
                 )
             }
             Self::Refused(error) => write!(f, "the server refused the handshake: {error}"),
@@ -72,18 +72,18 @@ impl fmt::Display for NegotiationError {
 
 impl std::error::Error for NegotiationError {}
 
-/// What follows.
+/// The next step of a negotiation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// Send `server/discover` in this revision.
     Discover(Revision),
     /// Send `initialize` and offer this revision.
     Initialize(Revision),
-    /// Wait for the other answer.
+    /// Wait for the other response.
     Wait,
-    /// Done. After a handshake `notifications/initialized` is due.
+    /// The negotiation succeeded. After a handshake `notifications/initialized` is due.
     Agreed(Box<Agreement>),
-    /// Over.
+    /// The negotiation failed.
     Failed(NegotiationError),
 }
 
@@ -92,21 +92,21 @@ pub(crate) enum Step {
 pub(crate) struct Negotiation {
     ours: Revisions,
     state: State,
-    /// The probe was sent again in another revision, or in the same one.
+    /// Set when the probe was sent again, in another revision or in the same one.
     has_retried: bool,
     /// The revision of the last probe.
     asked: Option<Revision>,
-    /// How `initialize` failed while the probe was open: there is nothing else to try.
+    /// The failure of `initialize` while the probe was open: there is no alternative left.
     failed: Option<NegotiationError>,
-    /// What the probe found while `initialize` was on its way: what counts if that fails.
+    /// The result of the probe while `initialize` was pending: it counts if that fails.
     discovered: Option<Box<Agreement>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Waiting for the answer to `server/discover` in this revision.
+    /// Waiting for the response to `server/discover` in this revision.
     Probing(Revision),
-    /// Waiting for the answer to `initialize`; that of a slow probe may still come.
+    /// Waiting for the response to `initialize`; that of a slow probe may still come.
     Initializing {
         probe_is_open: bool,
     },
@@ -114,9 +114,9 @@ enum State {
 }
 
 impl Negotiation {
-    /// Begins with what is likely: `known` is the era that the server spoke before.
+    /// Begins with the likely era: `known` is the era of the server's last session.
     ///
-    /// With nothing to offer it fails at once.
+    /// Fails at once if there is no revision to offer.
     pub(crate) fn begin(ours: Revisions, known: Option<Era>) -> (Self, Step) {
         let stateless = ours.intersection(Era::Stateless.revisions()).newest();
         let handshake = newest_handshake(ours);
@@ -143,17 +143,17 @@ impl Negotiation {
         (negotiation, step)
     }
 
-    /// Whether nothing but the probe has been sent.
+    /// Returns `true` if only the probe has been sent.
     pub(crate) fn is_probing(&self) -> bool {
         matches!(self.state, State::Probing(_)) && self.failed.is_none()
     }
 
-    /// Whether `initialize` waits for its answer.
+    /// Returns `true` if `initialize` waits for its answer.
     pub(crate) fn has_sent_initialize(&self) -> bool {
         matches!(self.state, State::Initializing { .. })
     }
 
-    /// Whether the handshake era alone is left to try, in which a `ping` may be sent.
+    /// Returns `true` if the handshake era alone is left to try, in which a `ping` may be sent.
     pub(crate) fn is_initializing(&self) -> bool {
         match self.state {
             State::Initializing {
@@ -167,7 +167,7 @@ impl Negotiation {
         }
     }
 
-    /// The server answered the probe.
+    /// Handles the result of the probe.
     pub(crate) fn on_discover(&mut self, result: DiscoverResult, has_initialized: bool) -> Step {
         match self.state {
             State::Probing(_)
@@ -199,7 +199,7 @@ impl Negotiation {
         }
     }
 
-    /// The server answered the probe with an error, or with a result that is none.
+    /// Handles an error or an invalid result of the probe.
     pub(crate) fn on_discover_error(&mut self, error: Option<ErrorObject>) -> Step {
         let State::Probing(asked) = self.state else {
             return self.without_probe();
@@ -223,9 +223,9 @@ impl Negotiation {
         }
     }
 
-    /// The probe has no answer yet. It may be a slow server, or one that never answers
-    /// what it doesn't know: `initialize` goes out, and its answer counts. Only if that is an
-    /// error does the answer to the probe, whenever it comes.
+    /// Handles a probe without a response. The server may be slow, or may never answer unknown
+    /// methods: `initialize` is sent, and its response counts. Only if that is an error, the
+    /// response to the probe counts, whenever it comes.
     pub(crate) fn on_probe_timeout(&mut self) -> Step {
         match self.state {
             State::Probing(_) => self.fall_back(true),
@@ -233,7 +233,7 @@ impl Negotiation {
         }
     }
 
-    /// The server answered `initialize`.
+    /// Handles the result of `initialize`.
     pub(crate) fn on_initialize(&mut self, result: InitializeResult) -> Step {
         let State::Initializing { .. } = self.state else {
             return Step::Wait;
@@ -257,13 +257,13 @@ impl Negotiation {
         }
     }
 
-    /// The server refused `initialize`. While the answer to a slow probe may still come, that
+    /// Handles an error of `initialize`. While the response to a slow probe may still come, that
     /// one decides.
     pub(crate) fn on_initialize_error(&mut self, error: ErrorObject) -> Step {
         let State::Initializing { probe_is_open } = self.state else {
             return Step::Wait;
         };
-        // A server that names its revisions has told that ours is not among them.
+        // A server that lists its revisions does not support ours.
         let error = match error.data_as::<UnsupportedVersionData>() {
             Ok(Some(data)) if self.in_common(&data.supported).is_empty() => {
                 no_common(self.ours, &data.supported)
@@ -273,7 +273,7 @@ impl Negotiation {
         self.fail_initialize(probe_is_open, error)
     }
 
-    /// The server's answer to `initialize` can't be read.
+    /// Handles an invalid response to `initialize`.
     pub(crate) fn on_invalid_initialize(&mut self, reason: String) -> Step {
         let State::Initializing { probe_is_open } = self.state else {
             return Step::Wait;
@@ -318,8 +318,8 @@ impl Negotiation {
         }
         match newest_handshake(self.ours) {
             Some(revision) => self.initialize(revision, probe_is_open),
-            // A client without handshake revisions has nothing else to try; it goes on
-            // waiting for a slow probe.
+            // A client without handshake revisions has no alternative; it goes on waiting for a
+            // slow probe.
             None if probe_is_open => Step::Wait,
             None => self.fail(no_common(self.ours, &["none of the stateless era".into()])),
         }
@@ -350,7 +350,7 @@ impl Negotiation {
 
 fn discovered(revision: Revision, result: DiscoverResult) -> Agreement {
     let server_info = result.meta.as_ref().and_then(|meta| {
-        // Who the server is must not decide anything: a malformed name is none.
+        // The server's name must not decide anything: a malformed one is ignored.
         meta.read(keys::SERVER_INFO).ok().flatten()
     });
     Agreement {

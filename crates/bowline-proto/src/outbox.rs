@@ -1,8 +1,8 @@
 //! The outgoing queue: bounded, first in first out.
 //!
 //! The order on the wire is the order of the commands. Calls and notifications are refused
-//! when the queue is full; answers that we owe are always taken, and their number tells
-//! when to stop reading. What has not left can be taken back.
+//! when the queue is full; responses are always queued, and reading stops when there are too many
+//! of them. Queued messages can be removed again.
 
 use std::collections::BTreeMap;
 
@@ -14,49 +14,49 @@ use crate::defect::{self, Defect};
 use crate::monotonic_table::MonotonicTable;
 use crate::time::Instant;
 
-/// A stream of the driver's, on a carrier with a stream per request: the driver numbers
-/// them as it likes.
+/// A stream of the driver, on a carrier with a stream per request: the driver chooses the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(u64);
 
 impl StreamId {
-    /// The stream of this number.
+    /// Creates the stream of this number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns its number.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// Something for the driver to send: head, shared body and tail, in this order.
+/// A message for the driver to send: head, shared body and tail, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transmit {
-    /// What it is.
+    /// The kind of the message.
     pub kind: TransmitKind,
-    /// The stream that it belongs to: the one of the request that it answers or is about.
-    /// `None` on a shared stream, and for what is about nothing in particular.
+    /// The stream of the message: that of the request that it answers or relates to. `None` on a
+    /// shared stream, and for messages without a related request.
     pub stream: Option<StreamId>,
-    /// What differs from one attempt to the next: the id, `_meta`.
+    /// The part that differs from one attempt to the next: the id, `_meta`.
     pub head: Bytes,
-    /// What doesn't. Shared with the call that keeps it for another attempt.
+    /// The part that is the same. Shared with the call that keeps it for another attempt.
     pub body: Bytes,
-    /// What closes the message.
+    /// The end of the message.
     pub tail: Bytes,
-    /// Its place in the queue, where it can be put back.
+    /// Its place in the queue, to which it can be returned.
     pub(crate) slot: Slot,
 }
 
 impl Transmit {
-    /// Bytes altogether.
+    /// Returns the number of bytes altogether.
     pub fn len(&self) -> usize {
         self.head.len() + self.body.len() + self.tail.len()
     }
 
-    /// Bytes of the frame, without the headers before it and the line end behind it.
+    /// Returns the number of bytes of the frame, without the headers before it and the line end
+    /// behind it.
     pub(crate) fn frame_len(&self) -> usize {
         let headers = self.head.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let line_end = usize::from(self.tail.ends_with(b"\n"));
@@ -71,8 +71,8 @@ impl Transmit {
         out.extend_from_slice(self.tail.strip_suffix(b"\n").unwrap_or(&self.tail));
     }
 
-    /// Whether the protocol owes it to the peer: an answer, a cancellation, a part of the
-    /// handshake.
+    /// Returns `true` if the protocol requires the message: a response, a cancellation, a part of
+    /// the handshake.
     pub(crate) fn is_owed(&self) -> bool {
         match self.slot.account {
             Account::Own => false,
@@ -80,12 +80,12 @@ impl Transmit {
         }
     }
 
-    /// Whether there is nothing to write.
+    /// Returns `true` if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The message in one piece. Copies; a driver writes the parts instead.
+    /// Returns the message in one piece. Copies; a driver writes the parts instead.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&*self.head, &*self.body, &*self.tail].concat()
     }
@@ -99,41 +99,41 @@ impl Transmit {
     }
 }
 
-/// What a [`Transmit`] is.
+/// The kind of a [`Transmit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransmitKind {
-    /// A call of ours. On a carrier with a stream per request it opens its stream.
+    /// One of our calls. On a carrier with a stream per request it opens its stream.
     Call(CallId),
     /// A notification.
     Notification,
-    /// The answer to a request of the peer.
+    /// The response to a request of the peer.
     Answer,
     /// Nothing to write: the stream of this call is closed, which cancels it.
     Reset(CallId),
 }
 
-/// What may wait in the queue.
+/// The limits of the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutboxLimits {
     /// Messages of our own.
     pub(crate) messages: usize,
     /// Their bytes.
     pub(crate) bytes: usize,
-    /// Answers that we owe, beyond which reading stops.
+    /// Responses, beyond which reading stops.
     pub(crate) answers: usize,
 }
 
-/// A place in the queue, by which a message can be taken back.
+/// A place in the queue, by which a message can be removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
-/// What the queue knows of a message.
+/// The queue's data of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot {
     ticket: Ticket,
     account: Account,
-    /// How often it was offered in vain, and since when.
+    /// The number of failed attempts to send it, and the time of the first.
     attempts: u32,
     since: Option<Instant>,
     /// The call that it cancels.
@@ -207,7 +207,7 @@ impl Outbox {
         Ok(self.enqueue(Account::Own, transmit))
     }
 
-    /// Queues what is owed: an answer, or the cancellation of a call.
+    /// Queues a message that the protocol requires: a response, or the cancellation of a call.
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
         let account = match transmit.kind {
             TransmitKind::Answer => Account::Answers,
@@ -218,32 +218,32 @@ impl Outbox {
         self.enqueue(account, transmit)
     }
 
-    /// Whether it has not left.
+    /// Returns `true` if the message is still in the queue.
     pub(crate) fn holds(&self, ticket: Ticket) -> bool {
         self.queue.contains(ticket)
     }
 
-    /// Takes back what has not left.
+    /// Removes a message from the queue, if it is still there.
     pub(crate) fn take_back(&mut self, ticket: Ticket) -> Option<Transmit> {
         let transmit = self.queue.remove(ticket)?;
-        self.settle(&transmit);
+        self.release(&transmit);
         Some(transmit)
     }
 
-    /// Takes back the cancellation of a call, which was never sent.
+    /// Removes the cancellation of a call that was never sent.
     pub(crate) fn take_back_cancel(&mut self, call: CallId) {
-        let is_it = |transmit: &Transmit| transmit.slot.cancels == Some(call);
-        let cancel = self.queue.iter().find(|(_, transmit)| is_it(transmit));
+        let cancels = |transmit: &Transmit| transmit.slot.cancels == Some(call);
+        let cancel = self.queue.iter().find(|(_, transmit)| cancels(transmit));
         if let Some((ticket, _)) = cancel {
             self.take_back(ticket);
         }
     }
 
-    /// The next message to send.
+    /// Returns the next message to send.
     pub(crate) fn pop(&mut self) -> Option<Transmit> {
         if self.busy.is_empty() {
             let (_, transmit) = self.queue.pop_first()?;
-            self.settle(&transmit);
+            self.release(&transmit);
             return Some(transmit);
         }
         let is_free = |transmit: &Transmit| !self.busy.contains_key(&self.lane(transmit));
@@ -252,16 +252,16 @@ impl Outbox {
         self.take_back(ticket)
     }
 
-    /// Returns the next message that is no call. Calls stay where they are, so that each is
-    /// known not to have left.
-    pub(crate) fn pop_beside_calls(&mut self) -> Option<Transmit> {
+    /// Returns the next message that is no call. Calls stay in the queue, so that each is known not
+    /// to be sent.
+    pub(crate) fn pop_non_call(&mut self) -> Option<Transmit> {
         let is_call = |transmit: &Transmit| matches!(transmit.kind, TransmitKind::Call(_));
-        let (ticket, _) = self.queue.iter().find(|(_, it)| !is_call(it))?;
+        let (ticket, _) = self.queue.iter().find(|(_, transmit)| !is_call(transmit))?;
         self.take_back(ticket)
     }
 
-    /// Puts back what could not be sent: it is the next one of its lane again, which waits
-    /// until then.
+    /// Returns a message that could not be sent to the front of its lane, which is paused until
+    /// then.
     pub(crate) fn put_back(&mut self, transmit: Transmit, until: Instant) -> Ticket {
         let ticket = transmit.slot.ticket;
         self.pause(&transmit, until);
@@ -270,22 +270,22 @@ impl Outbox {
         ticket
     }
 
-    /// The transport of a message was busy: what goes there waits.
+    /// Pauses the lane of a message whose transport was busy.
     pub(crate) fn pause(&mut self, transmit: &Transmit, until: Instant) {
         self.busy.insert(self.lane(transmit), until);
     }
 
-    /// Lanes that have waited long enough may be tried again.
+    /// Resumes the lanes whose pause is over.
     pub(crate) fn resume(&mut self, now: Instant) {
         self.busy.retain(|_, until| *until > now);
     }
 
-    /// When the next lane has waited long enough.
+    /// Returns when the next pause is over.
     pub(crate) fn next_resume(&self) -> Option<Instant> {
         self.busy.values().min().copied()
     }
 
-    /// Gives back what is only kept to be used again.
+    /// Releases memory that is only kept for reuse.
     pub(crate) fn shrink(&mut self) {
         if self.queue.is_empty() {
             self.queue = MonotonicTable::new();
@@ -295,24 +295,24 @@ impl Outbox {
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         *self = Self {
-            // A ticket that somebody still holds must not fit a new message.
+            // An old ticket must not match a new message.
             next: self.next,
             ..Self::new(self.limits, self.carrier)
         };
     }
 
-    /// Whether the answers that we owe leave room for more.
-    pub(crate) fn takes_answers(&self) -> bool {
+    /// Returns `true` if there is room for more responses.
+    pub(crate) fn accepts_answers(&self) -> bool {
         self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
     }
 
-    /// Whether there is room for what a handler may answer: less waits than may, here and at
-    /// the driver.
-    pub(crate) fn lets_answer(&self) -> bool {
-        self.takes_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
+    /// Returns `true` if there is room for the response of a handler, here and at the driver.
+    pub(crate) fn has_room_for_answer(&self) -> bool {
+        self.accepts_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
     }
 
-    /// Counts what the driver has taken and not yet written. What it was before.
+    /// Returns the number of counts what the driver has taken and not yet written. What it was
+    /// before.
     pub(crate) fn set_unwritten(&mut self, bytes: usize) -> usize {
         std::mem::replace(&mut self.unwritten, bytes)
     }
@@ -358,7 +358,7 @@ impl Outbox {
         }
     }
 
-    fn settle(&mut self, transmit: &Transmit) {
+    fn release(&mut self, transmit: &Transmit) {
         match transmit.slot.account {
             Account::Own => {
                 self.messages = self.messages.saturating_sub(1);
@@ -374,7 +374,7 @@ impl Outbox {
 }
 
 impl Transmit {
-    /// It was offered in vain. How often by now, and since when.
+    /// Counts a failed attempt to send. Returns the number of attempts and the time of the first.
     pub(crate) fn count_attempt(&mut self, now: Instant) -> (u32, Instant) {
         self.slot.attempts = self.slot.attempts.saturating_add(1);
         let since = *self.slot.since.get_or_insert(now);

@@ -1,4 +1,4 @@
-//! How a call of ours ends.
+//! Outcomes of calls.
 
 use std::time::Duration;
 
@@ -6,50 +6,49 @@ use bowline_types::ErrorObject;
 
 use crate::payload::Payload;
 
-/// How a call ends.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// With a result.
+    /// The peer answered with a result.
     Result(Payload),
-    /// With an error of the peer.
+    /// The peer answered with an error.
     Error(ErrorObject),
-    /// Without an answer in time.
+    /// There was no response in time.
     TimedOut {
-        /// How long it took.
+        /// The time from the start of the call.
         elapsed: Duration,
     },
-    /// Because the session in which it was about to be made has no words for it: see
+    /// The session in which the call was about to be sent does not support it: see
     /// [`AdaptToSession`](crate::link::AdaptToSession). The peer has seen nothing of it.
     Unsupported(String),
-    /// Because it was no longer wanted.
+    /// The application cancelled the call.
     Cancelled,
-    /// Because the server ended the session.
+    /// The server cancelled the session, or the subscription.
     CancelledByServer,
-    /// Because its answer makes no sense.
+    /// The response is invalid.
     Invalid(String),
-    /// Because its answer is too large.
+    /// The response is too large.
     TooLarge {
         /// Its bytes, as far as they are known.
         size: u64,
     },
-    /// Because the transport was busy each time that it was to be sent. The peer has seen
-    /// nothing of it.
+    /// The transport was busy at every attempt to send the call. The peer has seen nothing of it.
     Backpressure {
-        /// How often that was.
+        /// The number of attempts.
         attempts: u32,
     },
-    /// Because what it travelled on was lost.
+    /// The connection or the stream of the call was lost.
     Lost {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Because the connection was closed by us.
+    /// The application closed the connection.
     Shutdown,
 }
 
 impl Outcome {
-    /// The outcome in a word, as telemetry has it.
+    /// Returns the name of the outcome, as in telemetry.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Result(_) => "result",
@@ -66,7 +65,7 @@ impl Outcome {
         }
     }
 
-    /// Bytes of payload that it holds.
+    /// Returns the number of bytes of payload that it holds.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Result(payload) => payload.len(),
@@ -86,7 +85,7 @@ impl Outcome {
     }
 }
 
-/// Whether a peer may have seen a call. Only the core knows, and each end of a call says it: a
+/// Says if the peer may have seen a call. Only the core knows, so each outcome comes with it: a
 /// call of which a part may have reached the transport is [`Maybe`](Self::Maybe), with every
 /// outcome and for every later attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +95,7 @@ impl Outcome {
 )]
 pub enum Sent {
     /// Certainly not: the driver never took it, or has returned it or reported it as not sent.
-    /// It can be made again.
+    /// It can be sent again.
     #[default]
     No,
     /// The driver took it, so the peer may have seen it, and it may have had its effect.
@@ -104,7 +103,7 @@ pub enum Sent {
 }
 
 impl Sent {
-    /// Returns what is known of a call of two attempts: one that may have been seen is enough.
+    /// Joins two attempts of a call: one that may have been seen is enough.
     #[must_use]
     pub(crate) const fn or(self, other: Self) -> Self {
         match self {

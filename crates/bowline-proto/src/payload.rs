@@ -1,4 +1,4 @@
-//! JSON objects that nobody has decoded yet, and those that are already encoded.
+//! JSON objects that are not decoded yet, or already encoded.
 
 use std::fmt;
 
@@ -32,20 +32,19 @@ impl Payload {
     /// `{}`
     pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
 
-    /// Encodes a value in the words of a revision. What is not an object there will not be
-    /// understood as a result.
+    /// Encodes a value for a revision. A value that is no object is no valid result.
     ///
     /// # Errors
     ///
-    /// When the revision can't say it.
+    /// Fails if the revision doesn't have the value.
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision))?;
         Ok(Self(Bytes::from(text)))
     }
 
-    /// Encodes an object in the words of a revision, and adds members that are encoded
-    /// already, without braces.
+    /// Encodes an object for a revision, and adds members that are encoded already, without
+    /// braces.
     ///
     /// ```
     /// use bowline_proto::Payload;
@@ -78,76 +77,78 @@ impl Payload {
         Ok(Self(Bytes::from(text)))
     }
 
-    /// Encodes parameters of a call in the words of a revision. What the connection adds to
-    /// `_meta` need not be there.
+    /// Encodes parameters of a call for a revision. The members of `_meta` that the connection adds
+    /// may be missing.
     ///
     /// # Errors
     ///
-    /// When the revision can't say it.
+    /// Fails if the revision doesn't have the value.
     pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision).leaving_meta())?;
         Ok(Self(Bytes::from(text)))
     }
 
-    /// A part of a frame, without copying it, unless it would keep alive a large frame of
+    /// Creates a part of a frame, without copying it, unless it would keep alive a large frame of
     /// which it is a small part.
     pub(crate) fn part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
         let part = part.as_str().as_bytes();
         let is_wasteful = frame.len() > WASTE && part.len() < frame.len() / 4;
-        Self(match is_wasteful {
-            true => Bytes::copy_from_slice(part),
-            false => sliced(frame, part),
+        Self(if is_wasteful {
+            Bytes::copy_from_slice(part)
+        } else {
+            sliced(frame, part)
         })
     }
 
-    /// A part of a frame that may be kept for long, and beside many others: one that is not
+    /// Creates a part of a frame that may be kept for long, and beside many others: one that is not
     /// large is copied, since a slice keeps all that was read together with it.
     pub(crate) fn kept_part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
-        match part.as_str().len() < LARGE {
-            true => Self(Bytes::copy_from_slice(part.as_str().as_bytes())),
-            false => Self::part(frame, part),
+        if part.as_str().len() < LARGE {
+            Self(Bytes::copy_from_slice(part.as_str().as_bytes()))
+        } else {
+            Self::part(frame, part)
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         // The envelope pass or the encoder has checked it.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// The value, which is not checked again.
+    /// Returns the value, which is not checked again.
     pub fn as_json(&self) -> RawJsonRef<'_> {
         RawJsonRef::trusted(self.as_str())
     }
 
-    /// The bytes, without copying them.
+    /// Returns the bytes, without copying them.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 
-    /// Bytes of the text.
+    /// Returns the number of bytes of the text.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// A member that is a string.
+    /// Returns a member that is a string.
     pub(crate) fn peek_tag(&self, name: &str) -> Option<String> {
         let tag = self.as_json().reader().peek_tag(name).ok()??;
         Some(tag.into_owned())
     }
 
-    /// A member as it is written, without copying it.
+    /// Returns a member as it is written, without copying it.
     pub(crate) fn peek_raw(&self, name: &str) -> Option<Bytes> {
         let member = self.as_json().reader().peek_member(name).ok()??;
         Some(sliced(&self.0, member.as_str().as_bytes()))
     }
 
-    /// Decodes it.
+    /// Decodes the object.
     ///
     /// # Errors
     ///
-    /// When it is no `T`.
+    /// Fails if the object is no valid `T`.
     pub fn decode<T: Wire>(&self) -> Result<T, DecodeError> {
         T::from_json_ref(self.as_json())
     }
@@ -165,7 +166,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A part of a frame as a slice of it. What is no part of it is copied.
+/// Returns a part of a frame as a slice of it. What is no part of it is copied.
 fn sliced(frame: &Bytes, part: &[u8]) -> Bytes {
     let start = (part.as_ptr() as usize).checked_sub(frame.as_ptr() as usize);
     let slice = start.filter(|start| {

@@ -1,9 +1,9 @@
-//! The table of the peer's requests: which are being handled, and which may be answered.
+//! The table of the peer's requests: those with running handlers, and those that are open.
 //!
 //! A handler names a request by its key, not by the peer's id: the peer may use an id again
-//! as soon as it has cancelled, and a handler that is late must not answer the wrong one.
-//! A request that was cancelled or took too long can't be answered any more, but keeps its
-//! place until its handler is done, so that the limit is one of handlers that run.
+//! as soon as it has cancelled, and a late handler must not answer the wrong request. A request
+//! that was cancelled or timed out can't be answered any more, but keeps its place until its
+//! handler is done, so that the limit counts running handlers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::time::Instant;
 pub struct RequestKey(u64);
 
 impl RequestKey {
-    /// The key as a number, as telemetry has it.
+    /// Returns the key as a number, as in telemetry.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -33,7 +33,7 @@ impl fmt::Display for RequestKey {
     }
 }
 
-/// What a table of requests allows.
+/// The limits of a table of requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLimits {
     /// Handlers that run.
@@ -46,16 +46,16 @@ pub(crate) struct RequestLimits {
     pub(crate) id_bytes: usize,
 }
 
-/// A request that has come.
+/// A request that has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
-    /// Where its answer goes.
+    /// The destination of its response.
     pub(crate) to: ReplyTo,
     /// How long its handler may take.
     pub(crate) timeout: Option<Duration>,
     /// Bytes of its parameters, where they are kept.
     pub(crate) bytes: usize,
-    /// It waits for what may happen, and not for a handler.
+    /// Set for a subscription, which has no handler.
     pub(crate) is_subscription: bool,
     /// For telemetry: see [`request_method`](crate::trace::request_method).
     pub(crate) method: Option<Method>,
@@ -65,10 +65,10 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) struct PeerRequest {
     pub(crate) id: RequestId,
-    /// Where its answer goes.
+    /// The destination of its response.
     pub(crate) to: ReplyTo,
     pub(crate) started: Instant,
-    /// Whether it is of the stateless era, in which the peer is not asked back.
+    /// `true` if it is of the stateless era, in which the peer receives no requests.
     pub(crate) is_stateless: bool,
     /// For telemetry.
     pub(crate) method: Option<Method>,
@@ -78,15 +78,15 @@ pub(crate) struct PeerRequest {
     may_be_answered: bool,
 }
 
-/// Whether a request is let in.
+/// The admission of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Admitted(RequestKey),
-    /// One of the same id may still be answered.
+    /// Another request with the same id is open.
     Duplicate,
-    /// As many are being handled as may.
+    /// The limit on handled requests is reached.
     Busy,
-    /// Its id alone is more than all may be.
+    /// Its id alone exceeds the limit on all ids.
     IdTooLong,
 }
 
@@ -94,7 +94,7 @@ pub(crate) enum Admission {
 pub(crate) struct Requests {
     limits: RequestLimits,
     handled: MonotonicTable<RequestKey, PeerRequest>,
-    /// Those that may be answered.
+    /// The open requests: those that may be answered.
     open: Open,
     deadlines: BTreeSet<(Instant, RequestKey)>,
     next: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// A table whose keys begin with `first`.
+    /// Creates a table whose keys begin with `first`.
     pub(crate) fn new(limits: RequestLimits, first: u64) -> Self {
         Self {
             limits,
@@ -118,7 +118,7 @@ impl Requests {
         }
     }
 
-    /// Lets a request in, if there is room for it.
+    /// Admits a request if there is room for it.
     pub(crate) fn admit(&mut self, now: Instant, id: RequestId, arrival: Arrival) -> Admission {
         let size = size_of_id(&id);
         if self.open.get(&id).is_some() {
@@ -154,24 +154,23 @@ impl Requests {
         Admission::Admitted(key)
     }
 
-    /// Whether another one fits. The only one always does: a frame has a limit of its own.
+    /// Returns `true` if another request fits. A single one always does: frames have a limit of
+    /// their own.
     fn has_room(&self, id_bytes: usize, arrival: Arrival) -> bool {
         let limits = &self.limits;
-        let has_place = match arrival.is_subscription {
-            true => {
-                // Those that were given up are counted until they are let go.
-                let all = self.handled.len();
-                self.subscriptions < limits.subscriptions
-                    && all < limits.count + limits.subscriptions
-            }
-            false => self.handled.len() - self.subscriptions < limits.count,
+        let has_place = if arrival.is_subscription {
+            // Cancelled ones are counted until they are released.
+            let all = self.handled.len();
+            self.subscriptions < limits.subscriptions && all < limits.count + limits.subscriptions
+        } else {
+            self.handled.len() - self.subscriptions < limits.count
         };
         has_place
             && self.id_bytes + id_bytes <= limits.id_bytes
             && (self.bytes == 0 || self.bytes + arrival.bytes <= limits.bytes)
     }
 
-    /// The handler is done. The request, when it may be answered.
+    /// Removes a request whose handler has finished. Returns it if it may be answered.
     pub(crate) fn finish(&mut self, key: RequestKey) -> Option<PeerRequest> {
         let request = self.handled.remove(key)?;
         self.id_bytes -= size_of_id(&request.id);
@@ -181,33 +180,33 @@ impl Requests {
         request.may_be_answered.then_some(request)
     }
 
-    /// The request is of the stateless era.
+    /// Marks a request as one of the stateless era.
     pub(crate) fn set_stateless(&mut self, key: RequestKey) {
         if let Some(request) = self.handled.get_mut(key) {
             request.is_stateless = true;
         }
     }
 
-    /// A request that may be answered.
+    /// Returns an open request.
     pub(crate) fn get(&self, key: RequestKey) -> Option<&PeerRequest> {
         self.handled
             .get(key)
             .filter(|request| request.may_be_answered)
     }
 
-    /// The request of this id that may be answered.
+    /// Returns the open request of this id.
     pub(crate) fn find(&self, id: &RequestId) -> Option<&PeerRequest> {
         self.get(self.open.get(id)?)
     }
 
-    /// The peer no longer wants an answer to the request of this id.
+    /// Cancels the request of this id. Returns its key if it was open.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
         let key = self.open.get(id)?;
         self.give_up(key);
         Some(key)
     }
 
-    /// No answer may follow. The request stays until its handler is done.
+    /// Closes a request without a response. It stays in the table until its handler is done.
     pub(crate) fn give_up(&mut self, key: RequestKey) {
         let Some(mut request) = self.handled.remove(key) else {
             return;
@@ -219,7 +218,7 @@ impl Requests {
         self.handled.insert(key, request);
     }
 
-    /// A request whose handler has taken too long.
+    /// Returns a request whose handler has taken too long.
     pub(crate) fn overdue(&self, now: Instant) -> Option<RequestKey> {
         let &(deadline, key) = self.deadlines.first()?;
         (deadline <= now).then_some(key)
@@ -229,8 +228,8 @@ impl Requests {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// None may be answered any more. Those that could, oldest first, with their methods, and
-    /// since when.
+    /// Closes all requests. Returns those that were open, oldest first, with their methods and
+    /// starting times.
     pub(crate) fn give_up_all(&mut self) -> Vec<(RequestKey, Option<Method>, Instant)> {
         self.open = Open::default();
         self.deadlines.clear();
@@ -241,28 +240,28 @@ impl Requests {
         open.collect()
     }
 
-    /// Requests that may be answered, oldest first.
+    /// Returns the open requests, oldest first.
     pub(crate) fn open_keys(&self) -> impl Iterator<Item = RequestKey> {
         let handled = self.handled.iter();
         handled.filter_map(|(key, request)| request.may_be_answered.then_some(key))
     }
 
-    /// The key of the next request, as a number.
+    /// Returns the key of the next request, as a number.
     pub(crate) fn next_key(&self) -> u64 {
         self.next
     }
 
-    /// Requests that may be answered.
+    /// Returns the number of requests that may be answered.
     pub(crate) fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Requests whose handlers are not done.
+    /// Returns the number of requests whose handlers are not done.
     pub(crate) fn len(&self) -> usize {
         self.handled.len()
     }
 
-    /// Takes a request out of what may be answered and of the deadlines.
+    /// Removes a request from the open ones and from the deadlines.
     fn close(&mut self, key: RequestKey, request: &PeerRequest) {
         if request.may_be_answered {
             self.open.remove(&request.id);
@@ -307,7 +306,7 @@ impl Open {
     }
 }
 
-/// Bytes that an id holds beside its entry.
+/// Returns the number of bytes that an id holds beside its entry.
 fn size_of_id(id: &RequestId) -> usize {
     id.text_len()
 }

@@ -1,31 +1,30 @@
-//! Counters of what has no other trace.
-
-/// How often something happened that has no other trace.
+//! Counters of dropped and malformed messages.
+/// Counters of dropped and malformed messages, and of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Answers to calls that were given up.
+    /// Responses to cancelled calls.
     pub late_answers: u64,
-    /// Answers to calls that had ended.
+    /// Responses to calls that had ended.
     pub stale_answers: u64,
-    /// Answers to calls that were never made.
+    /// Responses to calls that were never made.
     pub unknown_answers: u64,
-    /// Frames that are no message.
+    /// Malformed frames.
     pub malformed_frames: u64,
-    /// Messages that are not allowed where they came.
+    /// Messages that the protocol forbids in their state.
     pub violations: u64,
-    /// Cancellations, progress and other notifications of nothing that goes on.
+    /// Cancellations, progress and other notifications that refer to nothing.
     pub pointless_notifications: u64,
     /// Requests of the peer that were not admitted.
     pub refused_requests: u64,
-    /// Notifications of ours that the transport never took.
+    /// Our notifications that the transport never took.
     pub dropped_notifications: u64,
-    /// Answers of ours whose streams never took them.
+    /// Our responses whose streams never took them.
     pub dropped_answers: u64,
 }
 
 impl Stats {
-    /// Both together.
+    /// Returns the sums of both.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// A moment on the driver's monotonic clock: nanoseconds since a start of its choice.
 ///
-/// The core never asks what time it is. Every method that depends on it takes `now`, so a
-/// test moves time by saying so, and a trace replays with the same moments.
+/// The core never reads a clock. Every method that depends on the time takes `now`, so a test sets
+/// the time, and a trace replays with the same moments.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,20 +26,20 @@ impl Instant {
     /// The start of the clock.
     pub const START: Self = Self(0);
 
-    /// A moment that doesn't come: some five centuries after the start.
+    /// A moment that never comes: some five centuries after the start.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many nanoseconds after the start.
+    /// Creates the moment at this number of nanoseconds after the start.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the number of nanoseconds since the start.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// How long after `earlier` it is; zero when it isn't.
+    /// Returns how long after `earlier` it is; zero when it isn't.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,8 +1,8 @@
 //! Telemetry: every event that the core emits, in one place.
 //!
 //! Names, targets, levels and fields are an interface, written down in docs/telemetry.md; a
-//! test compares the two. Fields hold numbers and words of our own, never what a peer or a
-//! user said.
+//! test compares the two. Fields hold numbers and constant words, never content of a peer or a
+//! user.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tracing::{Level, enabled, event};
 
 use crate::outcome::Outcome;
 
-/// Which end of a connection tells.
+/// The side of a connection that emits an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// Whose a request is.
+/// The direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// The peer's.
@@ -48,18 +48,20 @@ impl Direction {
 /// Returns the method of a request for the events of its end, if the protocol has it. It is
 /// not looked up while no subscriber is interested in them, since that would cost each request.
 pub(crate) fn request_method(method: &str) -> Option<Method> {
-    match enabled!(target: "bowline::request", Level::DEBUG) {
-        true => method.parse().ok(),
-        false => None,
+    if enabled!(target: "bowline::request", Level::DEBUG) {
+        method.parse().ok()
+    } else {
+        None
     }
 }
 
-/// A method by its name when the protocol has it. Another one is text of somebody's choice.
+/// Returns the name of a method if the protocol has it. Any other name is content of the peer or
+/// of the user.
 fn named(method: Option<Method>) -> &'static str {
     method.map_or("(other)", Method::as_str)
 }
 
-/// The state of a link, which is what a user sees of a connection.
+/// Emits a transition of a link, whose state is what a user sees.
 pub(crate) fn link_transition(side: Side, from: &str, to: &str, reason: &str) {
     event!(
         name: "connection.transition", target: "bowline::connection", Level::DEBUG,
@@ -68,7 +70,7 @@ pub(crate) fn link_transition(side: Side, from: &str, to: &str, reason: &str) {
     );
 }
 
-/// The phase of one life of a connection, or of a server's session.
+/// Emits a change of the phase of one connection, or of a server's session.
 pub(crate) fn transition(side: Side, from: &str, to: &str, reason: &str) {
     event!(
         name: "session.transition", target: "bowline::connection", Level::DEBUG,
@@ -85,7 +87,7 @@ pub(crate) fn request_start(side: Side, direction: Direction, request: u64, meth
     );
 }
 
-/// A call of ours has ended.
+/// Emits the end of one of our calls.
 pub(crate) fn call_stop(
     side: Side,
     (request, method): (u64, Option<Method>),
@@ -138,7 +140,7 @@ pub(crate) fn request_stop(
     );
 }
 
-/// A request of the peer will not be answered by its handler.
+/// Emits the end of a request of the peer that its handler will not answer.
 pub(crate) fn request_exception(
     side: Side,
     (request, method): (u64, Option<Method>),
@@ -153,7 +155,7 @@ pub(crate) fn request_exception(
     );
 }
 
-/// A request of the peer was refused before a handler saw it.
+/// Emits the refusal of a request of the peer, before a handler saw it.
 pub(crate) fn request_refused(side: Side, reason: &str, code: i64) {
     event!(
         name: "request.refused", target: "bowline::request", Level::DEBUG,
@@ -170,7 +172,7 @@ pub(crate) fn notification(side: Side, method: &str) {
     );
 }
 
-/// A notification that was dropped: `in` about nothing that goes on, `out` not sent.
+/// Emits a dropped notification: `in` refers to nothing, `out` was not sent.
 pub(crate) fn notification_dropped(side: Side, direction: Direction, reason: &str) {
     event!(
         name: "notification.dropped", target: "bowline::notification", Level::DEBUG,
@@ -179,7 +181,7 @@ pub(crate) fn notification_dropped(side: Side, direction: Direction, reason: &st
     );
 }
 
-/// An answer that belongs to no call that waits. `reason` is `late`, `stale` or `unknown`.
+/// Emits a response that belongs to no pending call. `reason` is `late`, `stale` or `unknown`.
 pub(crate) fn response_dropped(side: Side, reason: &str) {
     event!(
         name: "response.dropped", target: "bowline::protocol", Level::DEBUG,
@@ -188,7 +190,7 @@ pub(crate) fn response_dropped(side: Side, reason: &str) {
     );
 }
 
-/// Told the first time, the second, the fourth, and so on: a flood of nonsense must not
+/// Emits the first, the second, the fourth violation, and so on: a flood of violations must not
 /// become a flood of warnings.
 pub(crate) fn violation(side: Side, what: &str, count: u64) {
     if count.is_power_of_two() {
@@ -200,7 +202,7 @@ pub(crate) fn violation(side: Side, what: &str, count: u64) {
     }
 }
 
-/// Told as often as [`violation`].
+/// Emits a malformed frame, as often as [`violation`].
 pub(crate) fn malformed(side: Side, fault: &str, bytes: u64, count: u64) {
     if count.is_power_of_two() {
         event!(
@@ -227,7 +229,7 @@ pub(crate) fn busy(side: Side, attempts: u32) {
     );
 }
 
-/// Nothing is read until what is owed has left and what was read is taken.
+/// Emits that reading is paused until responses have left and events are taken.
 pub(crate) fn reading_paused(side: Side) {
     event!(
         name: "transport.paused", target: "bowline::transport", Level::DEBUG,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
@@ -17,7 +17,7 @@ macro_rules! faults {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The fault in words.
+            /// Returns the fault in words.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -54,7 +54,7 @@ faults! {
     StallWriting = "stall writing",
     /// The stream ends.
     Eof = "eof",
-    /// The server hears nothing more, and goes on talking.
+    /// The server receives nothing more, and continues to send.
     HalfClose = "half close",
     /// The transport is lost.
     Reset = "reset",
@@ -66,11 +66,11 @@ faults! {
     Refused = "refused",
     /// An answer with the id of another call.
     WrongId = "wrong id",
-    /// A frame of an earlier life comes again.
-    ReplayedId = "replayed id of an earlier life",
-    /// An answer to what was never asked.
+    /// A frame of an earlier connection comes again.
+    ReplayedId = "replayed id of an earlier connection",
+    /// A response to a call that was never made.
     NeverIssuedId = "never-issued id",
-    /// An answer after its call was given up.
+    /// A response after its call was cancelled.
     LateAnswer = "late answer",
     /// Two answers to one call.
     DoubleAnswer = "double answer",
@@ -84,7 +84,7 @@ faults! {
     ResultAndError = "result and error",
     /// An answer with neither.
     NothingSaid = "neither result nor error",
-    /// A result of a type that nobody knows.
+    /// A result of an unknown type.
     OddResultType = "odd result type",
     /// The server asks for input without end.
     EndlessInput = "endless input",
@@ -102,9 +102,9 @@ faults! {
     TimeoutRace = "timeout race",
     /// The transport takes nothing.
     Busy = "busy carrier",
-    /// Nobody takes the events.
+    /// No events are taken.
     SlowConsumer = "slow consumer",
-    /// Nobody answers what the server asks.
+    /// Requests of the server are not answered.
     SlowHandler = "slow handler",
     /// The driver crashes.
     DriverCrash = "driver crash",
@@ -148,7 +148,7 @@ faults! {
     IdAsString = "id as string",
     /// An error without an id.
     ErrorWithoutId = "error without id",
-    /// Many notifications that nobody knows.
+    /// Many unknown notifications.
     NotificationFlood = "notification flood",
     /// Many requests of the server.
     RequestFlood = "server request flood",
@@ -172,7 +172,7 @@ faults! {
     OpenLate = "open late",
     /// The transport can't be opened, for good.
     OpenPermanent = "permanent open error",
-    /// What an old transport does is told again.
+    /// Input of an old transport is reported again.
     StaleEvents = "events of an old transport",
 }
 
@@ -198,16 +198,16 @@ impl Faults {
     }
 
     /// Some, as chance has it.
-    pub fn draw(chance: &mut Chance) -> Self {
+    pub fn draw(random: &mut Random) -> Self {
         let mut faults = Self::none();
-        let count = match chance.below(8) {
+        let count = match random.below(8) {
             0 => 0,
-            1..=4 => 1 + chance.below(5),
-            _ => 4 + chance.below(16),
+            1..=4 => 1 + random.below(5),
+            _ => 4 + random.below(16),
         };
         for _ in 0..count {
-            let often = chance.pick(&[10, 40, 150, 500]).unwrap_or(10);
-            if let Some(fault) = chance.pick(Fault::ALL) {
+            let often = random.pick(&[10, 40, 150, 500]).unwrap_or(10);
+            if let Some(fault) = random.pick(Fault::ALL) {
                 faults.set(fault, often);
             }
         }
@@ -221,12 +221,12 @@ impl Faults {
         }
     }
 
-    /// How often a fault happens in a thousand times.
+    /// Returns how often a fault happens in a thousand times.
     pub fn often(&self, fault: Fault) -> u64 {
         self.often.get(fault as usize).copied().unwrap_or(0)
     }
 
-    /// Whether a fault can happen.
+    /// Returns `true` if a fault can happen.
     pub fn has(&self, fault: Fault) -> bool {
         self.often(fault) > 0
     }

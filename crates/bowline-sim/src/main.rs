@@ -1,9 +1,9 @@
-//! Runs worlds: many seeds, or one with a chart. See `scripts/sim --help`.
+//! Runs worlds: many seeds, or one with a trace. See `scripts/sim --help`.
 
 use std::io::{stderr, stdout};
 use std::process::ExitCode;
 
-use bowline_sim::{Carrying, Failure, Fault, World, run_many};
+use bowline_sim::{Failure, Fault, SimCarrier, World, run_many};
 
 const USAGE: &str = "\
 usage: scripts/sim --seeds N [--from M] [--carrier pipe|http]
@@ -16,31 +16,32 @@ usage: scripts/sim --seeds N [--from M] [--carrier pipe|http]
 ";
 
 fn main() -> ExitCode {
-    let wanted = match Wanted::read(std::env::args().skip(1)) {
-        Ok(wanted) => wanted,
+    let options = match Options::read(std::env::args().skip(1)) {
+        Ok(options) => options,
         Err(problem) => {
-            say(&mut stderr(), &format!("{problem}\n{USAGE}"));
+            print_line(&mut stderr(), &format!("{problem}\n{USAGE}"));
             return ExitCode::from(2);
         }
     };
-    let is_well = match wanted.what {
-        What::Help => {
-            say(&mut stdout(), USAGE);
+    let is_well = match options.command {
+        Command::Help => {
+            print_line(&mut stdout(), USAGE);
             true
         }
-        What::Faults => list_faults(),
-        What::One(seed) => run_one(seed, &wanted),
-        What::Many => run_all(&wanted),
-        What::Defects => show_defects(wanted.seeds),
+        Command::Faults => list_faults(),
+        Command::One(seed) => run_one(seed, &options),
+        Command::Many => run_all(&options),
+        Command::Defects => show_defects(options.seeds),
     };
-    match is_well {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
 /// What is to be done.
-enum What {
+enum Command {
     Help,
     Faults,
     One(u64),
@@ -48,21 +49,21 @@ enum What {
     Defects,
 }
 
-struct Wanted {
-    what: What,
+struct Options {
+    command: Command,
     seeds: u64,
     first: u64,
-    carrying: Option<Carrying>,
+    carrier: Option<SimCarrier>,
     has_trace: bool,
 }
 
-impl Wanted {
+impl Options {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut wanted = Self {
-            what: What::Many,
+        let mut options = Self {
+            command: Command::Many,
             seeds: 20_000,
             first: 0,
-            carrying: None,
+            carrier: None,
             has_trace: false,
         };
         while let Some(argument) = arguments.next() {
@@ -72,86 +73,86 @@ impl Wanted {
                     .map_err(|_| format!("{argument} needs a number"))
             };
             match argument.as_str() {
-                "--seeds" => wanted.seeds = number()?,
-                "--from" => wanted.first = number()?,
-                "--seed" => wanted.what = What::One(number()?),
-                "--trace" => wanted.has_trace = true,
-                "--defects" => wanted.what = What::Defects,
-                "--faults" => wanted.what = What::Faults,
-                "--help" | "-h" => wanted.what = What::Help,
+                "--seeds" => options.seeds = number()?,
+                "--from" => options.first = number()?,
+                "--seed" => options.command = Command::One(number()?),
+                "--trace" => options.has_trace = true,
+                "--defects" => options.command = Command::Defects,
+                "--faults" => options.command = Command::Faults,
+                "--help" | "-h" => options.command = Command::Help,
                 "--carrier" => {
                     let name = arguments.next().unwrap_or_default();
-                    let carrying = Carrying::named(&name).ok_or("pipe or http")?;
-                    wanted.carrying = Some(carrying);
+                    let carrier = SimCarrier::named(&name).ok_or("pipe or http")?;
+                    options.carrier = Some(carrier);
                 }
                 other => return Err(format!("what is {other}?")),
             }
         }
-        Ok(wanted)
+        Ok(options)
     }
 }
 
 fn list_faults() -> bool {
     for fault in Fault::ALL {
-        say(&mut stdout(), &format!("{fault}\n"));
+        print_line(&mut stdout(), &format!("{fault}\n"));
     }
     true
 }
 
-fn run_one(seed: u64, wanted: &Wanted) -> bool {
-    let carrying = wanted.carrying.unwrap_or(Carrying::of_seed(seed));
-    let report = World::new(seed, carrying, wanted.has_trace).run();
-    say(&mut stdout(), &report.chart);
-    let name = carrying.name();
+fn run_one(seed: u64, options: &Options) -> bool {
+    let carrier = options.carrier.unwrap_or(SimCarrier::of_seed(seed));
+    let report = World::new(seed, carrier, options.has_trace).run();
+    print_line(&mut stdout(), &report.trace);
+    let name = carrier.name();
     let verdict = report.violation.as_deref().unwrap_or("all holds");
     let line = format!(
         "seed {seed} over {name}: {} steps, {} calls, {} sessions, {}: {verdict}\n",
         report.steps, report.calls, report.sessions, report.state
     );
-    say(&mut stdout(), &line);
+    print_line(&mut stdout(), &line);
     report.violation.is_none()
 }
 
-fn run_all(wanted: &Wanted) -> bool {
+fn run_all(options: &Options) -> bool {
     #[expect(
         clippy::disallowed_types,
         reason = "the one place where real time counts: how fast it was"
     )]
     let began = std::time::Instant::now();
-    let summary = run_many(wanted.first, wanted.seeds, wanted.carrying);
+    let summary = run_many(options.first, options.seeds, options.carrier);
     let seconds = began.elapsed().as_secs_f64().max(0.001);
     for failure in summary.failures.iter().take(20) {
-        say(&mut stdout(), &replay(failure));
+        print_line(&mut stdout(), &replay(failure));
     }
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = summary.worlds as f64 / seconds;
     let line = format!(
         "{} seeds from {}, {} steps, {} calls, {} sessions, {} violations; {seconds:.1} s, {rate:.0} seeds a second\n",
         summary.worlds,
-        wanted.first,
+        options.first,
         summary.steps,
         summary.calls,
         summary.sessions,
         summary.failures.len()
     );
-    say(&mut stdout(), &line);
+    print_line(&mut stdout(), &line);
     summary.failures.is_empty()
 }
 
 fn replay(failure: &Failure) -> String {
     let Failure {
         seed,
-        carrying,
+        carrier,
         violation,
         ..
     } = failure;
-    let carrier = carrying.name();
+    let carrier = carrier.name();
     format!("{violation}\n    scripts/sim --seed {seed} --carrier {carrier} --trace\n")
 }
 
 #[cfg(not(feature = "defects"))]
 fn show_defects(_seeds: u64) -> bool {
-    say(&mut stderr(), "the feature `defects` is not built in\n");
+    print_line(&mut stderr(), "the feature `defects` is not built in\n");
     false
 }
 
@@ -171,13 +172,13 @@ fn show_defects(seeds: u64) -> bool {
             ),
             None => format!("{:<28} not found in {seeds} seeds\n", defect.name()),
         };
-        say(&mut stdout(), &line);
+        print_line(&mut stdout(), &line);
     }
     bowline_proto::defect::set(None);
     is_well
 }
 
-fn say(out: &mut impl std::io::Write, text: &str) {
+fn print_line(out: &mut impl std::io::Write, text: &str) {
     // A reader that has gone away has seen enough.
     let _ = out.write_all(text.as_bytes());
 }

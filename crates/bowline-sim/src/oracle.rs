@@ -1,8 +1,7 @@
-//! What must hold, whatever goes wrong: the invariants of docs/state-machine.md, from what
-//! can be seen of a link.
+//! The oracle: checks the invariants of docs/state-machine.md from outside of a link.
 //!
-//! It knows the calls that were made, what left on the wire and what was told, and nothing
-//! of the inside. The first violation is kept; the world stops at it.
+//! It knows the calls, the messages on the wire and the events, and nothing of the link's
+//! internals. The first violation is kept; the world stops at it.
 
 mod delivery;
 mod edges;
@@ -16,7 +15,7 @@ use bowline_proto::link::{Action, CallKey, LinkEvent, State};
 use bowline_proto::{CallId, Instant, Link, Outcome, RequestKey};
 use bowline_types::{Era, Revision};
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 use delivery::Deliveries;
 pub(crate) use wire::number_after;
@@ -48,19 +47,19 @@ struct Open {
 pub(crate) struct Oracle {
     bounds: Bounds,
     /// Frames may be changed on their way, so that an answer may be another call's.
-    is_blurred: bool,
+    may_misroute: bool,
     /// All that is queued leaves at once.
     is_flowing: bool,
     violation: Option<String>,
     open: BTreeMap<CallKey, Open>,
     made: u64,
     by_nonce: BTreeMap<u64, CallKey>,
-    /// Ids that left in this life and are not known to be over.
+    /// Ids that were sent on this connection and have not ended.
     in_flight: BTreeMap<CallId, Option<u64>>,
     /// All ids that left, and the marks of their calls.
     sent: BTreeMap<u64, CallId>,
     sent_marks: BTreeSet<u64>,
-    /// What became of the requests of the calls that have not ended.
+    /// The deliveries of the calls that have not ended.
     deliveries: Deliveries,
     answered: BTreeSet<CallId>,
     cancelled: BTreeSet<CallId>,
@@ -76,15 +75,15 @@ pub(crate) struct Oracle {
     /// Requests of the server whose handlers are not done, and whether they may be answered.
     requests: BTreeMap<RequestKey, bool>,
     last_request: u64,
-    /// Requests of the server that were sent in this life, by id, less their answers.
+    /// Requests of the server that were sent on this connection, by id, less their responses.
     unanswered: BTreeMap<String, i64>,
     /// Notifications that were taken and have not left.
     queued: usize,
     /// Bytes of events that a slow consumer has found.
     found: usize,
     transports: BTreeSet<u64>,
-    /// `notifications/initialized` left in this life.
-    has_introduced: bool,
+    /// `notifications/initialized` was sent on this connection.
+    has_sent_initialized: bool,
     /// Calls whose answers were given to the link in this step.
     delivered: BTreeSet<u64>,
     /// The last call, and whether it had a result.
@@ -92,10 +91,10 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    pub(crate) fn new(bounds: Bounds, is_blurred: bool, is_flowing: bool) -> Self {
+    pub(crate) fn new(bounds: Bounds, may_misroute: bool, is_flowing: bool) -> Self {
         Self {
             bounds,
-            is_blurred,
+            may_misroute,
             is_flowing,
             violation: None,
             open: BTreeMap::new(),
@@ -121,7 +120,7 @@ impl Oracle {
             queued: 0,
             found: 0,
             transports: BTreeSet::new(),
-            has_introduced: false,
+            has_sent_initialized: false,
             delivered: BTreeSet::new(),
             last: None,
         }
@@ -137,28 +136,28 @@ impl Oracle {
         }
     }
 
-    /// Calls of the user that have not ended.
+    /// Returns calls of the user that have not ended.
     pub(crate) fn open_calls(&self) -> Vec<CallKey> {
         self.open.keys().copied().collect()
     }
 
-    /// The call whose message has this mark, while it has not ended.
+    /// Returns the call whose message has this mark, while it has not ended.
     pub(crate) fn call_of(&self, nonce: u64) -> Option<CallKey> {
         let call = self.by_nonce.get(&nonce)?;
         self.open.contains_key(call).then_some(*call)
     }
 
-    /// The highest id that left.
+    /// Returns the highest id that left.
     pub(crate) fn highest_id(&self) -> u64 {
         self.highest_id
     }
 
-    /// An id that left a little while ago.
-    pub(crate) fn some_id(&self, chance: &mut Chance) -> u64 {
-        self.highest_id.saturating_sub(chance.below(5))
+    /// Returns an id that left a little while ago.
+    pub(crate) fn some_id(&self, random: &mut Random) -> u64 {
+        self.highest_id.saturating_sub(random.below(5))
     }
 
-    /// Calls that were made.
+    /// Returns the number of calls that were made.
     pub(crate) fn made(&self) -> u64 {
         self.made
     }
@@ -192,7 +191,7 @@ impl Oracle {
         self.last = Some((call, false));
     }
 
-    /// Whether the last call had its result.
+    /// Returns `true` if the last call had its result.
     pub(crate) fn is_well(&self) -> bool {
         self.last.is_none_or(|(_, is_well)| is_well)
     }
@@ -210,36 +209,36 @@ impl Oracle {
 
     pub(crate) fn on_action(&mut self, action: Action) {
         match action {
-            Action::Open(life) => {
+            Action::Open(connection_id) => {
                 if let Some(left) = self.transports.first() {
                     let left = *left;
                     self.violated(format!("4: transport {left} was left behind"));
                 }
-                self.transports.insert(life.get());
-                self.has_introduced = false;
-                self.on_life_over();
+                self.transports.insert(connection_id.get());
+                self.has_sent_initialized = false;
+                self.on_connection_over();
             }
-            Action::Close(life) => {
-                self.transports.remove(&life.get());
-                self.on_life_over();
+            Action::Close(connection_id) => {
+                self.transports.remove(&connection_id.get());
+                self.on_connection_over();
             }
             _ => self.violated("an action that no driver knows"),
         }
     }
 
     /// A transport ended by itself, which its driver knows.
-    pub(crate) fn on_transport_over(&mut self, life: u64) {
-        self.transports.remove(&life);
+    pub(crate) fn on_transport_over(&mut self, connection_id: u64) {
+        self.transports.remove(&connection_id);
     }
 
-    fn on_life_over(&mut self) {
+    fn on_connection_over(&mut self) {
         self.in_flight.clear();
         self.owed_cancels.clear();
         self.unanswered.clear();
         self.queued = 0;
     }
 
-    /// Something was told.
+    /// Checks an event.
     pub(crate) fn on_event(&mut self, link: &Link, event: &LinkEvent, is_prompt: bool) {
         match event {
             LinkEvent::State(transition) => self.on_transition(link, transition, is_prompt),
@@ -338,7 +337,7 @@ impl Oracle {
         match outcome {
             Outcome::Result(result) => {
                 let echo = number_after(result.as_str().as_bytes(), "\"echo\":");
-                if !self.is_blurred && echo.is_some() && echo != open.nonce {
+                if !self.may_misroute && echo.is_some() && echo != open.nonce {
                     self.violated(format!("1: call {call} has the answer of another one"));
                 }
                 self.answered.extend(ids);
@@ -367,7 +366,7 @@ impl Oracle {
             | Outcome::Backpressure { .. }
             | Outcome::Lost { .. }
             | Outcome::Shutdown => {}
-            _ => self.violated("an outcome that nobody knows"),
+            _ => self.violated("an unknown outcome"),
         }
     }
 
@@ -377,7 +376,7 @@ impl Oracle {
         ids.map(|(id, _)| *id).collect()
     }
 
-    /// Looks at the link after a step. `is_drained` when all that it had to tell was taken.
+    /// Checks the link after a step. `is_drained` is `true` if all its events were taken.
     pub(crate) fn check(&mut self, link: &Link, is_drained: bool) {
         if link.tombstones() > self.bounds.tombstones {
             self.violated(format!("5: {} tombstones", link.tombstones()));
@@ -399,8 +398,8 @@ impl Oracle {
             self.violated(format!("1: {open} calls have not ended, {pending} wait"));
         }
         if link.state() != self.state {
-            let (state, told) = (link.state(), self.state);
-            self.violated(format!("6: it is {state}, {told} was told"));
+            let (state, reported) = (link.state(), self.state);
+            self.violated(format!("6: the state is {state}, {reported} was reported"));
         }
         let is_over = matches!(link.state(), State::Closing | State::Closed);
         if (is_over || self.is_stopped) && (pending > 0 || open > 0) {
@@ -452,11 +451,11 @@ impl Oracle {
         }
         if let Some(id) = self.owed_cancels.first() {
             let id = *id;
-            self.violated(format!("the server was never told that {id} was given up"));
+            self.violated(format!("the cancellation of {id} was never sent"));
         }
         let era = link.revision().map(Revision::era);
-        if era == Some(Era::Handshake) && !self.has_introduced {
-            self.violated("the server was never told that the handshake is done");
+        if era == Some(Era::Handshake) && !self.has_sent_initialized {
+            self.violated("`notifications/initialized` was never sent");
         }
         if link.state() == State::Closed && !self.transports.is_empty() {
             self.violated("4: a transport was left behind");

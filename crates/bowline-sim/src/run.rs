@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::world::{Carrying, Report, World};
+use crate::world::{Report, SimCarrier, World};
 
 /// A seed in whose world something did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Failure {
     /// The seed.
     pub seed: u64,
     /// The carrier.
-    pub carrying: Carrying,
+    pub carrier: SimCarrier,
     /// What did not hold.
     pub violation: String,
 }
@@ -46,7 +46,7 @@ pub struct Found {
 
 /// Runs the worlds of `count` seeds from `first` on, on all cores. Every sixteenth world is
 /// run twice, and both runs must be the same to the byte.
-pub fn run_many(first: u64, count: u64, carrying: Option<Carrying>) -> Summary {
+pub fn run_many(first: u64, count: u64, carrier: Option<SimCarrier>) -> Summary {
     let next = AtomicU64::new(0);
     let total = Mutex::new(Summary::default());
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -60,7 +60,11 @@ pub fn run_many(first: u64, count: u64, carrying: Option<Carrying>) -> Summary {
                         break;
                     }
                     let seed = first.wrapping_add(number);
-                    run_one(seed, carrying.unwrap_or(Carrying::of_seed(seed)), &mut part);
+                    run_one(
+                        seed,
+                        carrier.unwrap_or(SimCarrier::of_seed(seed)),
+                        &mut part,
+                    );
                 }
                 let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                 total.add(part);
@@ -72,17 +76,17 @@ pub fn run_many(first: u64, count: u64, carrying: Option<Carrying>) -> Summary {
     total
 }
 
-fn run_one(seed: u64, carrying: Carrying, summary: &mut Summary) {
+fn run_one(seed: u64, carrier: SimCarrier, summary: &mut Summary) {
     let is_doubled = seed.is_multiple_of(16);
-    let report = World::new(seed, carrying, is_doubled).run();
+    let report = World::new(seed, carrier, is_doubled).run();
     let mut violation = report.violation.clone();
-    if is_doubled && World::new(seed, carrying, true).run() != report {
+    if is_doubled && World::new(seed, carrier, true).run() != report {
         violation = violation.or(Some("6: two runs of the seed differ".into()));
     }
     summary.count(&report);
     summary.failures.extend(violation.map(|violation| Failure {
         seed,
-        carrying,
+        carrier,
         violation,
     }));
 }
@@ -91,13 +95,13 @@ fn run_one(seed: u64, carrying: Carrying, summary: &mut Summary) {
 pub fn find_violation(first: u64, most: u64) -> Option<Found> {
     (0..most).find_map(|number| {
         let seed = first.wrapping_add(number);
-        let carrying = Carrying::of_seed(seed);
-        let violation = World::new(seed, carrying, false).run().violation?;
+        let carrier = SimCarrier::of_seed(seed);
+        let violation = World::new(seed, carrier, false).run().violation?;
         Some(Found {
             seeds: number + 1,
             failure: Failure {
                 seed,
-                carrying,
+                carrier,
                 violation,
             },
         })

@@ -147,9 +147,10 @@ impl Linked {
 
     fn begin(&mut self, waits: bool) -> bowline_proto::link::CallKey {
         let call = LinkCall::new(CallRequest::new("tools/call", self.body.clone()));
-        let call = match waits {
-            true => call.wait_for_ready().idempotent(),
-            false => call,
+        let call = if waits {
+            call.wait_for_ready().idempotent()
+        } else {
+            call
         };
         self.link.call(self.now, call).expect("it is ready")
     }

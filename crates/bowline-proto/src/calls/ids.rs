@@ -12,7 +12,7 @@ impl CallId {
     /// The greatest id that every JSON parser reads exactly: 2^53 − 1.
     pub const MAX: Self = Self((1 << 53) - 1);
 
-    /// The id that a peer names, whether we have made it or not.
+    /// Returns the id that a peer names, whether it was issued or not.
     ///
     /// Our ids are integers. One that comes back as a string of the same digits can only
     /// be meant as it, so it counts (some peers do that).
@@ -25,7 +25,7 @@ impl CallId {
         number.map(Self)
     }
 
-    /// The id as a number.
+    /// Returns the id as a number.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -50,13 +50,13 @@ impl From<CallId> for ProgressToken {
     }
 }
 
-/// Gives out ids. It belongs to the link and goes on across connections.
+/// Issues ids. It belongs to the link and continues across connections.
 #[derive(Clone, Debug)]
 pub struct IdCounter {
     next: u64,
 }
 
-/// From here on no call is made any more: 96 % of the range. The connection drains, and
+/// The first reserved id, at 96 % of the range: no more ids are issued. The connection drains, and
 /// the next one begins anew.
 pub(super) const RESERVED: u64 = CallId::MAX.0 / 100 * 96;
 
@@ -72,7 +72,7 @@ impl IdCounter {
         Self { next }
     }
 
-    /// The next id. `None` when the rest of the range is reserved.
+    /// Returns the next id. `None` when the rest of the range is reserved.
     pub fn issue(&mut self) -> Option<CallId> {
         if self.is_exhausted() {
             return None;
@@ -82,24 +82,24 @@ impl IdCounter {
         Some(id)
     }
 
-    /// Takes back the id that was given out last, when nobody has seen it.
+    /// Takes back the id that was issued last, if it was not sent.
     pub(crate) fn take_back(&mut self, id: CallId) {
         if id.0.checked_add(1) == Some(self.next) {
             self.next = id.0;
         }
     }
 
-    /// Whether only reserved ids are left.
+    /// Returns `true` if only reserved ids are left.
     pub const fn is_exhausted(&self) -> bool {
         self.next >= RESERVED
     }
 
-    /// How much of the range is used up, in percent.
+    /// Returns how much of the range is used up, in percent.
     pub const fn percent_used(&self) -> u64 {
         self.next / (CallId::MAX.0 / 100)
     }
 
-    /// How much of the range is used up, in percent, when that has just become worth a
+    /// Returns how much of the range is used up, in percent, when that has just become worth a
     /// warning.
     pub(crate) const fn threshold(&self) -> Option<u64> {
         const PERCENT: u64 = CallId::MAX.0 / 100;
@@ -112,7 +112,7 @@ impl IdCounter {
         }
     }
 
-    /// Whether `id` was given out.
+    /// Returns `true` if `id` was issued.
     pub const fn has_issued(&self, id: CallId) -> bool {
         id.0 != 0 && id.0 < self.next
     }

@@ -1,4 +1,4 @@
-//! Ids of calls that were given up, so that their late answers are known.
+//! Ids of cancelled calls, so that their late responses are recognized.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -7,16 +7,16 @@ use super::CallId;
 use crate::defect::{self, Defect};
 use crate::time::Instant;
 
-/// Expired ids wait for each other, so that an idle connection is woken once for many.
+/// Expired ids are swept together, so that an idle connection is woken once for many.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// Ids of calls that were given up, on their way from one table to the next.
+/// Ids of cancelled calls, for the table of the next connection.
 #[derive(Debug, Default)]
 pub(crate) struct GivenUp(VecDeque<(Instant, CallId)>);
 
-/// The ids of calls that ended without an answer, for a while.
+/// The ids of calls that ended without a response, for a limited time.
 ///
-/// All live equally long, so the order in which they came is the order in which they go.
+/// All are kept equally long, so they expire in the order in which they were added.
 #[derive(Debug)]
 pub(super) struct Tombstones {
     ids: BTreeSet<CallId>,
@@ -54,13 +54,13 @@ impl Tombstones {
         }
     }
 
-    /// Whether the id is remembered. An expired one is not, even before it is swept.
+    /// Returns `true` if the id is remembered. An expired one is not, even before it is swept.
     pub(super) fn contains(&mut self, now: Instant, id: CallId) -> bool {
         self.sweep(now);
         self.ids.contains(&id)
     }
 
-    /// Forgets what has expired.
+    /// Removes expired ids.
     pub(super) fn sweep(&mut self, now: Instant) {
         while let Some(&(until, id)) = self.order.front()
             && until <= now
@@ -74,7 +74,7 @@ impl Tombstones {
         self.order.len()
     }
 
-    /// When it is worth the while to sweep. An expired one is none in the meantime.
+    /// Returns when to sweep. Until then an expired id is kept and ignored.
     pub(super) fn next_sweep(&self) -> Option<Instant> {
         self.order.front().map(|(until, _)| *until + SWEEP)
     }

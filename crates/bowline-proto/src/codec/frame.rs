@@ -3,9 +3,9 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
-use super::hunter::IdHunter;
-use super::kinds::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
+use super::framing::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
 use super::length::{MAX_HEADERS, header_block, looks_like_header};
+use super::oversize_id_scanner::OversizeIdScanner;
 use super::{BOM, shrink, shrink_after};
 
 /// Cuts a byte stream into frames.
@@ -16,7 +16,7 @@ use super::{BOM, shrink, shrink_after};
 #[derive(Debug)]
 pub struct FrameDecoder {
     limits: FrameLimits,
-    /// `None` until the peer has shown which one it speaks.
+    /// The framing of the peer. `None` until it is detected.
     framing: Option<Framing>,
     buffer: BytesMut,
     /// Bytes of the buffer in which no line end was found.
@@ -30,24 +30,24 @@ pub struct FrameDecoder {
 enum State {
     /// At the beginning of a frame or inside one that fits.
     Reading,
-    /// In a body of which so many bytes are still to come.
+    /// In a body with this number of bytes still to come.
     Body { length: usize },
     /// In a frame that is too large.
     Skipping(Box<Skipping>),
-    /// Nothing more comes out.
+    /// The decoder has stopped.
     Stopped,
 }
 
 #[derive(Debug)]
 struct Skipping {
-    hunter: IdHunter,
+    scanner: OversizeIdScanner,
     size: u64,
     /// Bytes to come, where they were announced; up to the line end otherwise.
     left: Option<u64>,
 }
 
 impl FrameDecoder {
-    /// A decoder that finds out how the peer frames.
+    /// Creates a decoder that detects the framing of the peer.
     pub fn new(limits: FrameLimits) -> Self {
         Self {
             limits,
@@ -60,7 +60,7 @@ impl FrameDecoder {
         }
     }
 
-    /// A decoder for a peer whose framing is known.
+    /// Creates a decoder for a peer whose framing is known.
     pub fn with_framing(limits: FrameLimits, framing: Framing) -> Self {
         Self {
             framing: Some(framing),
@@ -68,7 +68,7 @@ impl FrameDecoder {
         }
     }
 
-    /// The buffer to read into. Append to it, then [`poll`](Self::poll).
+    /// Returns the buffer to read into. Append to it, then [`poll`](Self::poll).
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -78,7 +78,7 @@ impl FrameDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next frame, or `None` when more bytes are needed.
+    /// Returns the next frame, or `None` when more bytes are needed.
     pub fn poll(&mut self) -> Option<Decoded> {
         loop {
             if let Some(decoded) = self.skip_start() {
@@ -106,7 +106,7 @@ impl FrameDecoder {
         }
     }
 
-    /// What is left at the end of the stream: a last line without its end, or a fault when
+    /// Returns what is left at the end of the stream: a last line without its end, or a fault when
     /// a frame was cut off. Call it when [`poll`](Self::poll) has returned `None`.
     pub fn finish(&mut self) -> Option<Decoded> {
         let state = std::mem::replace(&mut self.state, State::Stopped);
@@ -128,38 +128,38 @@ impl FrameDecoder {
         }
     }
 
-    /// Nothing more is read: what was is given back.
+    /// Stops the decoder and releases its buffer.
     pub(crate) fn abandon(&mut self) {
         self.state = State::Stopped;
         self.buffer = BytesMut::new();
     }
 
-    /// How the peer frames, once that is known.
+    /// Returns the framing of the peer, once it is detected.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
 
-    /// Whether an oversized frame is being skipped. A driver bounds how long that takes.
+    /// Returns `true` if an oversized frame is being skipped. A driver bounds how long that takes.
     pub fn is_skipping(&self) -> bool {
         matches!(self.state, State::Skipping(_))
     }
 
-    /// Whether a part of a frame has come, and the rest has not.
+    /// Returns `true` if only a part of a frame has arrived.
     pub fn is_inside(&self) -> bool {
         !self.buffer.is_empty() || matches!(self.state, State::Body { .. })
     }
 
-    /// Byte order marks that were found at the start of later lines, and dropped.
+    /// Returns the number of byte order marks that were dropped at the start of later lines.
     pub fn stray_boms(&self) -> u64 {
         self.stray_boms
     }
 
-    /// Bytes that the buffer holds room for.
+    /// Returns the number of bytes that the buffer holds room for.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Looks at the first bytes of the stream: a byte order mark goes, UTF-16 is refused.
+    /// Checks the first bytes of the stream: drops a byte order mark, and refuses UTF-16.
     fn skip_start(&mut self) -> Option<Decoded> {
         if !self.is_at_start {
             return None;
@@ -215,7 +215,7 @@ impl FrameDecoder {
         Step::Give(Decoded::Frame(line))
     }
 
-    /// Looks at a line, of which the end may not have come, for how the peer frames.
+    /// Detects the framing of the peer from a line, which may be incomplete.
     fn detect(&mut self, end: Option<usize>) {
         let line = self.buffer.get(..end.unwrap_or(self.buffer.len()));
         let line = line.unwrap_or_default().trim_ascii_start();
@@ -227,7 +227,7 @@ impl FrameDecoder {
         }
     }
 
-    /// A whole line that is one or two bytes too long.
+    /// Returns a whole line that is one or two bytes too long.
     fn refuse(&mut self, line: &[u8]) -> Step {
         let skipping = Skipping::whole(line);
         match self.limits.oversize {
@@ -281,15 +281,15 @@ impl FrameDecoder {
 
     fn begin_skipping(&mut self, announced: Option<u64>) -> Step {
         let mut skipping = Skipping {
-            hunter: IdHunter::default(),
+            scanner: OversizeIdScanner::default(),
             size: 0,
             left: announced,
         };
         self.searched = 0;
         match self.limits.oversize {
-            // What has come so far is all that is looked at.
+            // Only the bytes that have arrived are scanned.
             Oversize::Stop => {
-                skipping.hunter.push(&self.buffer);
+                skipping.scanner.push(&self.buffer);
                 skipping.size = announced.unwrap_or(self.buffer.len() as u64);
                 self.state = State::Stopped;
                 Step::Give(skipping.finish())
@@ -315,7 +315,7 @@ impl FrameDecoder {
             None => memchr(b'\n', &self.buffer).unwrap_or(self.buffer.len()),
         };
         let bytes = self.buffer.split_to(here);
-        skipping.hunter.push(&bytes);
+        skipping.scanner.push(&bytes);
         skipping.size += here as u64;
         let is_done = match &mut skipping.left {
             Some(left) => {
@@ -360,31 +360,31 @@ impl FrameDecoder {
 }
 
 impl Skipping {
-    /// A frame that has come as a whole.
+    /// Creates the state for an oversized frame that has arrived completely.
     fn whole(frame: &[u8]) -> Self {
-        let mut hunter = IdHunter::default();
-        hunter.push(frame);
+        let mut scanner = OversizeIdScanner::default();
+        scanner.push(frame);
         Self {
-            hunter,
+            scanner,
             size: frame.len() as u64,
             left: None,
         }
     }
 
     fn finish(self) -> Decoded {
-        let (id, about) = self.hunter.finish();
+        let (id, about) = self.scanner.finish();
         Decoded::TooLarge(TooLarge::new(id, about, self.size))
     }
 }
 
-/// What a step of the decoder leads to.
+/// The result of a step of the decoder.
 enum Step {
     Give(Decoded),
     Again,
     Wait,
 }
 
-/// Without white space around it: a line may end in `\r\n`, or be blank.
+/// Trims white space: a line may end in `\r\n`, or be blank.
 fn trimmed(line: Bytes) -> Bytes {
     let start = line.len() - line.trim_ascii_start().len();
     let length = line.trim_ascii().len();

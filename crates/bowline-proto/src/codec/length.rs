@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::kinds::CodecFault;
+use super::framing::CodecFault;
 
 /// Bytes of a header block. One of a hundred bytes is long.
 pub(super) const MAX_HEADERS: usize = 8 * 1024;
 
-/// Whether the beginning of a line shows that the peer speaks in headers.
+/// Returns `true` if the beginning of a line shows that the peer uses headers.
 pub(super) fn looks_like_header(line: &[u8]) -> bool {
     [&b"content-length"[..], b"content-type"]
         .into_iter()
@@ -46,7 +46,7 @@ pub(super) fn header_block(bytes: &[u8]) -> Option<Result<(usize, u64), CodecFau
     (bytes.len() > MAX_HEADERS).then_some(Err(CodecFault::HeadersTooLong))
 }
 
-/// The length that a header line gives. `None` for another header.
+/// Returns the length that a header line gives. `None` for another header.
 fn content_length(line: &[u8]) -> Result<Option<u64>, CodecFault> {
     let Some(colon) = memchr::memchr(b':', line) else {
         return Err(CodecFault::BadHeader);
@@ -68,7 +68,7 @@ fn content_length(line: &[u8]) -> Result<Option<u64>, CodecFault> {
     }
 }
 
-/// The header of a body of `length` bytes.
+/// Returns the header of a body of `length` bytes.
 pub(super) fn header(length: usize) -> impl fmt::Display {
     struct Header(usize);
     impl fmt::Display for Header {

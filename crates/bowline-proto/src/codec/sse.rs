@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 
-use super::hunter::IdHunter;
-use super::kinds::TooLarge;
+use super::framing::TooLarge;
+use super::oversize_id_scanner::OversizeIdScanner;
 use super::{BOM, shrink};
 
 /// Bytes of a line that isn't data: an event's name or id. A longer one is ignored.
 const MAX_FIELD: usize = 8 * 1024;
 
-/// What came out of an event stream.
+/// An item of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SseItem {
@@ -26,9 +26,9 @@ pub enum SseItem {
     },
     /// An id without data: the cursor has moved.
     Cursor,
-    /// How long to wait before the stream is opened again.
+    /// The wait before the stream is opened again.
     Retry(Duration),
-    /// A comment. It says that the peer is alive.
+    /// A comment. It shows that the peer is alive.
     Comment,
     /// An event whose data was too large. It was skipped.
     TooLarge(TooLarge),
@@ -37,8 +37,8 @@ pub enum SseItem {
 /// Cuts an event stream into events.
 ///
 /// Bytes go in through [`buffer`](Self::buffer) or [`push`](Self::push), items come out of
-/// [`poll`](Self::poll) until it returns `None`. What is unterminated at the end of the
-/// stream is no event and is dropped with the decoder.
+/// [`poll`](Self::poll) until it returns `None`. An unterminated event at the end of the stream is
+/// dropped with the decoder.
 #[derive(Debug)]
 pub struct SseDecoder {
     /// Bytes of data that an event may have.
@@ -50,12 +50,12 @@ pub struct SseDecoder {
     /// The last line ended with `\r`; a `\n` next belongs to it.
     is_after_return: bool,
     event: Event,
-    /// A line that is too long to be kept is going by.
+    /// Set while a line that is too long to be kept is skipped.
     skipped_line: Option<LongLine>,
     last_event_id: String,
 }
 
-/// A line that is too long to be kept, by what it is.
+/// The kind of a line that is too long to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LongLine {
     Data,
@@ -64,7 +64,7 @@ enum LongLine {
     Other,
 }
 
-/// What has been read of an event.
+/// An incomplete event.
 #[derive(Debug, Default)]
 struct Event {
     name: Bytes,
@@ -76,16 +76,16 @@ struct Event {
 enum Data {
     #[default]
     None,
-    /// One line, where it was read.
+    /// One line, a slice of the buffer.
     Line(Bytes),
     /// Several lines, joined.
     Lines(BytesMut),
-    /// Too much of it.
-    Skipped(Box<(IdHunter, u64)>),
+    /// More than the limit.
+    Skipped(Box<(OversizeIdScanner, u64)>),
 }
 
 impl SseDecoder {
-    /// A decoder for events of at most `limit` bytes of data.
+    /// Creates a decoder for events of at most `limit` bytes of data.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -99,7 +99,7 @@ impl SseDecoder {
         }
     }
 
-    /// The buffer to read into. Append to it, then [`poll`](Self::poll).
+    /// Returns the buffer to read into. Append to it, then [`poll`](Self::poll).
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -109,7 +109,7 @@ impl SseDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next item, or `None` when more bytes are needed.
+    /// Returns the next item, or `None` when more bytes are needed.
     pub fn poll(&mut self) -> Option<SseItem> {
         loop {
             if !self.skip_start() {
@@ -137,12 +137,12 @@ impl SseDecoder {
         }
     }
 
-    /// The cursor: the id of the last event that had one. Empty when none had.
+    /// Returns the cursor: the id of the last event that had one. Empty when none had.
     pub fn last_event_id(&self) -> &str {
         &self.last_event_id
     }
 
-    /// `false` when the next bytes must come first.
+    /// Skips the beginning of the stream. Returns `false` if more bytes are needed.
     fn skip_start(&mut self) -> bool {
         if self.is_at_start {
             let is_prefix = BOM.starts_with(&self.buffer);
@@ -164,7 +164,7 @@ impl SseDecoder {
         true
     }
 
-    /// A line without its end.
+    /// Handles a line without its end.
     fn line(&mut self, line: Bytes) -> Option<SseItem> {
         match self.skipped_line.take() {
             None => {}
@@ -199,7 +199,7 @@ impl SseDecoder {
         None
     }
 
-    /// A blank line: the event is complete.
+    /// Handles a blank line: the event is complete.
     fn dispatch(&mut self) -> Option<SseItem> {
         let Event { name, id, data } = std::mem::take(&mut self.event);
         let moves_cursor = id.is_some();
@@ -212,8 +212,8 @@ impl SseDecoder {
             Data::Line(line) => line,
             Data::Lines(lines) => lines.freeze(),
             Data::Skipped(skipped) => {
-                let (hunter, size) = *skipped;
-                let (id, about) = hunter.finish();
+                let (scanner, size) = *skipped;
+                let (id, about) = scanner.finish();
                 return Some(SseItem::TooLarge(TooLarge::new(id, about, size)));
             }
         };
@@ -225,7 +225,7 @@ impl SseDecoder {
         Some(SseItem::Event { name, data })
     }
 
-    /// A line that doesn't end and is longer than any event may be.
+    /// Skips an incomplete line that is longer than any event may be.
     fn skip_partial_line(&mut self) {
         let part = self.buffer.split();
         self.searched = 0;
@@ -285,7 +285,7 @@ impl Data {
         }
     }
 
-    /// Keeps nothing but what tells whose event it is.
+    /// Drops the data, except for the id that identifies the call.
     fn give_up(&mut self, more: &[u8]) {
         let mut skipped = match std::mem::take(self) {
             Self::Skipped(skipped) => skipped,
@@ -295,9 +295,9 @@ impl Data {
                     Self::Lines(lines) => lines,
                     Self::None | Self::Skipped(_) => b"",
                 };
-                let mut hunter = IdHunter::default();
-                hunter.push(kept);
-                Box::new((hunter, kept.len() as u64))
+                let mut scanner = OversizeIdScanner::default();
+                scanner.push(kept);
+                Box::new((scanner, kept.len() as u64))
             }
         };
         skipped.0.push(more);
@@ -320,7 +320,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
-/// The time in a `retry` field, which counts only when it is all digits.
+/// Returns the time in a `retry` field, which counts only when it is all digits.
 fn retry(value: &[u8]) -> Option<SseItem> {
     if value.is_empty() || value.len() > MAX_FIELD || !value.iter().all(u8::is_ascii_digit) {
         return None;

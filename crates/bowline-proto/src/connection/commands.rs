@@ -1,4 +1,4 @@
-//! What the application wants: calls, notifications, answers, cancellation.
+//! Commands of the application: calls, notifications, responses, cancellation.
 
 use bowline_types::{Era, ErrorObject, Method, RequestId};
 use bytes::Bytes;
@@ -16,12 +16,12 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// When it can't be made now. The server has seen nothing of it.
+    /// Fails if it can't be sent now. The server has seen nothing of it.
     pub fn call(&mut self, now: Instant, request: CallRequest) -> Result<CallId, CallError> {
         self.call_again(now, &request)
     }
 
-    /// Makes a call that is kept for another attempt.
+    /// Makes a call whose request the link keeps for another attempt.
     pub(crate) fn call_again(
         &mut self,
         now: Instant,
@@ -31,9 +31,9 @@ impl Connection {
         self.call_unchecked(now, request)
     }
 
-    /// Asks for a sign of life. Its outcome comes as that of a call. Alone of all calls it
-    /// may be made before the connection is ready, once the server is known to be of the
-    /// handshake era. The stateless era has no `ping`: there it is a `server/discover`.
+    /// Pings the server. Its outcome arrives as that of a call. As the only call it may be made
+    /// before the connection is ready, once the server is known to be of the handshake era. The
+    /// stateless era has no `ping`: there it is a `server/discover`.
     ///
     /// # Errors
     ///
@@ -53,26 +53,26 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// When it can't be sent now. The server has seen nothing of it.
+    /// Fails if it can't be sent now. The server has seen nothing of it.
     pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> Result<(), NotifyError> {
         self.check_ready()?;
-        self.end.notify(method, body.into(), None)
+        self.endpoint.notify(method, body.into(), None)
     }
 
     /// Answers a request of the server.
     ///
     /// # Errors
     ///
-    /// When it was answered or cancelled, or the answer is too large, which the server is
-    /// told.
+    /// Fails if the request was answered or cancelled, or if the response is too large: then the
+    /// server receives an error.
     pub fn respond(
         &mut self,
         now: Instant,
         request: RequestKey,
         result: Payload,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond(now, request, result);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond(now, request, result);
+        self.endpoint.update_flow(now);
         responded
     }
 
@@ -87,53 +87,53 @@ impl Connection {
         request: RequestKey,
         error: &ErrorObject,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond_error(now, request, error);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond_error(now, request, error);
+        self.endpoint.update_flow(now);
         responded
     }
 
-    /// The handler of a request is done and has no answer, since the request was cancelled.
-    /// Its place is free for another one.
+    /// Releases a request whose handler has finished without a response, since the request was
+    /// cancelled. Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
-        self.end.release(now, request);
-        self.end.note_flow(now);
+        self.endpoint.release(now, request);
+        self.endpoint.update_flow(now);
     }
 
-    /// Gives up a call. Whether it was still waiting: it ends once, however often it is
+    /// Cancels a call. Returns `true` if it was pending: it ends once, however often it is
     /// cancelled.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
-        self.end.cancel(now, call, self.cancel_form(), reason)
+        self.endpoint.cancel(now, call, self.cancel_form(), reason)
     }
 
-    /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
+    /// Pauses or resumes the time of a call, while one of our handlers works for it.
     pub fn set_call_paused(&mut self, now: Instant, call: CallId, is_waiting: bool) -> bool {
         if is_waiting {
-            self.end.calls.pause(now, call)
+            self.endpoint.calls.pause(now, call)
         } else {
-            self.end.calls.resume(now, call)
+            self.endpoint.calls.resume(now, call)
         }
     }
 
-    /// The call of ours that waits and is named by `id`: as an answer names it.
+    /// Returns the pending call with this id.
     pub(crate) fn waiting_call(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
-        match self.end.calls.find(now, id, &self.end.counter) {
+        match self.endpoint.calls.find(now, id, &self.endpoint.counter) {
             Found::Pending(call) => Some(call),
             Found::GivenUp | Found::Ended | Found::Unknown => None,
         }
     }
 
-    /// The server has confirmed a subscription: from now on it lasts until somebody ends it.
+    /// Handles a confirmed subscription: from now on it lasts until it is closed or ended.
     pub(crate) fn confirm_subscription(&mut self, call: CallId) {
-        self.end.calls.lift_timeouts(call);
+        self.endpoint.calls.lift_timeouts(call);
     }
 
-    /// The number of the session that calls carry from now on, or none.
+    /// Sets the number of the session that calls carry from now on, or none.
     pub(crate) fn set_session_tag(&mut self, session: Option<u64>) {
         self.session_tag = session;
         self.join_meta();
     }
 
-    /// The method that asks for a sign of life.
+    /// Returns the method of a ping.
     pub(super) fn ping_method(&self) -> Method {
         match self.revision().map(|revision| revision.era()) {
             Some(Era::Stateless) => Method::Discover,
@@ -147,7 +147,7 @@ impl Connection {
             timeouts: self.config.call_timeouts,
             stream: None,
         };
-        self.end.call(now, request, context)
+        self.endpoint.call(now, request, context)
     }
 
     fn check_ready(&self) -> Result<(), CallError> {

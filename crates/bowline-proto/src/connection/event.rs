@@ -1,26 +1,26 @@
-//! What a connection tells its driver.
+//! Events of a connection.
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::{Tell, Weigh};
+use crate::event_queue::{EndpointEvent, EventPayload};
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 
-/// Something that happened.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// The connection is ready for calls.
     Ready(Box<Agreement>),
-    /// A call has ended. It is told once.
+    /// A call has ended. There is exactly one such event for each call.
     Ended {
         /// The call.
         call: CallId,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
-        /// Whether the peer may have seen it.
+        /// Says if the peer may have seen the call.
         sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
@@ -34,7 +34,8 @@ pub enum Event {
         /// call.
         has_risen: bool,
     },
-    /// The peer wants an answer: see [`Connection::respond`](super::Connection::respond).
+    /// The peer sent a request, which must be answered: see
+    /// [`Connection::respond`](super::Connection::respond).
     Request {
         /// Its request.
         request: RequestKey,
@@ -43,21 +44,21 @@ pub enum Event {
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The peer no longer wants an answer to this request. Its handler keeps its place
-    /// until it answers or is [released](super::Connection::release).
+    /// The peer has cancelled this request. Its handler keeps its place until it answers or is
+    /// [released](super::Connection::release).
     RequestCancelled(RequestKey),
-    /// The peer notifies.
+    /// The peer sent a notification.
     Notification {
         /// The method.
         method: Box<str>,
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The connection is over. Nothing comes after it.
+    /// The connection has ended. This is the last event.
     Closed(CloseReason),
 }
 
-impl Tell for Event {
+impl EndpointEvent for Event {
     fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
         Self::Ended {
             call,
@@ -67,8 +68,8 @@ impl Tell for Event {
     }
 }
 
-impl Weigh for Event {
-    fn payload(&self) -> usize {
+impl EventPayload for Event {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),
             Self::Progress { params, .. } => params.len(),

@@ -1,4 +1,4 @@
-//! The headers that go with a message over HTTP.
+//! The headers of a message over HTTP.
 
 use bowline_types::envelope::{Envelope, JsonRpcRequest};
 use bowline_types::meta::keys;
@@ -29,11 +29,10 @@ pub struct MessageHeaders {
 }
 
 impl MessageHeaders {
-    /// Those of a message. `agreed` is the revision that the connection speaks, once it
-    /// does.
+    /// Creates the headers of a message. `agreed` is the negotiated revision, if there is one.
     ///
-    /// A request of the stateless era says its revision itself. `initialize` has none: it
-    /// is what a server that doesn't know the header must understand.
+    /// A request of the stateless era names its revision itself. `initialize` has no headers: a
+    /// server that doesn't know them must understand it.
     pub fn of(frame: &[u8], agreed: Option<Revision>) -> Self {
         let mut headers = Self {
             protocol_version: agreed.map(String::from),
@@ -53,7 +52,7 @@ impl MessageHeaders {
         headers
     }
 
-    /// The headers that there are.
+    /// Returns the headers that are present.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("MCP-Protocol-Version", &self.protocol_version),
@@ -65,14 +64,14 @@ impl MessageHeaders {
     }
 }
 
-/// The revision that a request of the stateless era names.
+/// Returns the revision that a request of the stateless era names.
 fn stateless_version(request: &JsonRpcRequest<'_>) -> Option<String> {
     let meta = request.params?.reader().peek_member("_meta").ok()??;
     let version = meta.reader().peek_tag(keys::PROTOCOL_VERSION.name()).ok()?;
     version.map(|version| version.into_owned())
 }
 
-/// What the request is about.
+/// Returns the value of `Mcp-Name`.
 fn name_of(request: &JsonRpcRequest<'_>) -> Option<String> {
     let member = named_by(&request.method)?;
     let name = request.params?.reader().peek_tag(member).ok()??;

@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages of the server.
 
 use bowline_types::envelope::{
     About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
@@ -15,7 +15,7 @@ use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Oversize, TooLarge};
 use crate::defect::{self, Defect};
-use crate::endpoint::{Answered, Opened, Progressing, Purpose, or_newest};
+use crate::endpoint::{BatchAdmission, CallProgress, Purpose, ResponseMatch, or_latest_handshake};
 use crate::outcome::Outcome;
 use crate::payload::Payload;
 use crate::requests::Arrival;
@@ -23,44 +23,46 @@ use crate::time::Instant;
 use crate::trace::{self, Side};
 
 impl Connection {
-    /// A frame, which came on the stream of a call if that has one.
+    /// Handles a frame. `stream` is the call on whose stream it arrived, if it has one.
     pub(super) fn handle_frame(&mut self, now: Instant, stream: Option<CallId>, frame: &Bytes) {
         match Envelope::parse(frame) {
             Ok(Envelope::Batch(batch)) => {
                 if !self.revision().is_some_and(Revision::has_batches) {
-                    return self.violation(now, "a batch in a revision without batches");
+                    return self.handle_violation(now, "a batch in a revision without batches");
                 }
-                let (to, is_busy) = match self.end.begin_batch(None, &batch) {
-                    Opened::Served(to) => (to, false),
-                    Opened::Busy(to) => (to, true),
-                    Opened::TooLong => return self.violation(now, "a batch that is too long"),
+                let (to, is_busy) = match self.endpoint.begin_batch(None, &batch) {
+                    BatchAdmission::Served(to) => (to, false),
+                    BatchAdmission::Busy(to) => (to, true),
+                    BatchAdmission::TooLong => {
+                        return self.handle_violation(now, "a batch that is too long");
+                    }
                 };
                 for part in batch.parts() {
                     match part {
                         Ok(Envelope::Request(request)) if is_busy && self.may_answer() => {
-                            self.end.expect_answer(to, Some(&request.id));
-                            self.end.refuse_busy(&request.id, to);
+                            self.endpoint.expect_answer(to, Some(&request.id));
+                            self.endpoint.refuse_busy(&request.id, to);
                         }
                         part => self.handle_envelope(now, stream, to, frame, part),
                     }
                 }
-                self.end.end_batch(to);
+                self.endpoint.end_batch(to);
             }
             envelope => self.handle_envelope(now, stream, ReplyTo::default(), frame, envelope),
         }
     }
 
-    /// A frame beyond the limit: the end of the connection, or of the call that it answers.
+    /// Handles a frame beyond the limit: it ends the connection, or the call that it answers.
     pub(super) fn handle_too_large(&mut self, now: Instant, too_large: &TooLarge) {
         let size = too_large.size;
-        if self.end.limits.frames.oversize == Oversize::Stop {
+        if self.endpoint.limits.frames.oversize == Oversize::Stop {
             let fault = PeerFault::OversizedFrame { size };
             return self.close_with(now, CloseReason::Peer(fault));
         }
         self.skip_too_large(now, None, too_large);
     }
 
-    /// A frame beyond the limit ends the call that it answers, or on whose stream it came.
+    /// Ends the call that an oversized frame answers, or on whose stream it arrived.
     pub(super) fn skip_too_large(
         &mut self,
         now: Instant,
@@ -68,10 +70,10 @@ impl Connection {
         too_large: &TooLarge,
     ) {
         let size = too_large.size;
-        self.end.refuse_too_large(too_large, self.may_answer());
+        self.endpoint.refuse_too_large(too_large, self.may_answer());
         let answered = match (&too_large.id, too_large.about) {
             (Some(id), About::Answer | About::Unknown) => {
-                match self.end.calls.find(now, id, &self.end.counter) {
+                match self.endpoint.calls.find(now, id, &self.endpoint.counter) {
                     Found::Pending(call) => Some(call),
                     Found::GivenUp | Found::Ended | Found::Unknown => None,
                 }
@@ -82,7 +84,7 @@ impl Connection {
         if let Some(call) = answered {
             self.fail_call(now, call, Outcome::TooLarge { size });
         }
-        self.spend_nonsense(now);
+        self.spend_misbehavior_budget(now);
     }
 
     fn handle_envelope(
@@ -99,76 +101,83 @@ impl Connection {
         match envelope {
             Ok(Envelope::Request(request)) => self.handle_request(now, to, frame, &request),
             Ok(Envelope::Notification(note)) => self.handle_notification(now, frame, &note),
-            Ok(Envelope::Success(success)) => self.handle_success(now, frame, &success),
-            Ok(Envelope::Failure(failure)) => self.handle_failure(now, stream, &failure),
-            Ok(Envelope::Batch(_)) => self.violation(now, "a batch in a batch"),
+            Ok(Envelope::Success(success)) => self.handle_result_response(now, frame, &success),
+            Ok(Envelope::Failure(failure)) => self.handle_error_response(now, stream, &failure),
+            Ok(Envelope::Batch(_)) => self.handle_violation(now, "a batch in a batch"),
             Err(error) => self.handle_malformed(now, to, frame, &error),
         }
     }
 
-    fn handle_success(&mut self, now: Instant, frame: &Bytes, success: &JsonRpcResultResponse<'_>) {
-        let Some(call) = self.answered(now, &success.id) else {
+    fn handle_result_response(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        success: &JsonRpcResultResponse<'_>,
+    ) {
+        let Some(call) = self.match_response(now, &success.id) else {
             return;
         };
-        let Some(waiting) = self.end.calls.answer(call) else {
+        let Some(waiting) = self.endpoint.calls.answer(call) else {
             return;
         };
-        self.end.regain_nonsense();
+        self.endpoint.restore_misbehavior_budget();
         let outcome = Outcome::Result(Payload::part(frame, success.result));
-        self.note_task(call, &waiting, success.result);
-        self.end.conclude(now, call, &waiting, outcome);
+        self.track_task(call, &waiting, success.result);
+        self.endpoint.complete_call(now, call, &waiting, outcome);
         if defect::is(Defect::SecondAnswer) && waiting.tag.purpose == Purpose::User {
             let timeouts = self.config.call_timeouts;
-            self.end.calls.insert(now, call, timeouts, waiting.tag);
+            self.endpoint.calls.insert(now, call, timeouts, waiting.tag);
             return;
         }
-        self.handle_handshake_answer(now, waiting.tag.purpose, Ok(success.result));
+        self.handle_handshake_response(now, waiting.tag.purpose, Ok(success.result));
     }
 
-    fn handle_failure(
+    fn handle_error_response(
         &mut self,
         now: Instant,
         stream: Option<CallId>,
         failure: &JsonRpcErrorResponse<'_>,
     ) {
         let call = match (&failure.id, stream) {
-            (Some(id), _) => self.answered(now, id),
+            (Some(id), _) => self.match_response(now, id),
             // A server that could not read the id, or does not repeat it in a refusal.
             (None, Some(call)) => Some(call),
             (None, None) => {
-                self.end.count_pointless("an error without an id");
-                return self.spend_nonsense(now);
+                self.endpoint
+                    .count_dropped_notification("an error without an id");
+                return self.spend_misbehavior_budget(now);
             }
         };
         let Some(call) = call else {
             return;
         };
-        let Some(waiting) = self.end.calls.answer(call) else {
+        let Some(waiting) = self.endpoint.calls.answer(call) else {
             return;
         };
         let (outcome, error) = match ErrorObject::from_json(failure.error.as_str()) {
             Ok(error) => {
-                self.end.regain_nonsense();
+                self.endpoint.restore_misbehavior_budget();
                 (Outcome::Error(error.clone()), Some(error))
             }
             Err(fault) => {
                 let frame = failure.error.as_str();
                 let size = frame.len() as u64;
-                self.end.count_malformed("error", frame.as_bytes(), size);
+                self.endpoint
+                    .count_malformed("error", frame.as_bytes(), size);
                 (Outcome::Invalid(fault.to_string()), None)
             }
         };
-        self.end.conclude(now, call, &waiting, outcome);
-        self.handle_handshake_answer(now, waiting.tag.purpose, Err(error));
+        self.endpoint.complete_call(now, call, &waiting, outcome);
+        self.handle_handshake_response(now, waiting.tag.purpose, Err(error));
     }
 
-    /// The call that an answer belongs to, if it waits.
-    fn answered(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
-        match self.end.answered(now, id) {
-            Answered::Call(call) => Some(call),
-            Answered::Nothing => None,
-            Answered::Nonsense => {
-                self.spend_nonsense(now);
+    /// Returns the pending call that a response belongs to.
+    fn match_response(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
+        match self.endpoint.match_response(now, id) {
+            ResponseMatch::Call(call) => Some(call),
+            ResponseMatch::Dropped => None,
+            ResponseMatch::Misbehavior => {
+                self.spend_misbehavior_budget(now);
                 None
             }
         }
@@ -186,34 +195,34 @@ impl Connection {
         } = request;
         if !self.may_answer() {
             // Spec, basic, 2026-07-28: a server sends no requests, a client no responses.
-            return self.violation(now, "a request in the stateless era");
+            return self.handle_violation(now, "a request in the stateless era");
         }
         let is_ping = method == Method::Ping.as_str();
-        if is_ping && self.end.requests.find(id).is_none() {
-            self.end.regain_nonsense();
-            self.end.expect_answer(to, Some(id));
-            return self.end.accept(id, to);
+        if is_ping && self.endpoint.requests.find(id).is_none() {
+            self.endpoint.restore_misbehavior_budget();
+            self.endpoint.expect_answer(to, Some(id));
+            return self.endpoint.answer_empty(id, to);
         }
         if self.is_ready() && method == Method::Initialize.as_str() {
-            self.end.count_violation("initialize from a server");
+            self.endpoint.count_violation("initialize from a server");
             return self.close_with(now, CloseReason::Peer(PeerFault::Initialize));
         }
         if !self.is_ready() {
             // Spec, basic/lifecycle: nothing but pings before the handshake is done.
-            return self.violation(now, "a request before the handshake is done");
+            return self.handle_violation(now, "a request before the handshake is done");
         }
-        self.end.expect_answer(to, Some(id));
-        let params = params.map(|params| self.end.taken(frame, params));
+        self.endpoint.expect_answer(to, Some(id));
+        let params = params.map(|params| self.endpoint.request_params(frame, params));
         let arrival = Arrival {
             to,
             bytes: params.as_ref().map_or(0, Payload::len),
             ..Arrival::default()
         };
-        let Some(request) = self.end.admit(now, id, method, arrival) else {
+        let Some(request) = self.endpoint.admit(now, id, method, arrival) else {
             return;
         };
-        self.end.regain_nonsense();
-        self.end.tell(Event::Request {
+        self.endpoint.restore_misbehavior_budget();
+        self.endpoint.push_event(Event::Request {
             request,
             method: (&**method).into(),
             params,
@@ -228,65 +237,67 @@ impl Connection {
             Ok(_) | Err(_) => {}
         }
         if !self.is_ready() {
-            return self.violation(now, "a notification before the handshake is done");
+            return self.handle_violation(now, "a notification before the handshake is done");
         }
-        self.end.regain_nonsense();
-        self.end.tell(Event::Notification {
+        self.endpoint.restore_misbehavior_budget();
+        self.endpoint.push_event(Event::Notification {
             method: (&*note.method).into(),
             params: note.params.map(|params| Payload::kept_part(frame, params)),
         });
     }
 
-    /// A cancellation refers to a request of its sender.
+    /// Handles a cancellation, which refers to a request of its sender.
     fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.map(|params| CancelledParams::from_json(params.as_str()));
         let Some(Ok(params)) = params else {
             return self
-                .end
-                .count_pointless("a cancellation that can't be read");
+                .endpoint
+                .count_dropped_notification("a cancellation that can't be read");
         };
         let Some(id) = params.request_id else {
             if !self.is_ready() {
-                return self.violation(now, "a reset of no session");
+                return self.handle_violation(now, "a reset of no session");
             }
             return self.close_with(now, CloseReason::Peer(PeerFault::SessionReset));
         };
-        if let Some(request) = self.end.cancelled_by_peer(now, &id) {
-            return self.end.tell(Event::RequestCancelled(request));
+        if let Some(request) = self.endpoint.cancel_peer_request(now, &id) {
+            return self.endpoint.push_event(Event::RequestCancelled(request));
         }
-        // A server of the stateless era ends a subscription so, and nothing else; the id is
-        // ours.
-        match self.end.calls.find(now, &id, &self.end.counter) {
+        // A server of the stateless era ends only subscriptions with it; the id is ours.
+        match self.endpoint.calls.find(now, &id, &self.endpoint.counter) {
             Found::Pending(call) if self.is_stateless() && self.is_subscription(call) => {
                 self.fail_call(now, call, Outcome::CancelledByServer);
             }
             Found::Pending(_) | Found::GivenUp | Found::Ended | Found::Unknown => {
-                self.end.count_pointless("a cancellation of nothing");
+                self.endpoint
+                    .count_dropped_notification("a cancellation of nothing");
             }
         }
     }
 
     fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let progressing = params.and_then(|params| {
-            let progressing = self.end.progressing(now, params);
-            progressing.or_else(|| {
-                // One that has become a task has no time of its own any more.
+        let progress = params.and_then(|params| {
+            let progress = self.endpoint.take_progress(now, params);
+            progress.or_else(|| {
+                // A call that has become a task has no timeout any more.
                 let has_risen = false;
-                let call = self.reporting_task(params)?;
-                Some(Progressing { call, has_risen })
+                let call = self.task_call(params)?;
+                Some(CallProgress { call, has_risen })
             })
         });
-        match (progressing, params) {
-            (Some(Progressing { call, has_risen }), Some(params)) => {
-                self.end.regain_nonsense();
+        match (progress, params) {
+            (Some(CallProgress { call, has_risen }), Some(params)) => {
+                self.endpoint.restore_misbehavior_budget();
                 let params = Payload::kept_part(frame, params);
-                self.end.tell(Event::Progress {
+                self.endpoint.push_event(Event::Progress {
                     call,
                     params,
                     has_risen,
                 });
             }
-            (_, _) => self.end.count_pointless("progress of nothing"),
+            (_, _) => self
+                .endpoint
+                .count_dropped_notification("progress of nothing"),
         }
     }
 
@@ -298,53 +309,56 @@ impl Connection {
         error: &EnvelopeError,
     ) {
         let size = frame.len() as u64;
-        self.end.count_malformed(error.fault().name(), frame, size);
+        self.endpoint
+            .count_malformed(error.fault().name(), frame, size);
         let about = match error.fault() {
-            // Without a method it can only be meant as an answer.
+            // Without a method it can only be a response.
             Fault::NothingSaid => About::Answer,
-            // Those of another crate, which may have more.
+            // The enum is of another crate, and non-exhaustive.
             _ => error.about(),
         };
         match (error.id(), about) {
             (Some(id), About::Answer) => {
-                if let Found::Pending(call) = self.end.calls.find(now, id, &self.end.counter) {
+                if let Found::Pending(call) =
+                    self.endpoint.calls.find(now, id, &self.endpoint.counter)
+                {
                     self.fail_call(now, call, Outcome::Invalid(error.to_string()));
                 }
             }
             (Some(id), About::Request) if self.may_answer() => {
-                self.end.expect_answer(to, Some(id));
+                self.endpoint.expect_answer(to, Some(id));
                 self.refuse(id, to, error.kind(), &error.to_string());
             }
             (Some(_) | None, _) => {}
         }
-        self.spend_nonsense(now);
+        self.spend_misbehavior_budget(now);
     }
 
     fn refuse(&mut self, id: &RequestId, to: ReplyTo, kind: ErrorCode, message: &str) {
-        let words = (kind, or_newest(self.revision()));
-        self.end.refuse(Some(id), to, words, message);
+        let code = (kind, or_latest_handshake(self.revision()));
+        self.endpoint.refuse(Some(id), to, code, message);
     }
 
-    /// Ends a call without an answer that can be used.
+    /// Ends a call without a usable response.
     fn fail_call(&mut self, now: Instant, call: CallId, outcome: Outcome) {
-        if let Some(waiting) = self.end.calls.give_up(now, call) {
-            self.end.conclude(now, call, &waiting, outcome);
-            self.handle_handshake_answer(now, waiting.tag.purpose, Err(None));
+        if let Some(waiting) = self.endpoint.calls.give_up(now, call) {
+            self.endpoint.complete_call(now, call, &waiting, outcome);
+            self.handle_handshake_response(now, waiting.tag.purpose, Err(None));
         }
     }
 
-    fn violation(&mut self, now: Instant, what: &'static str) {
-        self.end.count_violation(what);
-        self.spend_nonsense(now);
+    fn handle_violation(&mut self, now: Instant, what: &'static str) {
+        self.endpoint.count_violation(what);
+        self.spend_misbehavior_budget(now);
     }
 
-    fn spend_nonsense(&mut self, now: Instant) {
-        if !self.end.spend_nonsense() {
+    fn spend_misbehavior_budget(&mut self, now: Instant) {
+        if !self.endpoint.spend_misbehavior_budget() {
             self.close_with(now, CloseReason::Peer(PeerFault::Nonsense));
         }
     }
 
-    /// Whether the peer may send requests, which we answer: not in the stateless era.
+    /// Returns `true` if the server may send requests: not in the stateless era.
     fn may_answer(&self) -> bool {
         match self.phase {
             Phase::New | Phase::Closed => false,

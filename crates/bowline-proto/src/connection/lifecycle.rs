@@ -1,4 +1,4 @@
-//! The life of a connection: opening, agreeing, staying alive, closing.
+//! The lifecycle of a connection: opening, negotiation, keepalive, closing.
 
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
@@ -19,22 +19,22 @@ use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// Messages of the handshake have the handshake's time, not one of their own.
+/// The timeouts of handshake messages: the handshake has a deadline of its own.
 const UNLIMITED: Timeouts = Timeouts::UNLIMITED;
 
 impl Connection {
     /// Begins the handshake: the transport is up.
     pub fn open(&mut self, now: Instant) {
         let Phase::New = self.phase else { return };
-        // What was given up long ago may have come from the connection before.
-        self.end.calls.sweep(now);
+        // Expired tombstones may come from the previous connection.
+        self.endpoint.calls.sweep(now);
         let (negotiation, step) = Negotiation::begin(self.config.revisions, self.config.known_era);
         let startup = self.config.startup_timeout;
         self.change_phase(
             Phase::Negotiating {
                 negotiation,
                 deadline: now + startup.unwrap_or(self.config.handshake_timeout),
-                is_talking: startup.is_none(),
+                has_received: startup.is_none(),
                 probe: None,
             },
             "opened",
@@ -42,9 +42,9 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// The server knows the session of the handshake era no longer, which `call` was told: it
-    /// has not been served. One handshake for all opens a new session; calls that wait on
-    /// their streams go on waiting.
+    /// Handles an expired session of the handshake era: the server refused `call` for it. One
+    /// handshake for all calls opens a new session; calls that wait on their streams go on
+    /// waiting.
     pub fn handle_session_expired(&mut self, now: Instant, call: CallId) {
         self.handle_expired_call(now, call);
         let Phase::Ready { .. } = self.phase else {
@@ -54,7 +54,7 @@ impl Connection {
         let phase = Phase::Negotiating {
             negotiation,
             deadline: now + self.config.handshake_timeout,
-            is_talking: true,
+            has_received: true,
             probe: None,
         };
         self.silence = None;
@@ -62,9 +62,13 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// A call was not served, since the session in which it was made has expired.
+    /// Ends a call that was not served because its session has expired.
     pub(crate) fn handle_expired_call(&mut self, now: Instant, call: CallId) {
-        let purpose = self.end.calls.get(call).map(|waiting| waiting.tag.purpose);
+        let purpose = self
+            .endpoint
+            .calls
+            .get(call)
+            .map(|waiting| waiting.tag.purpose);
         match purpose {
             None => {}
             // The handshake is outside of any session: it was refused.
@@ -72,26 +76,27 @@ impl Connection {
                 self.handle_stream_end(now, call, StreamEnd::Refused(404));
             }
             Some(Purpose::Keepalive | Purpose::User) => {
-                if let Some(waiting) = self.end.calls.give_up(now, call) {
+                if let Some(waiting) = self.endpoint.calls.give_up(now, call) {
                     let reason = "the session has expired".into();
                     let outcome = Outcome::Lost { reason };
-                    self.end.conclude_as(now, call, &waiting, outcome, Sent::No);
+                    self.endpoint
+                        .complete_call_as(now, call, &waiting, outcome, Sent::No);
                 }
             }
         }
     }
 
-    /// Whether no call can be made any more.
+    /// Returns `true` if no call can be made any more.
     pub(crate) fn is_out_of_ids(&self) -> bool {
-        self.end.counter.is_exhausted()
+        self.endpoint.counter.is_exhausted()
     }
 
-    /// Ends the connection: what waits ends with it.
+    /// Closes the connection: pending calls end with it.
     pub fn close(&mut self, now: Instant) {
         self.close_with(now, CloseReason::Local);
     }
 
-    /// Ends the connection because its ids are used up.
+    /// Closes the connection because its ids are used up.
     pub(crate) fn close_for_ids(&mut self, now: Instant) {
         self.close_with(now, CloseReason::IdsExhausted);
     }
@@ -106,9 +111,9 @@ impl Connection {
         };
         self.change_phase(Phase::Closed, reason.name());
         self.silence = None;
-        // The driver stops all handlers when it hears of the end.
-        self.end.end_all(now, || outcome_of(&reason));
-        self.end.tell(Event::Closed(reason));
+        // The driver stops all handlers on the `Closed` event.
+        self.endpoint.end_all(now, || close_outcome(&reason));
+        self.endpoint.push_event(Event::Closed(reason));
     }
 
     fn change_phase(&mut self, phase: Phase, reason: &str) {
@@ -136,15 +141,15 @@ impl Connection {
         }
     }
 
-    /// An answer to `server/discover` or `initialize`.
-    pub(super) fn handle_handshake_answer(
+    /// Handles the response to `server/discover` or `initialize`.
+    pub(super) fn handle_handshake_response(
         &mut self,
         now: Instant,
         purpose: Purpose,
         answer: Result<RawJsonRef<'_>, Option<ErrorObject>>,
     ) {
-        // Looked for among all calls, so for the probe alone.
-        let has_initialized = purpose == Purpose::Discover && self.initialize_has_left();
+        // The lookup scans all calls, so only for the probe.
+        let has_initialized = purpose == Purpose::Discover && self.may_have_sent_initialize();
         let Phase::Negotiating { negotiation, .. } = &mut self.phase else {
             return;
         };
@@ -168,20 +173,22 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// Whether the server may have seen an `initialize` that waits for its answer.
-    fn initialize_has_left(&self) -> bool {
-        let calls = &self.end.calls;
-        let is_it = |tag: &Tag| tag.purpose == Purpose::Initialize;
-        let waiting = calls.first_that(is_it).and_then(|call| calls.get(call));
+    /// Returns `true` if the server may have seen an `initialize` that waits for its answer.
+    fn may_have_sent_initialize(&self) -> bool {
+        let calls = &self.endpoint.calls;
+        let is_initialize = |tag: &Tag| tag.purpose == Purpose::Initialize;
+        let waiting = calls
+            .find_first(is_initialize)
+            .and_then(|call| calls.get(call));
         let ticket = waiting.map(|waiting| waiting.tag.ticket);
-        ticket.is_some_and(|ticket| ticket.is_none_or(|it| !self.end.outbox.holds(it)))
+        ticket.is_some_and(|ticket| ticket.is_none_or(|ticket| !self.endpoint.outbox.holds(ticket)))
     }
 
     fn advance(&mut self, now: Instant, step: Step) {
         match step {
             Step::Wait => {}
             Step::Discover(revision) => {
-                self.set_stateless_meta(self.meta_of(revision));
+                self.set_stateless_meta(self.build_stateless_meta(revision));
                 let meta = self.stateless_meta.clone();
                 self.send_handshake(
                     now,
@@ -191,7 +198,7 @@ impl Connection {
                     Bytes::new(),
                 );
                 // Over HTTP every server answers what it doesn't know; silence is an error
-                // of the transport, and says nothing about the era.
+                // of the transport, and does not indicate the era.
                 let until = match self.config.carrier {
                     Carrier::SharedStream => Some(now + self.config.probe_timeout),
                     Carrier::StreamPerRequest => None,
@@ -201,7 +208,7 @@ impl Connection {
                 }
             }
             Step::Initialize(revision) => {
-                // What is asked from here on is asked in the handshake era.
+                // All requests from here on are of the handshake era.
                 self.set_stateless_meta(Bytes::new());
                 if let Phase::Negotiating { probe, .. } = &mut self.phase {
                     *probe = None;
@@ -222,54 +229,59 @@ impl Connection {
             Purpose::Discover | Purpose::Initialize => true,
             Purpose::Keepalive | Purpose::User => false,
         };
-        while let Some(call) = self.end.calls.first_that(is_handshake) {
-            self.end.drop_internal(now, call);
+        while let Some(call) = self.endpoint.calls.find_first(is_handshake) {
+            self.endpoint.drop_internal_call(now, call);
         }
         self.silence = self
             .config
             .keepalive
             .map(|settings| Silence::begin(now, settings));
         match revision.era() {
-            Era::Stateless => self.set_stateless_meta(self.meta_of(revision)),
+            Era::Stateless => self.set_stateless_meta(self.build_stateless_meta(revision)),
             Era::Handshake => {
                 self.set_stateless_meta(Bytes::new());
-                self.end.notify_owed(Method::Initialized, Bytes::new());
+                self.endpoint.notify_owed(Method::Initialized, Bytes::new());
             }
         }
-        self.end.tell(Event::Ready(agreement));
+        self.endpoint.push_event(Event::Ready(agreement));
     }
 
-    /// Asks a silent server for a sign of life, or gives it up.
+    /// Pings a silent server, or closes the connection after too many pings.
     pub(super) fn handle_silence(&mut self, now: Instant) {
         let Some(silence) = &mut self.silence else {
             return;
         };
-        if !self.end.wants_read() {
-            // It may have spoken: it is we who don't listen.
-            return silence.broken(now);
+        if !self.endpoint.wants_read() {
+            // The server may have sent bytes that were not read.
+            return silence.reset(now);
         }
         match silence.check(now) {
             Verdict::Wait => {}
             Verdict::Ask { asked } => {
                 let is_of_user = |tag: &Tag| tag.purpose == Purpose::User;
-                if self.end.counter.is_exhausted()
-                    && self.end.calls.first_that(is_of_user).is_some()
+                if self.endpoint.counter.is_exhausted()
+                    && self.endpoint.calls.find_first(is_of_user).is_some()
                 {
                     // Calls that wait may still be answered.
-                    return silence.broken(now);
+                    return silence.reset(now);
                 }
                 trace::keepalive(Side::Client, asked);
-                // The one before has had its time.
+                // The previous ping has had its time.
                 let is_question = |tag: &Tag| tag.purpose == Purpose::Keepalive;
-                if let Some(call) = self.end.calls.first_that(is_question) {
-                    self.end.drop_internal(now, call);
+                if let Some(call) = self.endpoint.calls.find_first(is_question) {
+                    self.endpoint.drop_internal_call(now, call);
                 }
                 let method = self.ping_method();
                 let meta = self.stateless_meta.clone();
                 let purpose = Purpose::Keepalive;
-                let asked =
-                    self.end
-                        .call_internally(now, purpose, method, &meta, Bytes::new(), UNLIMITED);
+                let asked = self.endpoint.call_internally(
+                    now,
+                    purpose,
+                    method,
+                    &meta,
+                    Bytes::new(),
+                    UNLIMITED,
+                );
                 if asked.is_none() {
                     self.close_with(now, CloseReason::IdsExhausted);
                 }
@@ -290,7 +302,7 @@ impl Connection {
         body: Bytes,
     ) {
         let sent = self
-            .end
+            .endpoint
             .call_internally(now, purpose, method, meta, body, UNLIMITED);
         if sent.is_none() {
             self.close_with(now, CloseReason::IdsExhausted);
@@ -302,7 +314,7 @@ impl Connection {
         self.join_meta();
     }
 
-    /// Puts together what every call of the user has in its `_meta`.
+    /// Joins the members of `_meta` that every call of the user carries.
     pub(super) fn join_meta(&mut self) {
         self.request_meta = match self.session_tag {
             None => self.stateless_meta.clone(),
@@ -332,8 +344,8 @@ impl Connection {
         body.into()
     }
 
-    /// What every request of the stateless era says of its client.
-    fn meta_of(&self, revision: Revision) -> Bytes {
+    /// Returns the members of `_meta` that describe the client in every stateless request.
+    fn build_stateless_meta(&self, revision: Revision) -> Bytes {
         let capabilities = self.config.capabilities.to_json(revision);
         let mut meta = RequestMeta::new().with(keys::PROTOCOL_VERSION, revision.as_str());
         if let Ok(capabilities) = capabilities {
@@ -347,15 +359,15 @@ impl Connection {
         Bytes::copy_from_slice(members.as_bytes())
     }
 
-    /// Whether a call is a subscription of the stateless era.
+    /// Returns `true` if a call is a subscription of the stateless era.
     pub(super) fn is_subscription(&self, call: CallId) -> bool {
-        let waiting = self.end.calls.get(call);
+        let waiting = self.endpoint.calls.get(call);
         waiting.is_some_and(|waiting| waiting.tag.is_subscription)
     }
 }
 
-/// How a call ends when its connection does.
-fn outcome_of(reason: &CloseReason) -> Outcome {
+/// Returns the outcome of calls that end with their connection.
+fn close_outcome(reason: &CloseReason) -> Outcome {
     match reason {
         CloseReason::Local => Outcome::Shutdown,
         CloseReason::Peer(PeerFault::OversizedFrame { size }) => Outcome::TooLarge { size: *size },

@@ -1,4 +1,4 @@
-//! What happens on the streams of calls, on a carrier with a stream per request.
+//! The streams of calls, on a carrier with a stream per request.
 
 use bytes::Bytes;
 
@@ -14,14 +14,14 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEnd {
-    /// It was never opened: the server has seen nothing.
+    /// The stream was never opened: the server has seen nothing.
     NotSent(String),
-    /// It was refused with this HTTP status, and with a body that is no answer. A body that
-    /// is one goes to [`Connection::handle_message`] first.
+    /// The server refused it with this HTTP status, and with a body that is no response. A body
+    /// that is one goes to [`Connection::handle_message`] first.
     Refused(u16),
-    /// It was cut off.
+    /// The stream was cut off.
     Lost(String),
-    /// It ended by itself.
+    /// The server ended the stream.
     Complete,
 }
 
@@ -41,10 +41,10 @@ impl StreamEnd {
         }
     }
 
-    /// Whether it shows a server that doesn't know `server/discover`. Spec, basic/versioning,
-    /// 2026-07-28: what concerns authorization, and what fails on the way or in the server,
-    /// says nothing about its era.
-    fn tells_era(&self) -> bool {
+    /// Returns `true` if it shows a server that doesn't know `server/discover`. Spec,
+    /// basic/versioning, 2026-07-28: what concerns authorization, and what fails on the way or in
+    /// the server, does not indicate its era.
+    fn indicates_era(&self) -> bool {
         match self {
             Self::NotSent(_) | Self::Lost(_) => false,
             Self::Refused(status) => match status {
@@ -57,21 +57,21 @@ impl StreamEnd {
 }
 
 impl Connection {
-    /// A message came, on a carrier with a stream per request: on the stream of a call, or on
-    /// one that belongs to none. Also for the body of a refusal, which may be an answer.
+    /// Handles a message on a carrier with a stream per request: on the stream of a call, or on
+    /// one that belongs to none. Also for the body of a refusal, which may be a response.
     pub fn handle_message(&mut self, now: Instant, stream: Option<CallId>, frame: &Bytes) {
         if self.is_closed() {
             return;
         }
         self.handle_activity(now);
         self.handle_frame(now, stream, frame);
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
-    /// The stream of a call has ended. A call without its answer ends, too; the others
-    /// don't.
+    /// Handles the end of the stream of a call. A call without a response ends with it; the other
+    /// calls go on.
     pub fn handle_stream_end(&mut self, now: Instant, call: CallId, end: StreamEnd) {
-        let Some(waiting) = self.end.calls.give_up(now, call) else {
+        let Some(waiting) = self.endpoint.calls.give_up(now, call) else {
             return;
         };
         let sent = match &end {
@@ -80,18 +80,19 @@ impl Connection {
         };
         let reason = end.clone().into_reason();
         let outcome = Outcome::Lost { reason };
-        self.end.conclude_as(now, call, &waiting, outcome, sent);
+        self.endpoint
+            .complete_call_as(now, call, &waiting, outcome, sent);
         match waiting.tag.purpose {
-            Purpose::Discover if end.tells_era() || self.is_initializing() => {
-                self.handle_handshake_answer(now, Purpose::Discover, Err(None));
+            Purpose::Discover if end.indicates_era() || self.is_initializing() => {
+                self.handle_handshake_response(now, Purpose::Discover, Err(None));
             }
             Purpose::Discover | Purpose::Initialize => self.close_with(now, end.into_close()),
-            // Of a keepalive the next question, or its absence, will tell.
+            // The next keepalive ping decides whether the server is alive.
             Purpose::Keepalive | Purpose::User => {}
         }
     }
 
-    /// A message on the stream of a call was too large to be kept. The call ends; a
+    /// Handles a message on the stream of a call that was too large to be kept. The call ends; a
     /// connection of many streams goes on.
     pub fn handle_oversized(&mut self, now: Instant, stream: Option<CallId>, too_large: &TooLarge) {
         if self.is_closed() {
@@ -99,6 +100,6 @@ impl Connection {
         }
         self.handle_activity(now);
         self.skip_too_large(now, stream, too_large);
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 }

@@ -1,58 +1,62 @@
-//! Where answers go: to the queue out, or into the array of a batch.
+//! Sending responses: to the outgoing queue, or into the array of a batch.
 
 use bowline_types::RequestId;
 use bowline_types::envelope::{Batch, Envelope};
 
 use super::Endpoint;
-use crate::batches::{Answered, Batches, ReplyTo};
-use crate::events::Tell;
+use crate::batches::{Batches, CompletedBatch, ReplyTo};
+use crate::event_queue::EndpointEvent;
 use crate::outbox::{StreamId, Transmit};
 
-/// Whether the requests of a batch are served.
+/// The admission of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
-    /// They are.
+pub(crate) enum BatchAdmission {
+    /// The requests of the batch are served.
     Served(ReplyTo),
-    /// They are refused: too much waits for the rest of other batches.
+    /// The requests are refused: the responses of other batches take too much room.
     Busy(ReplyTo),
-    /// The batch is refused as a whole: it has too many messages.
+    /// The whole batch is refused: it has too many messages.
     TooLong,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// Begins to read a batch of the peer. [`end_batch`](Self::end_batch) follows.
-    pub(crate) fn begin_batch(&mut self, stream: Option<StreamId>, batch: &Batch<'_>) -> Opened {
+    pub(crate) fn begin_batch(
+        &mut self,
+        stream: Option<StreamId>,
+        batch: &Batch<'_>,
+    ) -> BatchAdmission {
         if batch.len() > self.limits.max_batch {
-            return Opened::TooLong;
+            return BatchAdmission::TooLong;
         }
-        // Of what is no message it is not known yet whether it is answered.
+        // A malformed part may need an error response.
         let room = batch.parts().map(|part| match part {
             Ok(Envelope::Request(request)) => Batches::room(Some(&request.id)),
             Ok(_) => 0,
             Err(error) => Batches::room(error.id()),
         });
         let room = room.sum();
-        if !self.batches.fits_alone(room) {
-            return Opened::TooLong;
+        if !self.batches.fits_one_array(room) {
+            return BatchAdmission::TooLong;
         }
         let is_busy = !self.batches.has_room(room);
         let batch = Some(self.batches.begin(stream));
         let to = ReplyTo { stream, batch };
         if is_busy {
-            Opened::Busy(to)
+            BatchAdmission::Busy(to)
         } else {
-            Opened::Served(to)
+            BatchAdmission::Served(to)
         }
     }
 
-    /// A part of a batch will be answered.
+    /// Registers that a part of a batch will be answered.
     pub(crate) fn expect_answer(&mut self, to: ReplyTo, id: Option<&RequestId>) {
         if let Some(batch) = to.batch {
             self.batches.expect(batch, id);
         }
     }
 
-    /// A batch has been read to its end.
+    /// Ends reading a batch.
     pub(crate) fn end_batch(&mut self, to: ReplyTo) {
         if let Some(batch) = to.batch {
             let answered = self.batches.end(batch);
@@ -60,7 +64,8 @@ impl<E: Tell> Endpoint<E> {
         }
     }
 
-    /// Whether an answer is small enough: for a frame, and for the array that it belongs to.
+    /// Returns `true` if an answer is small enough: for a frame, and for the array that it belongs
+    /// to.
     pub(super) fn fits(&self, to: ReplyTo, id: Option<&RequestId>, message: &Transmit) -> bool {
         let fits_array = match to.batch {
             Some(batch) => self.batches.takes(batch, id, message.frame_len()),
@@ -69,8 +74,8 @@ impl<E: Tell> Endpoint<E> {
         fits_array && self.check_size(message).is_ok()
     }
 
-    /// What is said in place of a result that does not fit.
-    pub(super) fn too_large(&self, message: &Transmit) -> &'static str {
+    /// Returns the message of the error that replaces a result that does not fit.
+    pub(super) fn too_large_message(&self, message: &Transmit) -> &'static str {
         if self.check_size(message).is_err() {
             "the result is too large"
         } else {
@@ -95,16 +100,16 @@ impl<E: Tell> Endpoint<E> {
         self.send_array(answered);
     }
 
-    /// The request has no answer.
-    pub(super) fn send_no_answer(&mut self, to: ReplyTo, id: &RequestId) {
+    /// Registers that a request of a batch has no response.
+    pub(super) fn skip_answer(&mut self, to: ReplyTo, id: &RequestId) {
         if let Some(batch) = to.batch {
-            let answered = self.batches.leave(batch, Some(id));
+            let answered = self.batches.skip(batch, Some(id));
             self.send_array(answered);
         }
     }
 
-    fn send_array(&mut self, answered: Option<Answered>) {
-        if let Some(Answered { stream, text }) = answered {
+    fn send_array(&mut self, answered: Option<CompletedBatch>) {
+        if let Some(CompletedBatch { stream, text }) = answered {
             let mut message = self.composer.batch(text);
             message.stream = stream;
             self.outbox.push_owed(message);

@@ -1,39 +1,39 @@
-//! Calls of our own: made, given up, ended.
+//! Our own calls: made, cancelled, ended.
 
 use bowline_types::progress::CancelledParams;
 use bowline_types::wire::Members as _;
 use bowline_types::{Encoder, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 
-use super::{Endpoint, Purpose, Tag, reset, said};
+use super::{Endpoint, Purpose, Tag, params_body, reset_message};
 use crate::calls::{Call, CallId, Found, Timeouts};
 use crate::commands::{CallError, CallRequest};
 use crate::config::{CancelDialect, Carrier};
 use crate::defect::{self, Defect};
-use crate::events::Tell;
+use crate::event_queue::EndpointEvent;
 use crate::message::Meta;
 use crate::outbox::{StreamId, Transmit, TransmitKind};
 use crate::outcome::{Outcome, Sent};
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
-/// How a peer is told that a call is no longer wanted.
+/// The form of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CancelForm {
-    /// With a message.
+    /// A notification.
     Message(CancelDialect),
-    /// By closing the call's stream.
+    /// Closing the stream of the call.
     Reset,
 }
 
 /// Progress of a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progressing {
+pub(crate) struct CallProgress {
     pub(crate) call: CallId,
     pub(crate) has_risen: bool,
 }
 
-/// What a call needs to know of its connection.
+/// What a call takes from its connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallContext<'a> {
     /// Entries of `_meta` that every request has.
@@ -42,7 +42,7 @@ pub(crate) struct CallContext<'a> {
     pub(crate) stream: Option<StreamId>,
 }
 
-impl<E: Tell> Endpoint<E> {
+impl<E: EndpointEvent> Endpoint<E> {
     /// Makes a call of the user's.
     pub(crate) fn call(
         &mut self,
@@ -53,7 +53,7 @@ impl<E: Tell> Endpoint<E> {
         if !self.calls.has_room(self.internal) {
             return Err(CallError::TooManyPending);
         }
-        let call = self.issue().ok_or(CallError::IdsExhausted)?;
+        let call = self.issue_id().ok_or(CallError::IdsExhausted)?;
         let meta = Meta {
             fixed: context.meta,
             progress: request.wants_progress.then_some(call),
@@ -73,7 +73,7 @@ impl<E: Tell> Endpoint<E> {
         let ticket = match queued {
             Ok(ticket) => ticket,
             Err(error) => {
-                // Nobody has seen the id: whoever tries again and again uses none up.
+                // The id was not sent: repeated attempts don't use up ids.
                 self.counter.take_back(call);
                 return Err(error);
             }
@@ -86,10 +86,11 @@ impl<E: Tell> Endpoint<E> {
             is_subscription: request.method == Method::Listen.as_str(),
             method: trace::request_method(&request.method),
         };
-        // A subscription lasts until somebody ends it.
-        let usual = match tag.is_subscription {
-            true => Timeouts::UNLIMITED,
-            false => context.timeouts,
+        // A subscription lasts until it is closed or ended.
+        let usual = if tag.is_subscription {
+            Timeouts::UNLIMITED
+        } else {
+            context.timeouts
         };
         let timeouts = request.timeouts.unwrap_or(usual);
         match request.since {
@@ -100,8 +101,8 @@ impl<E: Tell> Endpoint<E> {
         Ok(call)
     }
 
-    /// Makes a call of the protocol's own, beside the limits. `None` when the ids are used
-    /// up.
+    /// Makes an internal call (handshake, keepalive), which counts against no limit. Returns
+    /// `None` if the ids are used up.
     pub(crate) fn call_internally(
         &mut self,
         now: Instant,
@@ -111,7 +112,7 @@ impl<E: Tell> Endpoint<E> {
         body: Bytes,
         timeouts: Timeouts,
     ) -> Option<CallId> {
-        let call = self.issue()?;
+        let call = self.issue_id()?;
         let meta = Meta {
             fixed: meta,
             ..Meta::default()
@@ -165,8 +166,8 @@ impl<E: Tell> Endpoint<E> {
         self.outbox.push_owed(message);
     }
 
-    /// Takes a call out of the table and back from the queue, or tells the peer.
-    pub(crate) fn abandon(
+    /// Removes a call from the table, and from the queue or with a cancellation to the peer.
+    pub(crate) fn abandon_call(
         &mut self,
         now: Instant,
         call: CallId,
@@ -176,8 +177,8 @@ impl<E: Tell> Endpoint<E> {
         let waiting = self.calls.give_up(now, call)?;
         let ticket = waiting.tag.ticket;
         let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
-        // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor is a
-        // question of ours that the user knows nothing of.
+        // Spec, basic/utilities/cancellation: `initialize` is never cancelled; nor are other
+        // internal calls.
         if has_left && waiting.tag.purpose == Purpose::User && !defect::is(Defect::LostCancel) {
             let mut message = self.cancel_message(call, form, reason);
             message.stream = waiting.tag.stream;
@@ -190,21 +191,20 @@ impl<E: Tell> Endpoint<E> {
         Some(waiting)
     }
 
-    /// Gives up a call of the protocol's own, which has lost its point: it never leaves, or
-    /// its stream is closed.
-    pub(crate) fn drop_internal(&mut self, now: Instant, call: CallId) {
+    /// Drops an internal call that is no longer needed: it is never sent, or its stream is closed.
+    pub(crate) fn drop_internal_call(&mut self, now: Instant, call: CallId) {
         let Some(waiting) = self.calls.give_up(now, call) else {
             return;
         };
         let ticket = waiting.tag.ticket;
         let has_left = ticket.is_none_or(|ticket| self.outbox.take_back(ticket).is_none());
         if has_left && self.composer.carrier() == Carrier::StreamPerRequest {
-            self.outbox.push_owed(reset(call));
+            self.outbox.push_owed(reset_message(call));
         }
-        self.conclude(now, call, &waiting, Outcome::Cancelled);
+        self.complete_call(now, call, &waiting, Outcome::Cancelled);
     }
 
-    /// Gives up a call of the user's, because it is no longer wanted.
+    /// Cancels a call of the user.
     pub(crate) fn cancel(
         &mut self,
         now: Instant,
@@ -216,39 +216,39 @@ impl<E: Tell> Endpoint<E> {
         if purpose != Some(Purpose::User) {
             return false;
         }
-        let Some(waiting) = self.abandon(now, call, form, reason) else {
+        let Some(waiting) = self.abandon_call(now, call, form, reason) else {
             return false;
         };
-        self.conclude(now, call, &waiting, Outcome::Cancelled);
+        self.complete_call(now, call, &waiting, Outcome::Cancelled);
         true
     }
 
     /// Ends the calls whose time is over.
     pub(crate) fn time_out_calls(&mut self, now: Instant, form: CancelForm) {
         while let Some(call) = self.calls.overdue(now) {
-            let Some(waiting) = self.abandon(now, call, form, "timed out") else {
+            let Some(waiting) = self.abandon_call(now, call, form, "timed out") else {
                 break;
             };
             let elapsed = now.since(waiting.started);
-            self.conclude(now, call, &waiting, Outcome::TimedOut { elapsed });
+            self.complete_call(now, call, &waiting, Outcome::TimedOut { elapsed });
         }
         self.calls.sweep(now);
     }
 
-    /// Tells how a call has ended, when the user made it.
-    pub(crate) fn conclude(
+    /// Ends a call: queues its event if the user made it.
+    pub(crate) fn complete_call(
         &mut self,
         now: Instant,
         call: CallId,
         waiting: &Call<Tag>,
         outcome: Outcome,
     ) {
-        self.conclude_as(now, call, waiting, outcome, waiting.tag.sent());
+        self.complete_call_as(now, call, waiting, outcome, waiting.tag.sent());
     }
 
-    /// As [`conclude`](Self::conclude), for a call of which the driver knows more: it has returned
-    /// the message, or reported that it was not sent or not served.
-    pub(crate) fn conclude_as(
+    /// As [`complete_call`](Self::complete_call), for a call of which the driver knows more: it has
+    /// returned the message, or reported that it was not sent or not served.
+    pub(crate) fn complete_call_as(
         &mut self,
         now: Instant,
         call: CallId,
@@ -270,7 +270,7 @@ impl<E: Tell> Endpoint<E> {
         trace::call_stop(self.side, request, duration, &outcome);
         match waiting.tag.purpose {
             Purpose::User => {
-                // A peer that answers before it is asked: nobody waits for the question.
+                // The peer answered before the request was sent: it isn't needed any more.
                 if let Some(ticket) = waiting.tag.ticket {
                     self.outbox.take_back(ticket);
                 }
@@ -282,12 +282,13 @@ impl<E: Tell> Endpoint<E> {
         }
     }
 
-    /// Takes progress of a call that waits and asked for it. `None` where there is none.
-    pub(crate) fn progressing(
+    /// Handles progress of a pending call that requested it. Returns `None` if there is no such
+    /// call.
+    pub(crate) fn take_progress(
         &mut self,
         now: Instant,
         params: RawJsonRef<'_>,
-    ) -> Option<Progressing> {
+    ) -> Option<CallProgress> {
         let member = |name| params.reader().peek_member(name).ok().flatten();
         let token = RequestId::from_json(member("progressToken")?.as_str()).ok()?;
         let Found::Pending(call) = self.calls.find(now, &token, &self.counter) else {
@@ -298,10 +299,10 @@ impl<E: Tell> Endpoint<E> {
         }
         let value = member("progress").and_then(|value| value.reader().number().ok());
         let has_risen = self.calls.progress(now, call, value);
-        Some(Progressing { call, has_risen })
+        Some(CallProgress { call, has_risen })
     }
 
-    fn issue(&mut self) -> Option<CallId> {
+    fn issue_id(&mut self) -> Option<CallId> {
         let call = self.counter.issue()?;
         if let Some(percent) = self.counter.threshold() {
             trace::ids_used(self.side, percent);
@@ -311,12 +312,12 @@ impl<E: Tell> Endpoint<E> {
 
     fn cancel_message(&mut self, call: CallId, form: CancelForm, reason: &str) -> Transmit {
         let (method, body) = match form {
-            CancelForm::Reset => return reset(call),
+            CancelForm::Reset => return reset_message(call),
             CancelForm::Message(CancelDialect::Cancelled) => {
                 (Method::Cancelled.as_str(), cancelled(call, reason))
             }
             CancelForm::Message(CancelDialect::CancelRequest) => {
-                ("$/cancelRequest", said(format!("\"id\":{call}")))
+                ("$/cancelRequest", params_body(format!("\"id\":{call}")))
             }
         };
         let kind = TransmitKind::Notification;
@@ -336,7 +337,7 @@ impl<E: Tell> Endpoint<E> {
 /// Characters of the reason for a cancellation.
 const MAX_REASON: usize = 200;
 
-/// The members of a cancellation's parameters.
+/// Returns the members of a cancellation's parameters.
 fn cancelled(call: CallId, reason: &str) -> Bytes {
     // A reason is for a log: it needs no more.
     let reason: String = reason.chars().take(MAX_REASON).collect();
@@ -346,6 +347,6 @@ fn cancelled(call: CallId, reason: &str) -> Bytes {
     let mut body = Vec::with_capacity(64);
     params
         .encode_members(&mut Encoder::new(&mut body, Revision::LATEST), false)
-        .expect("a cancellation with its id is sayable in every revision");
+        .expect("every revision has a cancellation with an id");
     body.into()
 }

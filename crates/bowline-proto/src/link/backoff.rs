@@ -47,7 +47,7 @@ impl Backoff {
         }
     }
 
-    /// From 200 ms to 15 s: for a server on the same machine that somebody waits for.
+    /// From 200 ms to 15 s: for a server on the same machine, with a user who waits.
     pub const fn fast() -> Self {
         Self::new(Duration::from_millis(200), Duration::from_secs(15))
     }
@@ -66,21 +66,22 @@ impl Backoff {
         self
     }
 
-    /// How long a connection must have been ready before the next wait is the first one
-    /// again. Default 10 s: a server that dies right after each handshake keeps waiting.
+    /// Sets how long a connection must have been ready before the next wait is the first one again.
+    /// Default 10 s: a server that dies right after each handshake keeps waiting.
     pub fn stable_after(&mut self, ready: Duration) -> &mut Self {
         self.stable_after = ready;
         self
     }
 
-    /// The wait after so many failures in a row.
+    /// Returns the wait after so many failures in a row.
     pub(super) fn delay(&self, failures: u32, jitter: &mut Jitter) -> Duration {
         if defect::is(Defect::NoBackoff) {
             return Duration::ZERO;
         }
-        let doublings = match defect::is(Defect::FlatBackoff) {
-            true => 0,
-            false => failures.saturating_sub(1).min(31),
+        let doublings = if defect::is(Defect::FlatBackoff) {
+            0
+        } else {
+            failures.saturating_sub(1).min(31)
         };
         let wait = self.first.saturating_mul(1 << doublings).min(self.most);
         match self.chance {
@@ -89,7 +90,7 @@ impl Backoff {
         }
     }
 
-    /// The longest wait.
+    /// Returns the longest wait.
     pub(super) fn longest(&self) -> Duration {
         self.most
     }

@@ -1,8 +1,8 @@
 //! Calls of the user, across connections.
 //!
-//! A call has one key and may have several ids: it is made again when it was certainly not
-//! seen, or may be made twice, and once for every round of input. Here it is kept together,
-//! with its message, which is shared and never copied.
+//! A call has one key and may have several ids: it is sent again when the server certainly has
+//! not seen it, when it is idempotent, and once for every round of input. Its entry holds its
+//! message, which is shared and never copied.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ use super::subscriptions::SubscriptionKey;
 pub struct CallKey(u64);
 
 impl CallKey {
-    /// The key as a number.
+    /// Returns the key as a number.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -36,7 +36,7 @@ impl fmt::Display for CallKey {
     }
 }
 
-/// A call to be made, and what may be done for it.
+/// A call, with the rules for waiting and for repeating it.
 #[derive(Clone, Debug)]
 pub struct LinkCall {
     pub(super) request: CallRequest,
@@ -44,11 +44,11 @@ pub struct LinkCall {
     pub(super) is_idempotent: bool,
     pub(super) tool: Option<Box<str>>,
     pub(super) is_raw: bool,
-    pub(super) fit: Option<Arc<dyn AdaptToSession>>,
+    pub(super) adapter: Option<Arc<dyn AdaptToSession>>,
 }
 
 impl LinkCall {
-    /// A call that is made now or not at all.
+    /// Creates a call that is made now or not at all.
     pub fn new(request: CallRequest) -> Self {
         Self {
             request,
@@ -56,7 +56,7 @@ impl LinkCall {
             is_idempotent: false,
             tool: None,
             is_raw: false,
-            fit: None,
+            adapter: None,
         }
     }
 
@@ -68,27 +68,27 @@ impl LinkCall {
         self
     }
 
-    /// It may be made twice: it only reads, or doing it again changes nothing. Together with
-    /// [`wait_for_ready`](Self::wait_for_ready) it is made again after any loss.
+    /// Marks the call as idempotent: it only reads, or repeating it changes nothing. Together with
+    /// [`wait_for_ready`](Self::wait_for_ready) it is sent again after any loss.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
     }
 
-    /// Returns whether it may be made twice.
+    /// Returns `true` if the call is idempotent.
     pub fn is_idempotent(&self) -> bool {
         self.is_idempotent
     }
 
-    /// Any result ends it, whatever its type: one that asks for input, too.
+    /// Completes the call with any result, whatever its type: also with one that asks for input.
     #[must_use]
     pub fn raw(mut self) -> Self {
         self.is_raw = true;
         self
     }
 
-    /// The tool that it calls. Calls of tools that the server declares stateful keep their
+    /// Sets the tool of the call. Calls of tools that the server declares stateful keep their
     /// order.
     #[must_use]
     pub fn tool(mut self, name: impl Into<Box<str>>) -> Self {
@@ -96,82 +96,83 @@ impl LinkCall {
         self
     }
 
-    /// What fits it to the session in which it is made: asked once for each session in which
-    /// it is offered to the connection.
+    /// Sets the adapter that encodes the call for the session in which it is sent. It is invoked
+    /// once for each session in which the call is offered to the connection.
     #[must_use]
-    pub fn with_adapter(mut self, fit: Arc<dyn AdaptToSession>) -> Self {
-        self.fit = Some(fit);
+    pub fn with_adapter(mut self, adapter: Arc<dyn AdaptToSession>) -> Self {
+        self.adapter = Some(adapter);
         self
     }
 }
 
-/// Whose a call is.
+/// The owner of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     User,
     Subscription(SubscriptionKey),
 }
 
-/// Where a call is.
+/// The phase of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It waits for a connection, or for its turn.
+pub(super) enum CallPhase {
+    /// The call waits for a connection, for room, or for its place in the order.
     Waiting,
-    /// It was given to the connection.
-    Made(CallId),
+    /// The connection took the call and issued this id.
+    Issued(CallId),
     /// The server waits for our input.
     AwaitingInput,
 }
 
 /// A call that has not ended.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct CallEntry {
     pub(super) call: LinkCall,
     pub(super) owner: Owner,
-    pub(super) stage: Stage,
+    pub(super) phase: CallPhase,
     pub(super) started: Instant,
     /// Since when there has been no answer and no progress.
     pub(super) idle_since: Instant,
-    /// So many handlers of ours run for it, since then.
+    /// The number of our handlers that run for this call; its time stands still since
+    /// `paused_at`.
     handlers: u32,
     paused_at: Instant,
     /// The session in which it was made last.
     pub(super) session: u64,
-    /// The session that it was fitted to last.
-    pub(super) fitted: u64,
-    /// No other call of a stateful tool is made before it has ended.
-    pub(super) has_turn: bool,
+    /// The session that the call was last adapted to.
+    pub(super) adapted_session: u64,
+    /// Set when no other call of a stateful tool may be sent before this one has ended.
+    pub(super) has_order_slot: bool,
     pub(super) retries: u32,
     pub(super) rounds: u32,
-    /// Whether the server may have seen it in an attempt or a round that is over.
+    /// Says if the server may have seen the call in an earlier attempt or round.
     pub(super) sent: Sent,
-    /// It was refused because the session had expired, and may be made again once.
+    /// Set when the call was refused because the session had expired. It may be sent again once.
     pub(super) is_expired: bool,
-    /// What the server wants to have back with our input.
+    /// The `requestState` that goes back to the server with our input.
     pub(super) request_state: Option<Bytes>,
     pub(super) timeouts: Timeouts,
     deadline: Option<Instant>,
 }
 
-impl Kept {
-    /// Whether it may wait for another session.
+impl CallEntry {
+    /// Returns `true` if the call may wait for another session.
     pub(super) fn may_wait(&self) -> bool {
         self.call.wait_for_ready || self.rounds > 0
     }
 
-    /// Whether its time is over, while the connection doesn't know it.
+    /// Returns `true` if the deadline has passed, while the link watches it.
     pub(super) fn is_overdue(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Progress came.
-    pub(super) fn progress(&mut self, now: Instant) {
+    /// Restarts the idle time, if progress counts for this call.
+    pub(super) fn on_progress(&mut self, now: Instant) {
         if self.timeouts.progress_counts {
             self.idle_since = now;
         }
     }
 
-    /// A handler of ours begins: the time stands still, for another attempt as well.
+    /// Stops the time while one of our handlers runs, for another attempt as well.
     pub(super) fn pause(&mut self, now: Instant) {
         if self.handlers == 0 {
             self.paused_at = now;
@@ -179,7 +180,7 @@ impl Kept {
         self.handlers = self.handlers.saturating_add(1);
     }
 
-    /// A handler of ours is done.
+    /// Ends the pause of one of our handlers.
     pub(super) fn resume(&mut self, now: Instant) {
         match self.handlers {
             0 => {}
@@ -188,7 +189,7 @@ impl Kept {
         }
     }
 
-    /// No handler of ours matters any more.
+    /// Ends the pauses of all our handlers.
     pub(super) fn resume_all(&mut self, now: Instant) {
         if std::mem::take(&mut self.handlers) > 0 {
             self.idle_since = self.idle_since + now.since(self.paused_at);
@@ -196,22 +197,22 @@ impl Kept {
     }
 }
 
-/// The calls that have not ended.
+/// The table of the calls that have not ended.
 #[derive(Debug, Default)]
-pub(super) struct KeptCalls {
-    calls: MonotonicTable<CallKey, Kept>,
+pub(super) struct CallTable {
+    calls: MonotonicTable<CallKey, CallEntry>,
     by_id: MonotonicTable<CallId, CallKey>,
-    /// Of those that the connection doesn't know.
+    /// The deadlines of the calls that the connection doesn't have.
     deadlines: Deadlines<(Instant, CallKey)>,
     waiting: BTreeSet<CallKey>,
-    /// Calls that have their turn: more than one only when their tools were declared
+    /// The number of calls with an order slot: more than one only when their tools were declared
     /// stateful meanwhile.
-    turns: usize,
+    order_slots: usize,
     next: u64,
 }
 
-impl KeptCalls {
-    /// Gives back what is only kept to be used again.
+impl CallTable {
+    /// Releases memory that is only kept for reuse.
     pub(super) fn shrink(&mut self) {
         if self.calls.is_empty() {
             self.calls = MonotonicTable::new();
@@ -225,8 +226,8 @@ impl KeptCalls {
         self.calls.len()
     }
 
-    /// Puts a call in, which is made now or has to be put among those that
-    /// [wait](Self::set_stage).
+    /// Inserts a call, which must be issued at once or be put among those that
+    /// [wait](Self::set_phase).
     pub(super) fn insert(
         &mut self,
         now: Instant,
@@ -236,17 +237,17 @@ impl KeptCalls {
     ) -> CallKey {
         self.next += 1;
         let key = CallKey(self.next);
-        let kept = Kept {
+        let entry = CallEntry {
             call,
             owner,
-            stage: Stage::Waiting,
+            phase: CallPhase::Waiting,
             started: now,
             idle_since: now,
             handlers: 0,
             paused_at: now,
             session: 0,
-            fitted: 0,
-            has_turn: false,
+            adapted_session: 0,
+            has_order_slot: false,
             retries: 0,
             rounds: 0,
             sent: Sent::No,
@@ -255,24 +256,24 @@ impl KeptCalls {
             timeouts,
             deadline: None,
         };
-        self.calls.insert(key, kept);
+        self.calls.insert(key, entry);
         key
     }
 
-    /// Puts a new call among those that wait, if it could not be made at once. Most can, and
-    /// never are among them.
-    pub(super) fn wait_unless_made(&mut self, key: CallKey) {
-        let stage = self.calls.get(key).map(|kept| kept.stage);
-        if stage == Some(Stage::Waiting) {
-            self.set_stage(key, Stage::Waiting);
+    /// Puts a new call among those that wait, unless it was issued at once. Most calls are, and
+    /// never wait.
+    pub(super) fn wait_unless_issued(&mut self, key: CallKey) {
+        let phase = self.calls.get(key).map(|entry| entry.phase);
+        if phase == Some(CallPhase::Waiting) {
+            self.set_phase(key, CallPhase::Waiting);
         }
     }
 
-    pub(super) fn get(&self, key: CallKey) -> Option<&Kept> {
+    pub(super) fn get(&self, key: CallKey) -> Option<&CallEntry> {
         self.calls.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: CallKey) -> Option<&mut Kept> {
+    pub(super) fn get_mut(&mut self, key: CallKey) -> Option<&mut CallEntry> {
         self.calls.get_mut(key)
     }
 
@@ -280,74 +281,74 @@ impl KeptCalls {
         self.by_id.get(id).copied()
     }
 
-    /// Takes a call out.
-    pub(super) fn remove(&mut self, key: CallKey) -> Option<Kept> {
-        self.set_turn(key, false);
-        let kept = self.calls.remove(key)?;
-        self.leave_stage(key, kept.stage, kept.deadline);
-        Some(kept)
+    /// Removes a call.
+    pub(super) fn remove(&mut self, key: CallKey) -> Option<CallEntry> {
+        self.set_order_slot(key, false);
+        let entry = self.calls.remove(key)?;
+        self.leave_phase(key, entry.phase, entry.deadline);
+        Some(entry)
     }
 
-    /// Moves a call to another stage, and its deadline with it: while it is made the
-    /// connection watches the time, and while the server waits for us only the maximum
-    /// counts.
-    pub(super) fn set_stage(&mut self, key: CallKey, stage: Stage) {
-        let Some(kept) = self.calls.get_mut(key) else {
+    /// Moves a call to another phase, and its deadline with it: while the connection has the call
+    /// it watches the time, and while the server waits for input only the total time counts.
+    pub(super) fn set_phase(&mut self, key: CallKey, phase: CallPhase) {
+        let Some(entry) = self.calls.get_mut(key) else {
             return;
         };
-        let (before, old_deadline) = (kept.stage, kept.deadline);
-        let total = kept.started + kept.timeouts.total;
-        let deadline = match stage {
-            Stage::Waiting => Some(total.min(kept.idle_since + kept.timeouts.idle)),
-            Stage::AwaitingInput => Some(total),
-            Stage::Made(_) => None,
+        let (before, old_deadline) = (entry.phase, entry.deadline);
+        let total = entry.started + entry.timeouts.total;
+        let deadline = match phase {
+            CallPhase::Waiting => Some(total.min(entry.idle_since + entry.timeouts.idle)),
+            CallPhase::AwaitingInput => Some(total),
+            CallPhase::Issued(_) => None,
         };
-        kept.stage = stage;
-        kept.deadline = deadline;
-        self.leave_stage(key, before, old_deadline);
+        entry.phase = phase;
+        entry.deadline = deadline;
+        self.leave_phase(key, before, old_deadline);
         if let Some(at) = deadline {
             self.deadlines.insert((at, key));
         }
-        match stage {
-            Stage::Waiting => {
+        match phase {
+            CallPhase::Waiting => {
                 self.waiting.insert(key);
             }
-            Stage::Made(id) => {
+            CallPhase::Issued(id) => {
                 self.by_id.insert(id, key);
             }
-            Stage::AwaitingInput => {}
+            CallPhase::AwaitingInput => {}
         }
     }
 
-    /// Gives a call its turn, or takes it away.
-    pub(super) fn set_turn(&mut self, key: CallKey, has_turn: bool) {
-        if let Some(kept) = self.calls.get_mut(key) {
-            let had_turn = std::mem::replace(&mut kept.has_turn, has_turn);
-            self.turns = self.turns + usize::from(has_turn) - usize::from(had_turn);
+    /// Assigns an order slot to a call, or frees it.
+    pub(super) fn set_order_slot(&mut self, key: CallKey, has_order_slot: bool) {
+        if let Some(entry) = self.calls.get_mut(key) {
+            let had_order_slot = std::mem::replace(&mut entry.has_order_slot, has_order_slot);
+            self.order_slots =
+                self.order_slots + usize::from(has_order_slot) - usize::from(had_order_slot);
         }
     }
 
-    /// Whether a call has its turn.
-    pub(super) fn is_turn_taken(&self) -> bool {
-        self.turns > 0
+    /// Returns `true` if a call has an order slot.
+    pub(super) fn is_order_slot_taken(&self) -> bool {
+        self.order_slots > 0
     }
 
-    fn leave_stage(&mut self, key: CallKey, stage: Stage, deadline: Option<Instant>) {
-        match stage {
-            Stage::Waiting => {
+    fn leave_phase(&mut self, key: CallKey, phase: CallPhase, deadline: Option<Instant>) {
+        match phase {
+            CallPhase::Waiting => {
                 self.waiting.remove(&key);
             }
-            Stage::Made(id) => {
+            CallPhase::Issued(id) => {
                 self.by_id.remove(id);
             }
-            Stage::AwaitingInput => {}
+            CallPhase::AwaitingInput => {}
         }
         if let Some(at) = deadline {
             self.deadlines.remove((at, key));
         }
     }
 
-    /// A call whose time is over and which the connection doesn't know.
+    /// Returns an overdue call whose deadline the link watches.
     pub(super) fn overdue(&self, now: Instant) -> Option<CallKey> {
         let (deadline, key) = self.deadlines.first()?;
         (deadline <= now).then_some(key)
@@ -357,26 +358,26 @@ impl KeptCalls {
         self.deadlines.first().map(|(deadline, _)| deadline)
     }
 
-    /// The oldest call that waits, after another one.
+    /// Returns the oldest waiting call after `last`.
     pub(super) fn waiting_after(&self, last: Option<CallKey>) -> Option<CallKey> {
         let next = CallKey(last.map_or(0, |last| last.0 + 1));
         self.waiting.range(next..).next().copied()
     }
 
-    /// The calls that wait and are older than another one.
-    pub(super) fn waiting_before(&self, key: CallKey) -> impl Iterator<Item = &Kept> {
+    /// Returns the waiting calls that are older than `key`.
+    pub(super) fn waiting_before(&self, key: CallKey) -> impl Iterator<Item = &CallEntry> {
         let earlier = self.waiting.range(..key);
         earlier.filter_map(|key| self.calls.get(*key))
     }
 
-    /// Whether a call of the user's is with the connection.
-    pub(super) fn is_any_made(&self) -> bool {
+    /// Returns `true` if the connection has a call of the user.
+    pub(super) fn has_issued_calls(&self) -> bool {
         let made = self.by_id.iter();
         let mut made = made.filter_map(|(_, key)| self.calls.get(*key));
-        made.any(|kept| kept.owner == Owner::User)
+        made.any(|entry| entry.owner == Owner::User)
     }
 
-    /// All calls, oldest first.
+    /// Returns all calls, oldest first.
     pub(super) fn keys(&self) -> Vec<CallKey> {
         self.calls.keys().collect()
     }

@@ -1,10 +1,10 @@
-//! What the application wants: calls, notifications, answers.
+//! Commands of the application: calls, notifications, responses.
 
 use bowline_types::ErrorObject;
 use bytes::Bytes;
 
 use super::Link;
-use super::calls::{CallKey, LinkCall, Owner, Stage};
+use super::calls::{CallKey, CallPhase, LinkCall, Owner};
 use super::error::LinkError;
 use super::state::State;
 use crate::commands::{CallError, CallRequest, RespondError};
@@ -19,9 +19,9 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it can't be made now, and may not wait.
+    /// Fails if the call can't be sent now and may not wait.
     pub fn call(&mut self, now: Instant, call: LinkCall) -> Result<CallKey, LinkError> {
-        self.note(now);
+        self.observe_time(now);
         self.check_open()?;
         self.check_room()?;
         if !call.wait_for_ready {
@@ -30,9 +30,9 @@ impl Link {
         let timeouts = call.request.timeouts;
         let timeouts = timeouts.unwrap_or(self.config.connection.call_timeouts);
         let key = self.calls.insert(now, call, Owner::User, timeouts);
-        match self.make_first(now, key) {
+        match self.offer_new_call(now, key) {
             Ok(()) => {
-                self.calls.wait_unless_made(key);
+                self.calls.wait_unless_issued(key);
                 Ok(key)
             }
             Err(error) => {
@@ -42,14 +42,14 @@ impl Link {
         }
     }
 
-    /// Asks for a sign of life: see
-    /// [`Connection::ping`](crate::Connection::ping). Its outcome comes as that of a call.
+    /// Pings the server: see [`Connection::ping`](crate::Connection::ping). Its outcome arrives as
+    /// that of a call.
     ///
     /// # Errors
     ///
-    /// When it can't be made now.
+    /// Fails if it can't be sent now.
     pub fn ping(&mut self, now: Instant) -> Result<CallKey, LinkError> {
-        self.note(now);
+        self.observe_time(now);
         self.check_room()?;
         let timeouts = self.config.connection.call_timeouts;
         let Some(connection) = &mut self.connection else {
@@ -59,7 +59,7 @@ impl Link {
             Ok(id) => id,
             Err(error) => {
                 if error == CallError::IdsExhausted {
-                    self.drain_ids(now);
+                    self.begin_id_drain(now);
                 }
                 return Err(self.refusal(error));
             }
@@ -67,10 +67,10 @@ impl Link {
         let call = LinkCall::new(CallRequest::new("ping", Bytes::new()));
         let key = self.calls.insert(now, call, Owner::User, timeouts);
         let session = self.session;
-        if let Some(kept) = self.calls.get_mut(key) {
-            kept.session = session;
+        if let Some(entry) = self.calls.get_mut(key) {
+            entry.session = session;
         }
-        self.calls.set_stage(key, Stage::Made(id));
+        self.calls.set_phase(key, CallPhase::Issued(id));
         Ok(key)
     }
 
@@ -78,7 +78,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it can't be sent now.
+    /// Fails if it can't be sent now.
     pub fn notify(&mut self, method: &str, body: impl Into<Bytes>) -> Result<(), LinkError> {
         self.check_ready()?;
         let Some(connection) = &mut self.connection else {
@@ -88,36 +88,39 @@ impl Link {
         notified.map_err(|error| self.refusal(error))
     }
 
-    /// Gives up a call. Whether it had not ended.
+    /// Cancels a call. Returns `true` if it had not ended.
     pub fn cancel(&mut self, now: Instant, call: CallKey, reason: &str) -> bool {
-        self.note(now);
-        let Some(kept) = self.calls.get(call) else {
+        self.observe_time(now);
+        let Some(entry) = self.calls.get(call) else {
             return false;
         };
-        match kept.stage {
-            Stage::Waiting | Stage::AwaitingInput => self.finish(call, Outcome::Cancelled),
-            Stage::Made(id) => {
+        match entry.phase {
+            CallPhase::Waiting | CallPhase::AwaitingInput => {
+                self.complete_call(call, Outcome::Cancelled)
+            }
+            CallPhase::Issued(id) => {
                 if let Some(connection) = &mut self.connection {
                     connection.cancel(now, id, reason);
                 }
             }
         }
-        self.pump(now);
+        self.process_connection_events(now);
         true
     }
 
-    /// Whether a call has ended with a task whose progress is still told (2025-11-25).
+    /// Returns `true` if a call has ended with a task whose progress is still reported
+    /// (2025-11-25).
     pub fn is_reporting(&self, call: CallKey) -> bool {
-        self.reporting.values().any(|other| *other == call)
+        self.task_progress.values().any(|other| *other == call)
     }
 
-    /// Nobody waits any more for the task that a call has become: its progress is not told.
+    /// Stops reporting the progress of the task that a call has become.
     pub fn forget_progress(&mut self, call: CallKey) {
-        if self.reporting.is_empty() {
+        if self.task_progress.is_empty() {
             return;
         }
         let connection = &mut self.connection;
-        self.reporting.retain(|id, other| {
+        self.task_progress.retain(|id, other| {
             let is_other = *other != call;
             if let (false, Some(connection)) = (is_other, &mut *connection) {
                 connection.forget_progress(*id);
@@ -130,7 +133,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When it was answered or cancelled, or its connection is over.
+    /// Fails if the request was answered or cancelled, or if its connection has ended.
     pub fn respond(
         &mut self,
         now: Instant,
@@ -160,44 +163,46 @@ impl Link {
         }
     }
 
-    /// The handler of a request is done and has no answer.
+    /// Releases a request whose handler has finished without a response.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
         if let Some(connection) = &mut self.connection {
             connection.release(now, request);
         }
     }
 
-    /// A handler of ours begins or ends to work for a call: its time stands still meanwhile.
-    /// Whether such a call is with the server.
+    /// Pauses or resumes the time of a call, while one of our handlers works for it. Returns
+    /// `true` if the server has this call.
     pub fn set_call_paused(&mut self, now: Instant, call: CallKey, is_waiting: bool) -> bool {
-        let (Some(kept), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
+        let (Some(entry), Some(connection)) = (self.calls.get_mut(call), &mut self.connection)
         else {
             return false;
         };
-        let Stage::Made(id) = kept.stage else {
+        let CallPhase::Issued(id) = entry.phase else {
             return false;
         };
-        match is_waiting {
-            true => kept.pause(now),
-            false => kept.resume(now),
+        if is_waiting {
+            entry.pause(now)
+        } else {
+            entry.resume(now)
         }
         connection.set_call_paused(now, id, is_waiting)
     }
 
-    /// Whether a call that may not wait would be made now.
+    /// Checks that a call which may not wait would be sent now.
     ///
     /// # Errors
     ///
-    /// When there is no connection.
+    /// Fails if there is no connection.
     pub fn check_connected(&self) -> Result<(), LinkError> {
         self.check_ready()
     }
 
     fn check_room(&self) -> Result<(), LinkError> {
         let has_room = self.calls.len() < self.config.connection.limits.max_pending;
-        match has_room || defect::is(Defect::UnboundedCalls) {
-            true => Ok(()),
-            false => Err(LinkError::Backpressure),
+        if has_room || defect::is(Defect::UnboundedCalls) {
+            Ok(())
+        } else {
+            Err(LinkError::Backpressure)
         }
     }
 
@@ -209,9 +214,10 @@ impl Link {
     }
 
     fn check_ready(&self) -> Result<(), LinkError> {
-        match self.is_serving() {
-            true => Ok(()),
-            false => Err(self.unavailable()),
+        if self.is_serving() {
+            Ok(())
+        } else {
+            Err(self.unavailable())
         }
     }
 

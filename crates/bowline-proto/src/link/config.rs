@@ -24,7 +24,7 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The defaults around a connection of this configuration.
+    /// Creates the defaults around a connection of this configuration.
     pub fn new(connection: Config) -> Self {
         Self {
             connection,
@@ -42,32 +42,32 @@ impl LinkConfig {
         }
     }
 
-    /// The configuration of each connection.
+    /// Returns the configuration of each connection.
     pub fn connection(&mut self) -> &mut Config {
         &mut self.connection
     }
 
-    /// How long to wait between attempts. Default: 1 s to 30 s.
+    /// Sets how long to wait between attempts. Default: 1 s to 30 s.
     pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
         self.backoff = backoff;
         self
     }
 
-    /// How long opening the transport may take. Default 20 s: what a slow network needs for
+    /// Sets how long opening the transport may take. Default 20 s: what a slow network needs for
     /// names, TCP and TLS.
     pub fn opening_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.opening_timeout = timeout;
         self
     }
 
-    /// How long a transport may take to close when the link is stopped. Default 50 ms: the
+    /// Sets how long a transport may take to close when the link is stopped. Default 50 ms: the
     /// caller of a stop waits no longer, whatever the server does.
     pub fn drain_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.drain_timeout = timeout;
         self
     }
 
-    /// Crashes of the driver within a time that are survived. Default 3 in 5 s; one more
+    /// Sets how many crashes of the driver within a time are survived. Default 3 in 5 s; one more
     /// closes the link.
     pub fn max_crashes(&mut self, crashes: u32, within: Duration) -> &mut Self {
         self.max_crashes = crashes;
@@ -75,43 +75,43 @@ impl LinkConfig {
         self
     }
 
-    /// Rounds in which a server may ask for input for one call. Default 16; then the call
+    /// Sets how many rounds of input a server may request for one call. Default 16; then the call
     /// ends as invalid.
     pub fn max_rounds(&mut self, rounds: u32) -> &mut Self {
         self.max_rounds = rounds;
         self
     }
 
-    /// Questions that a server may ask in one of these rounds. Default 100: each may go to a
-    /// person, and one frame has room for 500 000. With more the call ends as invalid, and
-    /// nobody is asked.
+    /// Sets how many input requests a server may send in one of these rounds. Default 100: each
+    /// may go to a user, and one frame has room for 500 000. With more the call ends as invalid,
+    /// and no handler is invoked.
     pub fn max_questions(&mut self, questions: usize) -> &mut Self {
         self.max_questions = questions;
         self
     }
 
-    /// How often one call is made again after a loss, where it may be. Default 3.
+    /// Sets how often one call is made again after a loss, where it may be. Default 3.
     pub fn max_retries(&mut self, retries: u32) -> &mut Self {
         self.max_retries = retries;
         self
     }
 
-    /// Subscriptions that are kept across connections. Default 1000; a filter is what each
-    /// costs.
+    /// Sets how many subscriptions are kept across connections. Default 1000; each costs its
+    /// filter.
     pub fn max_subscriptions(&mut self, limit: usize) -> &mut Self {
         self.max_subscriptions = limit;
         self
     }
 
-    /// Names of tools declared stateful that are remembered, and of tools that run as tasks.
+    /// Sets how many names of stateful tools, and of tools that run as tasks, are remembered.
     /// Default 10 000; those beyond count as stateful only for requiring the session.
     pub fn max_stateful_tools(&mut self, limit: usize) -> &mut Self {
         self.max_stateful_tools = limit;
         self
     }
 
-    /// A `resultType` of an extension that the client has declared. Others than those of the
-    /// protocol and these make a result invalid.
+    /// Accepts a `resultType` of an extension that the client has declared. A result with a type
+    /// that is neither the protocol's nor accepted here is invalid.
     pub fn accept_result(&mut self, result_type: impl Into<String>) -> &mut Self {
         self.accepted_results.push(result_type.into());
         self

@@ -1,4 +1,4 @@
-//! Why a link refuses something.
+//! Errors of a link.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use super::state::State;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// Why something was not done. The server has seen nothing of it.
+/// An error of a command of the link. The server has seen nothing of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkError {
     /// There is no connection.
     Unavailable {
-        /// Where the link stands.
+        /// The state of the link.
         state: State,
-        /// When it tries again, if that is known.
+        /// The time of the next attempt to connect, if it is known.
         next_attempt: Option<Instant>,
     },
-    /// As many calls wait as may, or as much waits to be sent.
+    /// The limit on pending calls or on queued messages is reached.
     Backpressure,
     /// The message is larger than a frame may be.
     TooLarge {
@@ -26,8 +26,8 @@ pub enum LinkError {
     },
     /// The link was stopped.
     Shutdown,
-    /// The link has closed for good by itself: [`Link::last_failure`](super::Link::last_failure)
-    /// says why.
+    /// The link has closed permanently by itself:
+    /// [`Link::last_failure`](super::Link::last_failure) returns the reason.
     GaveUp,
 }
 
@@ -37,30 +37,30 @@ impl fmt::Display for LinkError {
             Self::Unavailable { state, .. } => {
                 write!(f, "calls are not served now (state: {state})")
             }
-            Self::Backpressure => f.write_str("too much waits already"),
+            Self::Backpressure => f.write_str("too many calls or messages are queued"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
             Self::Shutdown => f.write_str("stopped"),
-            Self::GaveUp => f.write_str("the link has closed for good after a failure"),
+            Self::GaveUp => f.write_str("the link has closed permanently after a failure"),
         }
     }
 }
 
 impl std::error::Error for LinkError {}
 
-/// There is no such call, or it waits for no input.
+/// There is no call with this key, or it doesn't wait for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputError;
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no such call waits for input")
+        f.write_str("no call with this key waits for input")
     }
 }
 
 impl std::error::Error for InputError {}
 
 impl LinkError {
-    /// How a call ends that was accepted and then can't be made for this reason.
+    /// Returns the outcome of a call that was accepted and then failed with this error.
     pub(super) fn into_outcome(self) -> Outcome {
         match self {
             Self::Shutdown => Outcome::Shutdown,

@@ -1,11 +1,11 @@
-//! What a link tells, and what it wants to be done.
+//! Events and actions of a link.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bowline_types::subscriptions::SubscriptionFilter;
 
-use crate::events::Weigh;
+use crate::event_queue::EventPayload;
 use crate::negotiation::Agreement;
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
@@ -15,12 +15,13 @@ use super::calls::CallKey;
 use super::state::Transition;
 use super::subscriptions::SubscriptionKey;
 
-/// One opening of a transport. What comes from an earlier one has no effect.
+/// The number of a connection: one opening of the transport. Input from an earlier connection has
+/// no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub(super) u64);
 
 impl ConnectionId {
-    /// Its number: the first one is 1.
+    /// Returns the number: the first connection is 1.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -32,18 +33,19 @@ impl fmt::Display for ConnectionId {
     }
 }
 
-/// What a driver is to do with the transport.
+/// An action that the driver must perform on the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Open it, and tell with [`handle_opened`](super::Link::handle_opened) or
+    /// Open the transport, and report the result with
+    /// [`handle_opened`](super::Link::handle_opened) or
     /// [`handle_open_failed`](super::Link::handle_open_failed).
     Open(ConnectionId),
-    /// Close it, also while it is being opened.
+    /// Close the transport, also while it is being opened.
     Close(ConnectionId),
 }
 
-/// Something that happened.
+/// An event of a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
@@ -56,13 +58,13 @@ pub enum LinkEvent {
         /// What was agreed.
         agreement: Arc<Agreement>,
     },
-    /// A call has ended. It is told once.
+    /// A call has ended. There is exactly one such event for each call.
     Ended {
         /// The call.
         call: CallKey,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
-        /// Whether the server may have seen it, in any of its attempts and rounds.
+        /// Says if the server may have seen the call, in any of its attempts and rounds.
         sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has
@@ -78,12 +80,12 @@ pub enum LinkEvent {
     InputRequired {
         /// The call.
         call: CallKey,
-        /// Which round it is; the first one is 1.
+        /// The number of the round; the first one is 1.
         round: u32,
-        /// The server's questions, and the state that the link gives back.
+        /// The server's input requests, and the state that the link returns to it.
         result: Payload,
     },
-    /// The server wants an answer.
+    /// The server sent a request, which must be answered.
     Request {
         /// Its request.
         request: RequestKey,
@@ -92,9 +94,9 @@ pub enum LinkEvent {
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The server no longer wants an answer to this request.
+    /// The server has cancelled this request.
     RequestCancelled(RequestKey),
-    /// The server notifies.
+    /// The server sent a notification.
     Notification {
         /// The method.
         method: Box<str>,
@@ -105,15 +107,16 @@ pub enum LinkEvent {
     SubscriptionOpened {
         /// The subscription.
         subscription: SubscriptionKey,
-        /// What the server honours of it. `None` in the handshake era, where it is all.
+        /// The part of the filter that the server honours. `None` in the handshake era, where it
+        /// honours all of it.
         honoured: Option<Box<SubscriptionFilter>>,
     },
-    /// A subscription is open again, in a new session, as the server has confirmed: what
-    /// changed in between is not known, so whatever was read must be read again.
+    /// A subscription is open again, in a new session, as the server has confirmed. Changes in
+    /// between are not known, so everything that was read must be read again.
     SubscriptionGap {
         /// The subscription.
         subscription: SubscriptionKey,
-        /// What the server honours of it now, as with
+        /// The part of the filter that the server honours now, as with
         /// [`SubscriptionOpened`](Self::SubscriptionOpened).
         honoured: Option<Box<SubscriptionFilter>>,
     },
@@ -121,13 +124,13 @@ pub enum LinkEvent {
     SubscriptionEnded {
         /// The subscription.
         subscription: SubscriptionKey,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
     },
 }
 
-impl Weigh for LinkEvent {
-    fn payload(&self) -> usize {
+impl EventPayload for LinkEvent {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } | Self::SubscriptionEnded { outcome, .. } => {
                 outcome.weight()
@@ -137,7 +140,7 @@ impl Weigh for LinkEvent {
             Self::Request { method, params, .. } | Self::Notification { method, params } => {
                 method.len() + params.as_ref().map_or(0, Payload::len)
             }
-            // What a server honours is no more than it was asked for, or a limit of frames.
+            // A server honours no more than the filter of the request, or the limit of a frame.
             Self::SubscriptionOpened { honoured, .. } | Self::SubscriptionGap { honoured, .. } => {
                 honoured.as_ref().map_or(0, |honoured| weight(honoured))
             }

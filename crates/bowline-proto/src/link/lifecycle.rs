@@ -1,4 +1,4 @@
-//! The life of a link: attempts, waits, stops.
+//! The lifecycle of a link: attempts to connect, waits, stops.
 
 use bowline_types::Era;
 
@@ -12,18 +12,18 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// What a stop found.
+/// The result of [`Link::stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopOutcome {
-    /// It begins to close.
+    /// The link begins to close.
     Begun,
-    /// It was closing or closed already.
+    /// The link was closing or closed already.
     AlreadyClosing,
 }
 
 impl Link {
-    /// The one place where the state changes.
+    /// Enters a state. This is the one place where the state changes.
     pub(super) fn enter(&mut self, now: Instant, to: State, cause: Cause) {
         let from = std::mem::replace(&mut self.state, to);
         self.timer = None;
@@ -37,27 +37,28 @@ impl Link {
             session: self.session,
         };
         self.history.push(transition.clone());
-        if !(defect::is(Defect::UntoldState) && to == State::Initializing) {
-            self.tell(LinkEvent::State(transition));
+        if !(defect::is(Defect::UnreportedState) && to == State::Initializing) {
+            self.push_event(LinkEvent::State(transition));
         }
         match to {
             State::Starting => self.begin_opening(now),
             State::Initializing | State::Backoff => {}
             State::Ready => self.timer = Some(now + self.config.backoff.stable_after),
             State::Closing => self.timer = Some(now + self.config.drain_timeout),
-            State::Closed => self.end_everything(now),
+            State::Closed => self.end_all_and_connection(now),
         }
     }
 
     pub(super) fn begin_opening(&mut self, now: Instant) {
-        self.life = ConnectionId(self.life.0 + 1);
-        self.actions.push_back(Action::Open(self.life));
+        self.connection_id = ConnectionId(self.connection_id.0 + 1);
+        self.actions.push_back(Action::Open(self.connection_id));
         self.timer = Some(now + self.config.opening_timeout);
     }
 
-    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    /// Handles the deadlines that have passed. Call it when the time of
+    /// [`poll_timeout`](Self::poll_timeout) has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.note(now);
+        self.observe_time(now);
         if self.timer.is_some_and(|at| at <= now) {
             self.timer = None;
             self.handle_timer(now);
@@ -65,28 +66,30 @@ impl Link {
         if self.draining.is_some_and(|at| at <= now) {
             self.renew_ids(now);
         }
-        let life = self.life;
-        self.drive(now, life, |connection| connection.handle_timeout(now));
-        self.time_out_kept(now);
-        self.pump(now);
+        let connection_id = self.connection_id;
+        self.with_connection(now, connection_id, |connection| {
+            connection.handle_timeout(now)
+        });
+        self.time_out_waiting_calls(now);
+        self.process_connection_events(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
         match self.state {
             State::Starting => {
-                self.actions.push_back(Action::Close(self.life));
+                self.actions.push_back(Action::Close(self.connection_id));
                 self.fail_attempt(now, Cause::OpeningTimeout, false);
             }
-            // The connection has its own.
+            // The connection has its own deadline.
             State::Initializing => {}
-            State::Ready => self.forgive(),
+            State::Ready => self.reset_failures(),
             State::Backoff => self.enter(now, State::Starting, Cause::WaitOver),
             State::Closing => self.enter(now, State::Closed, Cause::Drained),
             State::Closed => {}
         }
     }
 
-    /// Tries now, instead of waiting. Whether there was a wait.
+    /// Ends a wait and connects now. Returns `true` if the link was waiting.
     pub fn reconnect_now(&mut self, now: Instant) -> bool {
         if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
@@ -95,7 +98,7 @@ impl Link {
         true
     }
 
-    /// Stops for good: what waits ends, and the transport is closed.
+    /// Stops the link permanently: pending calls end, and the transport is closed.
     pub fn stop(&mut self, now: Instant) -> StopOutcome {
         match self.state {
             State::Closing | State::Closed => return StopOutcome::AlreadyClosing,
@@ -106,25 +109,25 @@ impl Link {
             State::Starting | State::Initializing | State::Ready => {
                 if let Some(mut connection) = self.connection.take() {
                     connection.close(now);
-                    self.take_over(now, connection);
+                    self.discard_connection(now, connection);
                 }
                 self.end_all(&Outcome::Shutdown);
-                self.actions.push_back(Action::Close(self.life));
+                self.actions.push_back(Action::Close(self.connection_id));
                 self.enter(now, State::Closing, Cause::Stopped);
             }
         }
         StopOutcome::Begun
     }
 
-    /// The connection has ended by itself, or by what its transport did.
+    /// Handles the end of a connection that the link has not closed itself.
     pub(super) fn handle_closed(&mut self, now: Instant, reason: CloseReason, was_probing: bool) {
         if !defect::is(Defect::TransportLeft) {
-            self.actions.push_back(Action::Close(self.life));
+            self.actions.push_back(Action::Close(self.connection_id));
         }
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
             CloseReason::Transport(_) if was_probing && self.may_have_died_of_probe() => {
-                if !self.dies_anyway {
+                if !self.exits_without_probe {
                     self.known_era = Some(Era::Handshake);
                     return self.enter(now, State::Starting, Cause::DiedOfProbe);
                 }
@@ -134,14 +137,14 @@ impl Link {
                 return;
             }
             CloseReason::Peer(PeerFault::SessionReset) => {
-                self.fail_unwilling(&Outcome::CancelledByServer);
+                self.fail_calls_that_cannot_wait(&Outcome::CancelledByServer);
                 return self.enter(now, State::Starting, Cause::Ended(reason));
             }
             CloseReason::IdsExhausted => {
-                if let Some(carried) = &mut self.carried {
-                    carried.renew_ids();
+                if let Some(carryover) = &mut self.carryover {
+                    carryover.renew_ids();
                 }
-                // Nobody's fault, and over at once: who waits to be made again goes on.
+                // Not a failure, and over at once: calls that wait for a session stay.
                 self.enter(now, State::Backoff, Cause::Ended(reason));
                 self.timer = Some(now);
                 return;
@@ -163,67 +166,68 @@ impl Link {
         self.fail_attempt(now, Cause::Ended(reason), false);
     }
 
-    /// Whether asking for the era may be what ended the server: not when it is known, and
-    /// only where there is something else to try.
+    /// Returns `true` if the probe for the era may have ended the server: not when the era is
+    /// known, and only if there is an alternative to try.
     fn may_have_died_of_probe(&self) -> bool {
         let config = &self.config.connection;
         let handshake = config.revisions.intersection(Era::Handshake.revisions());
         config.carrier == Carrier::SharedStream && self.known_era.is_none() && !handshake.is_empty()
     }
 
-    /// Why the transport was opened the last time.
+    /// Returns why the transport was opened the last time.
     fn last_cause(&self) -> Option<&Cause> {
         let mut changes = self.history.iter().rev();
-        let opening = changes.find(|change| change.to == State::Starting);
+        let opening = changes.find(|transition| transition.to == State::Starting);
         opening.map(|change| &change.cause)
     }
 
-    /// An attempt failed, or a connection was lost: wait, or give up.
+    /// Handles a failed attempt or a lost connection: the link waits, or closes permanently.
     pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
         if self.state == State::Initializing {
             // A server that dies with the probe and without it dies of something else: it is
             // not started twice in a row any more.
-            self.dies_anyway |= self.last_cause() == Some(&Cause::DiedOfProbe);
-            // What was believed of the server may be what failed.
+            self.exits_without_probe |= self.last_cause() == Some(&Cause::DiedOfProbe);
+            // The assumption about the server's era may be the cause of the failure.
             self.known_era = None;
         }
         if self.state == State::Ready && self.timer.is_none_or(|at| at <= now) {
-            self.forgive();
+            self.reset_failures();
         } else {
             self.attempts = self.attempts.saturating_add(1);
         }
         self.failures = self.failures.saturating_add(1);
         if is_permanent && !self.was_ready {
-            return self.close_for(now, cause.to_string(), cause);
+            return self.close_permanently(now, cause.to_string(), cause);
         }
         let most = self.config.backoff.max_attempts;
         if most.is_some_and(|most| self.attempts >= most) {
-            // The last reason stays in sight.
+            // The history keeps the last reason.
             let reason = cause.to_string();
-            self.wait_for(now, cause, now);
-            return self.close_for(now, reason, Cause::AttemptsExhausted);
+            self.enter_backoff(now, cause, now);
+            return self.close_permanently(now, reason, Cause::AttemptsExhausted);
         }
-        let delay = match is_permanent {
-            true => self.config.backoff.longest(),
-            false => self.config.backoff.delay(self.failures, &mut self.jitter),
+        let delay = if is_permanent {
+            self.config.backoff.longest()
+        } else {
+            self.config.backoff.delay(self.failures, &mut self.jitter)
         };
-        self.wait_for(now, cause, now + delay);
+        self.enter_backoff(now, cause, now + delay);
     }
 
-    /// The connection has lasted: what failed before it no longer counts.
-    fn forgive(&mut self) {
+    /// Resets the counts of failures: the connection has lasted.
+    fn reset_failures(&mut self) {
         self.failures = 0;
         self.attempts = 0;
     }
 
-    fn wait_for(&mut self, now: Instant, cause: Cause, until: Instant) {
-        self.fail_unwilling(&lost(cause.to_string()));
+    fn enter_backoff(&mut self, now: Instant, cause: Cause, until: Instant) {
+        self.fail_calls_that_cannot_wait(&lost(cause.to_string()));
         self.enter(now, State::Backoff, cause);
         self.timer = Some(until);
     }
 
-    /// Closes for good, without having been asked to.
-    pub(super) fn close_for(&mut self, now: Instant, reason: String, cause: Cause) {
+    /// Closes the link permanently after a failure.
+    pub(super) fn close_permanently(&mut self, now: Instant, reason: String, cause: Cause) {
         self.end_all(&lost(reason));
         self.enter(now, State::Closed, cause);
     }
@@ -233,34 +237,36 @@ impl Link {
         self.end_subscriptions(outcome);
     }
 
-    fn end_everything(&mut self, now: Instant) {
+    fn end_all_and_connection(&mut self, now: Instant) {
         if let Some(connection) = self.connection.take() {
-            self.take_over(now, connection);
+            self.discard_connection(now, connection);
         }
         self.end_all(&Outcome::Shutdown);
     }
 
-    /// The transport is gone without a word.
+    /// Drops the connection, whose transport is gone.
     pub(super) fn drop_connection(&mut self, now: Instant, reason: &str) {
         if let Some(mut connection) = self.connection.take() {
             connection.handle_lost(now, reason);
-            self.take_over(now, connection);
+            self.discard_connection(now, connection);
         }
-        self.fail_unwilling(&lost(reason.to_owned()));
-        self.actions.push_back(Action::Close(self.life));
+        self.fail_calls_that_cannot_wait(&lost(reason.to_owned()));
+        self.actions.push_back(Action::Close(self.connection_id));
     }
 
-    /// The ids are used up: what waits may still be answered, then all begins anew.
-    pub(super) fn drain_ids(&mut self, now: Instant) {
+    /// Starts to renew the ids, which are used up: pending calls may still be answered, then a new
+    /// connection begins.
+    pub(super) fn begin_id_drain(&mut self, now: Instant) {
         if self.draining.is_none() {
-            self.draining = Some(match self.calls.is_any_made() {
-                true => now + self.config.connection.call_timeouts.idle,
-                false => now,
+            self.draining = Some(if self.calls.has_issued_calls() {
+                now + self.config.connection.call_timeouts.idle
+            } else {
+                now
             });
         }
     }
 
-    /// Begins anew with fresh ids, once nothing waits or that has taken too long.
+    /// Closes the connection to begin with fresh ids, once no call waits or the wait was too long.
     pub(super) fn renew_ids(&mut self, now: Instant) {
         if let Some(mut connection) = self.connection.take() {
             connection.close_for_ids(now);
@@ -268,7 +274,7 @@ impl Link {
         }
     }
 
-    /// Whether the link waits for calls to end before it begins anew.
+    /// Returns `true` if the link waits for calls to end before it renews its ids.
     pub(super) fn is_draining(&self) -> bool {
         self.draining.is_some()
     }

@@ -1,8 +1,9 @@
-//! Calls that wait, or are made again: said anew for the session in which they are made.
+//! Adapting a call to the session in which it is sent.
 //!
-//! What a call may say, and how, is known when it is offered to a connection, not when it was
-//! made: the server may have come back as another one. Whoever makes the call knows its
-//! meaning; here it is only asked at the right moment, once a session.
+//! The encoding of a call depends on the revision and the capabilities of the session in which it
+//! is offered to a connection, not on those at the time of the call: the server may have been
+//! replaced by another version. The adapter belongs to the caller; the link invokes it once for
+//! each session.
 
 use std::fmt;
 
@@ -10,22 +11,22 @@ use bowline_types::tools::TaskSupport;
 
 use super::Link;
 use super::calls::CallKey;
-use super::modes::ToolModes;
+use super::tool_modes::ToolModes;
 use crate::commands::CallRequest;
 use crate::negotiation::Agreement;
 
-/// Fits a call to the session in which it is about to be made (PV-5).
+/// Adapts a call to the session in which it is about to be sent (PV-5).
 pub trait AdaptToSession: fmt::Debug + Send + Sync {
-    /// Says the call in the words of the session.
+    /// Encodes the call for the revision and the capabilities of the session.
     ///
     /// # Errors
     ///
-    /// Why it can't be said there, in words. The call ends with
+    /// Returns a message if the session does not support the call. The call ends with
     /// [`Outcome::Unsupported`](crate::Outcome::Unsupported), and the server sees nothing of it.
     fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String>;
 }
 
-/// What is known of the session in which a call is about to be made.
+/// The agreement and the tool modes of the session in which a call is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionTerms<'l> {
     agreement: &'l Agreement,
@@ -34,7 +35,7 @@ pub struct SessionTerms<'l> {
 }
 
 impl<'l> SessionTerms<'l> {
-    /// What was agreed.
+    /// Returns the agreement of the session.
     pub fn agreement(&self) -> &'l Agreement {
         self.agreement
     }
@@ -46,20 +47,21 @@ impl<'l> SessionTerms<'l> {
 }
 
 impl Link {
-    /// Fits a call to this session, unless it has been. Why it can't be made, if it can't.
-    pub(super) fn fit(&mut self, key: CallKey) -> Option<String> {
+    /// Adapts a call to this session, unless it has been adapted. Returns a message if the session
+    /// does not support the call.
+    pub(super) fn adapt_call(&mut self, key: CallKey) -> Option<String> {
         let session = self.session;
-        let (kept, agreement) = (self.calls.get_mut(key)?, self.agreement.as_deref()?);
-        let fit = kept.call.fit.as_ref()?;
-        if kept.fitted == session {
+        let (entry, agreement) = (self.calls.get_mut(key)?, self.agreement.as_deref()?);
+        let adapter = entry.call.adapter.as_ref()?;
+        if entry.adapted_session == session {
             return None;
         }
         let terms = SessionTerms {
             agreement,
-            modes: &self.modes,
+            modes: &self.tool_modes,
             session,
         };
-        kept.fitted = session;
-        fit.fit(&terms, &mut kept.call.request).err()
+        entry.adapted_session = session;
+        adapter.fit(&terms, &mut entry.call.request).err()
     }
 }

@@ -1,4 +1,4 @@
-//! Where a link stands, and how it got there.
+//! The states of a link, and the history of its transitions.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::close::CloseReason;
 use crate::defect::{self, Defect};
 use crate::time::Instant;
 
-/// Where a link stands. docs/state-machine.md has every edge.
+/// The state of a link. docs/state-machine.md lists every edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -26,7 +26,7 @@ pub enum State {
     Backoff,
     /// Stopped; the transport is being closed.
     Closing,
-    /// Over.
+    /// The link has ended.
     Closed,
 }
 
@@ -41,7 +41,7 @@ impl State {
         Self::Closed,
     ];
 
-    /// The state in a word.
+    /// Returns the name of the state.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -74,13 +74,13 @@ pub enum Cause {
     Agreed(Revision),
     /// The connection ended.
     Ended(CloseReason),
-    /// The server can't stand the probe: it ended when it was asked what it speaks.
+    /// The server exited when it received the probe, `server/discover`.
     DiedOfProbe,
     /// The server's HTTP session has expired.
     SessionExpired,
     /// The wait is over.
     WaitOver,
-    /// Somebody asked to try now.
+    /// The application asked to connect now.
     Asked,
     /// The link was stopped.
     Stopped,
@@ -92,12 +92,12 @@ pub enum Cause {
     DriverCrash,
     /// The driver crashed too often.
     TooManyCrashes,
-    /// The driver can't work at all, for this reason: another attempt would not help.
+    /// The driver can't run at all, for this reason: another attempt would not help.
     DriverFailed(String),
 }
 
 impl Cause {
-    /// The cause in a word or two, as telemetry has it.
+    /// Returns the name of the cause, as in telemetry.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -162,17 +162,17 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A change of state.
+/// A transition: a change of state.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transition {
-    /// When.
+    /// The time of the transition.
     pub at: Instant,
-    /// From where.
+    /// The state before.
     pub from: State,
-    /// To where.
+    /// The state after.
     pub to: State,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// The number of the session, once there has been one.
     pub session: u64,
@@ -217,8 +217,8 @@ impl History {
     /// Returns the latest failure since calls were served.
     pub(super) fn last_failure(&self) -> Option<&Transition> {
         let changes = self.last.iter().rev();
-        let mut since_ready = changes.take_while(|change| change.to != State::Ready);
-        since_ready.find(|change| change.cause.is_failure())
+        let mut since_ready = changes.take_while(|transition| transition.to != State::Ready);
+        since_ready.find(|transition| transition.cause.is_failure())
     }
 
     /// Changes altogether, those that are forgotten included.

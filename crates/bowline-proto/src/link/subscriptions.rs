@@ -24,32 +24,32 @@ impl fmt::Display for SubscriptionKey {
     }
 }
 
-/// What is listened to, and the calls that do it.
+/// The filter of a subscription, and its calls.
 #[derive(Debug)]
 pub(super) struct Subscription {
     filter: SubscriptionFilter,
-    /// How long the server may take to confirm it, if not as long as for any call.
+    /// How long the server may take to confirm it, if not the time of any call.
     pub(super) timeouts: Option<Timeouts>,
-    /// Its calls in this session: one in the stateless era, one for each resource before, which
-    /// is named with it.
+    /// The calls of this session: one in the stateless era, and one for each resource, with its
+    /// URI, in the handshake era.
     pub(super) calls: Vec<(CallKey, Option<String>)>,
-    /// It has been open in an earlier session.
+    /// Set when the subscription was open in an earlier session.
     pub(super) was_open: bool,
-    /// It is being opened again, and nobody knows what happened in between.
+    /// Set while the subscription is reopened: changes in between are not known.
     pub(super) has_gap: bool,
-    /// The user knows that it is open.
-    pub(super) is_known: bool,
+    /// Set when the user was notified that the subscription is open.
+    pub(super) is_announced: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    kept: BTreeMap<SubscriptionKey, Subscription>,
+    entries: BTreeMap<SubscriptionKey, Subscription>,
     next: u64,
 }
 
 impl Subscriptions {
     pub(super) fn len(&self) -> usize {
-        self.kept.len()
+        self.entries.len()
     }
 
     pub(super) fn insert(
@@ -65,62 +65,67 @@ impl Subscriptions {
             calls: Vec::new(),
             was_open: false,
             has_gap: false,
-            is_known: false,
+            is_announced: false,
         };
-        self.kept.insert(key, subscription);
+        self.entries.insert(key, subscription);
         key
     }
 
     pub(super) fn remove(&mut self, key: SubscriptionKey) -> Option<Subscription> {
-        self.kept.remove(&key)
+        self.entries.remove(&key)
     }
 
     pub(super) fn get_mut(&mut self, key: SubscriptionKey) -> Option<&mut Subscription> {
-        self.kept.get_mut(&key)
+        self.entries.get_mut(&key)
     }
 
     pub(super) fn keys(&self) -> Vec<SubscriptionKey> {
-        self.kept.keys().copied().collect()
+        self.entries.keys().copied().collect()
     }
 
-    /// Whether one of them is about this resource.
-    fn is_about(&self, uri: &str) -> bool {
-        let mut uris = self.kept.values().flat_map(Subscription::uris);
+    /// Returns `true` if a subscription has this resource.
+    fn has_uri(&self, uri: &str) -> bool {
+        let mut uris = self.entries.values().flat_map(Subscription::uris);
         uris.any(|other| other == uri)
     }
 }
 
 impl Subscription {
-    /// The calls that open it in a revision, and the resource that each is about.
-    pub(super) fn opening(&self, revision: Revision) -> Vec<(Option<String>, CallRequest)> {
+    /// Returns the calls that open the subscription in a revision, each with its resource.
+    pub(super) fn opening_calls(&self, revision: Revision) -> Vec<(Option<String>, CallRequest)> {
         match revision.era() {
             Era::Stateless => {
                 let params = ListenParams::new(self.filter.clone());
-                let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+                let body = encode_members(|encoder| params.encode_members(encoder, false).is_ok());
                 vec![(None, CallRequest::new(Method::Listen.as_str(), body))]
             }
             Era::Handshake => {
-                let named = |uri: &String| (Some(uri.clone()), of_resource(Method::Subscribe, uri));
+                let named =
+                    |uri: &String| (Some(uri.clone()), resource_call(Method::Subscribe, uri));
                 self.uris().map(named).collect()
             }
         }
     }
 
-    /// It is not about this resource any more, which the server has refused.
-    pub(super) fn leave_out(&mut self, uri: &str) {
+    /// Removes a resource that the server has refused.
+    pub(super) fn remove_uri(&mut self, uri: &str) {
         if let Some(uris) = &mut self.filter.resource_subscriptions {
             uris.retain(|other| other != uri);
         }
     }
 
-    /// The calls that end it; none where giving up its call does, or where another one still
-    /// wants the same.
-    pub(super) fn ending(&self, revision: Revision, others: &Subscriptions) -> Vec<CallRequest> {
+    /// Returns the calls that close the subscription: none if cancelling its call is enough, or if
+    /// another subscription has the same resource.
+    pub(super) fn closing_calls(
+        &self,
+        revision: Revision,
+        others: &Subscriptions,
+    ) -> Vec<CallRequest> {
         match revision.era() {
             Era::Stateless => Vec::new(),
             Era::Handshake => {
-                let uris = self.uris().filter(|uri| !others.is_about(uri));
-                uris.map(|uri| of_resource(Method::Unsubscribe, uri))
+                let uris = self.uris().filter(|uri| !others.has_uri(uri));
+                uris.map(|uri| resource_call(Method::Unsubscribe, uri))
                     .collect()
             }
         }
@@ -131,16 +136,16 @@ impl Subscription {
     }
 }
 
-fn of_resource(method: Method, uri: &str) -> CallRequest {
+fn resource_call(method: Method, uri: &str) -> CallRequest {
     let params = SubscribeParams::new(uri);
-    let body = members(|encoder| params.encode_members(encoder, false).is_ok());
+    let body = encode_members(|encoder| params.encode_members(encoder, false).is_ok());
     CallRequest::new(method.as_str(), body)
 }
 
-/// Members of parameters, in the words that every revision which has them shares.
-fn members(write: impl FnOnce(&mut Encoder<'_>) -> bool) -> Bytes {
+/// Encodes members of parameters that are the same in every revision which has them.
+fn encode_members(write: impl FnOnce(&mut Encoder<'_>) -> bool) -> Bytes {
     let mut body = Vec::new();
-    // What can't be said is left out: the server says what it misses.
+    // A value that can't be encoded is left out: the server reports what is missing.
     if !write(&mut Encoder::lossless(&mut body)) {
         body.clear();
     }

@@ -1,4 +1,4 @@
-//! What happens to the transport.
+//! Handling what the driver reports about the transport.
 
 use bytes::{Bytes, BytesMut};
 
@@ -14,14 +14,14 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenError {
-    /// In words.
+    /// The reason, as a message.
     pub reason: String,
-    /// Whether trying again at once can't help: no such command, authorization refused.
+    /// `true` if trying again at once can't help: no such command, authorization refused.
     pub is_permanent: bool,
 }
 
 impl OpenError {
-    /// An error that may pass.
+    /// Creates an error after which another attempt may succeed.
     pub fn transient(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -29,7 +29,7 @@ impl OpenError {
         }
     }
 
-    /// An error that will not pass by itself.
+    /// Creates an error that another attempt would only repeat.
     pub fn permanent(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -39,24 +39,29 @@ impl OpenError {
 }
 
 impl Link {
-    /// The transport is open: the handshake begins.
-    pub fn handle_opened(&mut self, now: Instant, life: ConnectionId) {
-        if !self.is_current(life) || self.state != State::Starting {
+    /// Handles that the transport is open: the handshake begins.
+    pub fn handle_opened(&mut self, now: Instant, connection_id: ConnectionId) {
+        if !self.is_current(connection_id) || self.state != State::Starting {
             return;
         }
-        self.note(now);
+        self.observe_time(now);
         let mut config = self.config.connection.clone();
         config.known_era(self.known_era);
-        let mut connection = Connection::new(config, self.carried.take().unwrap_or_default());
+        let mut connection = Connection::new(config, self.carryover.take().unwrap_or_default());
         self.enter(now, State::Initializing, Cause::Opened);
         connection.open(now);
         self.connection = Some(connection);
-        self.pump(now);
+        self.process_connection_events(now);
     }
 
-    /// The transport could not be opened.
-    pub fn handle_open_failed(&mut self, now: Instant, life: ConnectionId, error: OpenError) {
-        if !self.is_current(life) {
+    /// Handles that the transport could not be opened.
+    pub fn handle_open_failed(
+        &mut self,
+        now: Instant,
+        connection_id: ConnectionId,
+        error: OpenError,
+    ) {
+        if !self.is_current(connection_id) {
             return;
         }
         match self.state {
@@ -69,56 +74,63 @@ impl Link {
         }
     }
 
-    /// The buffer to read into. `None` when nobody wants the bytes of this life.
-    pub fn read_buffer(&mut self, life: ConnectionId) -> Option<&mut BytesMut> {
-        self.of_life(life).map(Connection::read_buffer)
+    /// Returns the buffer to read into. `None` if this connection has ended.
+    pub fn read_buffer(&mut self, connection_id: ConnectionId) -> Option<&mut BytesMut> {
+        self.current_connection(connection_id)
+            .map(Connection::read_buffer)
     }
 
-    /// Bytes were appended to the buffer.
-    pub fn handle_read(&mut self, now: Instant, life: ConnectionId) {
-        self.drive(now, life, |connection| connection.handle_read(now));
+    /// Handles bytes that were appended to the buffer.
+    pub fn handle_read(&mut self, now: Instant, connection_id: ConnectionId) {
+        self.with_connection(now, connection_id, |connection| connection.handle_read(now));
     }
 
-    /// The shared stream ended.
-    pub fn handle_eof(&mut self, now: Instant, life: ConnectionId) {
-        self.handle_down(now, life, |connection| connection.handle_eof(now));
+    /// Handles the end of the shared stream.
+    pub fn handle_eof(&mut self, now: Instant, connection_id: ConnectionId) {
+        self.handle_transport_end(now, connection_id, |connection| connection.handle_eof(now));
     }
 
-    /// The shared stream ended, for a reason that is known: a process that exited.
-    pub fn handle_end(&mut self, now: Instant, life: ConnectionId, reason: &str) {
-        self.handle_down(now, life, |connection| connection.handle_end(now, reason));
+    /// Handles the end of the shared stream with a known reason: a process that exited.
+    pub fn handle_end(&mut self, now: Instant, connection_id: ConnectionId, reason: &str) {
+        self.handle_transport_end(now, connection_id, |connection| {
+            connection.handle_end(now, reason)
+        });
     }
 
-    /// The transport was lost.
-    pub fn handle_lost(&mut self, now: Instant, life: ConnectionId, reason: &str) {
-        self.handle_down(now, life, |connection| connection.handle_lost(now, reason));
+    /// Handles the loss of the transport.
+    pub fn handle_lost(&mut self, now: Instant, connection_id: ConnectionId, reason: &str) {
+        self.handle_transport_end(now, connection_id, |connection| {
+            connection.handle_lost(now, reason)
+        });
     }
 
-    /// A message came, on a carrier with a stream per request: see
+    /// Handles a message on a carrier with a stream per request: see
     /// [`Connection::handle_message`].
     pub fn handle_message(
         &mut self,
         now: Instant,
-        life: ConnectionId,
+        connection_id: ConnectionId,
         stream: Option<CallId>,
         frame: &Bytes,
     ) {
-        self.drive(now, life, |connection| {
+        self.with_connection(now, connection_id, |connection| {
             connection.handle_message(now, stream, frame);
         });
     }
 
-    /// Something came that is no message: see [`Connection::handle_activity`].
-    pub fn handle_activity(&mut self, now: Instant, life: ConnectionId) {
-        self.drive(now, life, |connection| connection.handle_activity(now));
+    /// Handles input that is no message: see [`Connection::handle_activity`].
+    pub fn handle_activity(&mut self, now: Instant, connection_id: ConnectionId) {
+        self.with_connection(now, connection_id, |connection| {
+            connection.handle_activity(now)
+        });
     }
 
-    /// The stream of a call has ended: see [`Connection::handle_stream_end`]. A server that
-    /// can't be reached while no other stream is open is lost.
+    /// Handles the end of the stream of a call: see [`Connection::handle_stream_end`]. If the
+    /// server can't be reached while no other stream is open, the connection is lost.
     pub fn handle_stream_end(
         &mut self,
         now: Instant,
-        life: ConnectionId,
+        connection_id: ConnectionId,
         call: CallId,
         end: StreamEnd,
     ) {
@@ -126,7 +138,7 @@ impl Link {
             StreamEnd::NotSent(reason) => Some(reason.clone()),
             StreamEnd::Refused(_) | StreamEnd::Lost(_) | StreamEnd::Complete => None,
         };
-        self.drive(now, life, |connection| {
+        self.with_connection(now, connection_id, |connection| {
             connection.handle_stream_end(now, call, end);
             // Nothing else shows that the server is there.
             if let Some(reason) = unreachable
@@ -138,20 +150,25 @@ impl Link {
         });
     }
 
-    /// The server no longer knows the HTTP session, which `call` was told (404 with a
-    /// session id). One handshake for all follows, and the call is made again once.
-    pub fn handle_session_expired(&mut self, now: Instant, life: ConnectionId, call: CallId) {
-        if self.of_life(life).is_none() {
+    /// Handles an expired HTTP session: `call` received a 404 with a session id. One handshake for
+    /// all calls follows, and the call is sent again once.
+    pub fn handle_session_expired(
+        &mut self,
+        now: Instant,
+        connection_id: ConnectionId,
+        call: CallId,
+    ) {
+        if self.current_connection(connection_id).is_none() {
             return;
         }
         let session = self.session;
-        let kept = self.calls.by_id(call);
-        if let Some(kept) = kept.and_then(|key| self.calls.get_mut(key)) {
-            // Once: a server that forgets every session would never end.
-            kept.is_expired = kept.retries == 0;
-            if kept.session < session {
+        let entry = self.calls.by_id(call);
+        if let Some(entry) = entry.and_then(|key| self.calls.get_mut(key)) {
+            // Once: with a server that forgets every session this would never end.
+            entry.is_expired = entry.retries == 0;
+            if entry.session < session {
                 // That session has been replaced already.
-                return self.drive(now, life, |connection| {
+                return self.with_connection(now, connection_id, |connection| {
                     connection.handle_expired_call(now, call);
                 });
             }
@@ -159,22 +176,22 @@ impl Link {
         if self.state == State::Ready {
             self.enter(now, State::Initializing, Cause::SessionExpired);
         }
-        self.drive(now, life, |connection| {
+        self.with_connection(now, connection_id, |connection| {
             connection.handle_session_expired(now, call);
         });
     }
 
-    /// The transport was busy and did not take `transmit`.
-    pub fn handle_busy(&mut self, now: Instant, life: ConnectionId, transmit: Transmit) {
-        self.drive(now, life, |connection| {
+    /// Handles a busy transport, which did not take `transmit`.
+    pub fn handle_busy(&mut self, now: Instant, connection_id: ConnectionId, transmit: Transmit) {
+        self.with_connection(now, connection_id, |connection| {
             connection.handle_busy(now, transmit);
         });
     }
 
-    /// The driver crashed: the transport is gone with it. It is started anew, unless that
-    /// happens too often.
+    /// Handles a crash of the driver: the transport is gone with it. The link connects again,
+    /// unless that happens too often.
     pub fn handle_crash(&mut self, now: Instant) {
-        self.note(now);
+        self.observe_time(now);
         match self.state {
             State::Starting | State::Initializing | State::Ready | State::Backoff => {}
             // The transport was to be closed, and is: an end that was asked for is no crash.
@@ -191,7 +208,7 @@ impl Link {
         }
         if is_too_often {
             let cause = Cause::TooManyCrashes;
-            return self.close_for(now, cause.to_string(), cause);
+            return self.close_permanently(now, cause.to_string(), cause);
         }
         // Without a transport there is nothing to start anew before the wait is over.
         if !waits {
@@ -199,10 +216,10 @@ impl Link {
         }
     }
 
-    /// The driver can't work, whatever is tried: where it runs lacks something that it needs.
-    /// Closes the link for good with this reason.
+    /// Handles a driver that can't run at all, because its environment lacks something that it
+    /// needs. Closes the link permanently with this reason.
     pub fn handle_driver_failed(&mut self, now: Instant, reason: &str) {
-        self.note(now);
+        self.observe_time(now);
         match self.state {
             State::Starting | State::Initializing | State::Ready => {
                 self.drop_connection(now, reason);
@@ -211,47 +228,48 @@ impl Link {
             State::Closing => return self.enter(now, State::Closed, Cause::Drained),
             State::Closed => return,
         }
-        self.close_for(now, reason.to_owned(), Cause::DriverFailed(reason.into()));
+        self.close_permanently(now, reason.to_owned(), Cause::DriverFailed(reason.into()));
     }
 
-    /// Whether something of this life still matters.
-    fn is_current(&self, life: ConnectionId) -> bool {
-        life == self.life || defect::is(Defect::StaleLife)
+    /// Returns `true` if this is the current connection.
+    fn is_current(&self, connection_id: ConnectionId) -> bool {
+        connection_id == self.connection_id || defect::is(Defect::StaleConnection)
     }
 
-    fn of_life(&mut self, life: ConnectionId) -> Option<&mut Connection> {
-        match self.is_current(life) {
-            true => self.connection.as_mut(),
-            false => None,
+    fn current_connection(&mut self, connection_id: ConnectionId) -> Option<&mut Connection> {
+        if self.is_current(connection_id) {
+            self.connection.as_mut()
+        } else {
+            None
         }
     }
 
-    /// Does something with the connection of this life, and what follows from it.
-    pub(super) fn drive(
+    /// Runs `work` with the connection, if it is the current one, and handles its events.
+    pub(super) fn with_connection(
         &mut self,
         now: Instant,
-        life: ConnectionId,
+        connection_id: ConnectionId,
         work: impl FnOnce(&mut Connection),
     ) {
-        self.note(now);
-        if let Some(connection) = self.of_life(life) {
+        self.observe_time(now);
+        if let Some(connection) = self.current_connection(connection_id) {
             work(connection);
-            self.pump(now);
+            self.process_connection_events(now);
         }
     }
 
-    fn handle_down(
+    fn handle_transport_end(
         &mut self,
         now: Instant,
-        life: ConnectionId,
+        connection_id: ConnectionId,
         work: impl FnOnce(&mut Connection),
     ) {
-        if !self.is_current(life) {
+        if !self.is_current(connection_id) {
             return;
         }
         match self.state {
-            State::Initializing | State::Ready => self.drive(now, life, work),
-            // It ended before it was said to be open.
+            State::Initializing | State::Ready => self.with_connection(now, connection_id, work),
+            // It ended before the driver reported it as open.
             State::Starting => {
                 let cause = Cause::OpenFailed("it closed at once".into());
                 self.fail_attempt(now, cause, false);

@@ -97,8 +97,8 @@ fn nothing_in_common_names_both_lists() {
     assert!(error.is_permanent());
     assert_eq!(
         error.to_string(),
-        "no protocol revision in common: we speak 2024-11-05, 2025-03-26, 2025-06-18, \
-         2025-11-25, 2026-07-28, the server 2099-01-01"
+        "no common protocol version (client: 2024-11-05, 2025-03-26, 2025-06-18, \
+         2025-11-25, 2026-07-28; server: 2099-01-01)"
     );
     let (mut old, _) = Negotiation::begin(Revisions::only(V2024_11_05), None);
     let step = old.on_initialize(initialized("2025-11-25"));
@@ -178,9 +178,9 @@ fn after_a_slow_probe_what_the_server_has_seen_counts() {
     let step = both.on_initialize(initialized("2025-11-25"));
     assert_eq!(agreed(&step), Some(V2025_11_25));
     let refusals: [fn(&mut Negotiation) -> Step; 3] = [
-        |it| it.on_initialize_error(ErrorObject::new(-32601, "")),
-        |it| it.on_invalid_initialize("no answer".into()),
-        |it| it.on_initialize(initialized("1999-01-01")),
+        |negotiation| negotiation.on_initialize_error(ErrorObject::new(-32601, "")),
+        |negotiation| negotiation.on_invalid_initialize("no answer".into()),
+        |negotiation| negotiation.on_initialize(initialized("1999-01-01")),
     ];
     for refuse in refusals {
         let mut stateless = slow();

@@ -43,11 +43,11 @@ fn it_is_full_at_its_limits() {
 fn answers_are_always_taken_and_say_when_to_stop_reading() {
     let mut outbox = outbox();
     for expected in [true, true, false, false] {
-        assert_eq!(outbox.takes_answers(), expected);
+        assert_eq!(outbox.accepts_answers(), expected);
         outbox.push_owed(message(TransmitKind::Answer, "a"));
     }
     while outbox.pop().is_some() {}
-    assert!(outbox.takes_answers() && outbox.queue.is_empty());
+    assert!(outbox.accepts_answers() && outbox.queue.is_empty());
 }
 
 // proves: F-CA-01
@@ -107,17 +107,17 @@ fn what_is_put_back_counts_again_and_comes_first() {
     for _ in 0..2 {
         outbox.push_owed(owed.clone());
     }
-    assert!(!outbox.takes_answers());
+    assert!(!outbox.accepts_answers());
     while outbox
         .pop()
-        .is_some_and(|it| it.kind != TransmitKind::Answer)
+        .is_some_and(|transmit| transmit.kind != TransmitKind::Answer)
     {}
-    assert!(outbox.takes_answers());
+    assert!(outbox.accepts_answers());
     let taken = outbox.pop().unwrap();
     outbox.push_owed(owed);
-    assert!(outbox.takes_answers());
+    assert!(outbox.accepts_answers());
     outbox.put_back(taken, Instant::START);
-    assert!(!outbox.takes_answers());
+    assert!(!outbox.accepts_answers());
 }
 
 #[test]

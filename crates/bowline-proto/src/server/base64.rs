@@ -1,6 +1,6 @@
 //! Base64 with the standard alphabet and padding, decoded strictly.
 
-/// The text that stands for `bytes`.
+/// Returns the text that stands for `bytes`.
 pub(super) fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -19,7 +19,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes that `text` stands for. `None` for a character outside the alphabet, wrong
+/// Returns the bytes that `text` stands for. `None` for a character outside the alphabet, wrong
 /// padding, or bits that stand for nothing.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
@@ -46,7 +46,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     is_exact.then_some(out)
 }
 
-/// The digit of the lowest six bits.
+/// Returns the digit of the lowest six bits.
 fn digit(bits: u32) -> char {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let at = usize::try_from(bits & 0x3f).unwrap_or(0);

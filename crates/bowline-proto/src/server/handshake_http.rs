@@ -1,11 +1,11 @@
-//! What an HTTP request of the handshake era is to a server, from its method, its headers
-//! and its message alone.
+//! Routing an HTTP request of the handshake era, from its method, its headers and its message
+//! alone.
 //!
-//! [`route`](super::route) hands on what belongs to a session. Over a byte stream there is
-//! one; over HTTP the request says which, and [`dated`] finds out, or says with which status
-//! the request is refused. Whether the session exists is for the driver to know
-//! ([`Refusal::unknown_session`]). Revisions are those with Streamable HTTP, 2025-03-26 to
-//! 2025-11-25; a session may have settled on 2024-11-05 all the same.
+//! [`route`](super::route) forwards messages of sessions. A byte stream has one session; over HTTP
+//! [`route_handshake_request`] finds the session of the request, or returns the status of its
+//! refusal. The driver checks that the session exists ([`Refusal::unknown_session`]). Revisions
+//! are those with Streamable HTTP, 2025-03-26 to 2025-11-25; a session may have negotiated
+//! 2024-11-05 nevertheless.
 
 use bowline_types::envelope::Envelope;
 use bowline_types::{Era, ErrorCode, Method, RequestId, Revision, Revisions};
@@ -14,19 +14,19 @@ use super::headers::{Headers, RepeatedHeader};
 use super::route::{Refusal, shown};
 use super::session_id::SessionId;
 
-/// What a server of the handshake era offers over HTTP.
+/// The configuration of the handshake era over HTTP.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HandshakeHttpConfig {
     /// All revisions that the server serves, of either era.
     pub revisions: Revisions,
-    /// Whether `initialize` opens a session with an id. Without them no request needs an id
-    /// and none is looked at.
+    /// `true` if `initialize` opens a session with an id. Without them no request needs an id and
+    /// none is looked at.
     pub has_sessions: bool,
 }
 
 impl HandshakeHttpConfig {
-    /// A server of these revisions that has sessions.
+    /// Creates the configuration of a server with these revisions and with sessions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
@@ -34,7 +34,7 @@ impl HandshakeHttpConfig {
         }
     }
 
-    /// The same server without sessions.
+    /// Disables sessions.
     #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self {
@@ -56,18 +56,18 @@ pub enum HandshakeHttpRequest<'m, 'a> {
     Delete,
 }
 
-/// What is to be done with a request of the handshake era.
+/// What to do with a request of the handshake era.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandshakeRoute {
-    /// Open a session, and hand it the message: it is `initialize`. The HTTP response with
-    /// the result carries the id of the new session.
+    /// Open a session, and pass it the message, which is `initialize`. The HTTP response with the
+    /// result carries the id of the new session.
     Open,
-    /// Hand the message to the session, and answer with what it says: JSON or a stream.
+    /// Pass the message to the session, and answer with its responses: as JSON or as a stream.
     Ask(InSession),
-    /// Hand the message to the session, and answer 202 without a body: it wants no answer.
+    /// Pass the message to the session, and answer 202 without a body: it is no request.
     Tell(InSession),
-    /// Answer with a stream of what the server says on its own, or 405 where it says nothing.
+    /// Answer with a stream of the server's own messages, or 405 if it sends none.
     Listen(InSession),
     /// End the session.
     End(SessionId),
@@ -83,16 +83,16 @@ pub struct InSession {
     /// Its id. `None` where the server has no sessions.
     pub id: Option<SessionId>,
     /// The revision that the header names, or else 2025-03-26. It may differ from the one
-    /// that the session has settled on, which is the one to speak.
+    /// that the session has negotiated, which is the one to use.
     pub revision: Revision,
 }
 
-/// Says what is to be done with a request of the handshake era.
+/// Returns what to do with a request of the handshake era.
 ///
 /// # Errors
 ///
-/// How the request is refused: a header that is missing, repeated or wrong, a batch with
-/// `initialize` in it, or a method that this server doesn't offer.
+/// Returns the refusal for a header that is missing, repeated or wrong, for a batch with
+/// `initialize` in it, or for a method that this server doesn't offer.
 pub fn route_handshake_request(
     config: &HandshakeHttpConfig,
     request: HandshakeHttpRequest<'_, '_>,
@@ -115,16 +115,18 @@ pub fn route_handshake_request(
         return Err(visitor.refuse("initialize can't be part of a batch"));
     }
     let revision = visitor.version()?;
-    let id = match config.has_sessions {
-        true => Some(visitor.session()?),
-        false => None,
+    let id = if config.has_sessions {
+        Some(visitor.session()?)
+    } else {
+        None
     };
     match (request, id) {
         (HandshakeHttpRequest::Post(message), id) => {
             let session = InSession { id, revision };
-            Ok(match wants_answer(message) {
-                true => HandshakeRoute::Ask(session),
-                false => HandshakeRoute::Tell(session),
+            Ok(if wants_answer(message) {
+                HandshakeRoute::Ask(session)
+            } else {
+                HandshakeRoute::Tell(session)
             })
         }
         (HandshakeHttpRequest::Get, id) => Ok(HandshakeRoute::Listen(InSession { id, revision })),
@@ -135,7 +137,7 @@ pub fn route_handshake_request(
     }
 }
 
-/// A request that is looked at.
+/// A request that is being routed.
 struct Visitor<'c, 'h> {
     config: &'c HandshakeHttpConfig,
     headers: &'h Headers<'h>,
@@ -144,8 +146,8 @@ struct Visitor<'c, 'h> {
 }
 
 impl Visitor<'_, '_> {
-    /// Whether the request is none of the handshake era: the server doesn't have that, or the
-    /// header names a revision of the other one that is served.
+    /// Returns `true` if the request is none of the handshake era: the server doesn't have that, or
+    /// the header names a revision of the other one that is served.
     fn is_stateless(&self) -> bool {
         let served = self.config.revisions;
         let named = self.named_version().ok().flatten().and_then(revision);
@@ -153,8 +155,8 @@ impl Visitor<'_, '_> {
             || named.is_some_and(|named| named.era() == Era::Stateless && served.contains(named))
     }
 
-    /// What is left of the stateless era when its requests are served: it has neither streams
-    /// to `GET` nor sessions to `DELETE`, and no answers of clients.
+    /// Returns what is left of the stateless era when its requests are served: it has neither
+    /// streams to `GET` nor sessions to `DELETE`, and no answers of clients.
     fn stateless(&self, request: HandshakeHttpRequest<'_, '_>) -> Result<HandshakeRoute, Refusal> {
         match request {
             HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
@@ -167,8 +169,8 @@ impl Visitor<'_, '_> {
         }
     }
 
-    /// The header of an `initialize`. It need not be there, and the message says what is
-    /// proposed; but what it names must be a revision that opens with a handshake.
+    /// Checks the header of an `initialize`. It may be absent, since the message proposes a
+    /// revision; but it must name a revision of the handshake era.
     fn proposed_version(&self) -> Result<(), Refusal> {
         match self.named_version()? {
             None => Ok(()),
@@ -179,7 +181,7 @@ impl Visitor<'_, '_> {
         }
     }
 
-    /// The revision of any other request.
+    /// Returns the revision of any other request.
     fn version(&self) -> Result<Revision, Refusal> {
         let served = self
             .config
@@ -189,9 +191,10 @@ impl Visitor<'_, '_> {
             // 2025-06-18, basic/transports: without the header it is 2025-03-26, which had
             // none. 2026-07-28 lets only servers assume so that serve such clients.
             let assumed = Revision::V2025_03_26;
-            return match served.contains(assumed) {
-                true => Ok(assumed),
-                false => Err(self.missing_version()),
+            return if served.contains(assumed) {
+                Ok(assumed)
+            } else {
+                Err(self.missing_version())
             };
         };
         // It need not be the one that was agreed on: clients are known to send another.
@@ -210,14 +213,15 @@ impl Visitor<'_, '_> {
         let Some(text) = self.headers.session_id else {
             return Err(self.refuse("Mcp-Session-Id is missing"));
         };
-        // The id is a secret, or wants to be one: what is wrong is said without it.
+        // The id may be a secret: the error does not repeat it.
         SessionId::new(text).map_err(|bad| self.refuse(format!("Mcp-Session-Id {bad}")))
     }
 
     fn once(&self, header: RepeatedHeader) -> Result<(), Refusal> {
-        match self.headers.repeated.contains(header) {
-            true => Err(self.refuse(format!("{} is there more than once", header.name()))),
-            false => Ok(()),
+        if self.headers.repeated.contains(header) {
+            Err(self.refuse(format!("{} is repeated", header.name())))
+        } else {
+            Ok(())
         }
     }
 
@@ -245,7 +249,7 @@ impl Visitor<'_, '_> {
     }
 }
 
-/// The id that an answer repeats. That of an answer is our own.
+/// Returns the id that an answer repeats. That of an answer is our own.
 fn own_id(request: HandshakeHttpRequest<'_, '_>) -> Option<RequestId> {
     match request {
         HandshakeHttpRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
@@ -272,7 +276,7 @@ fn has_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
     })
 }
 
-/// Whether a message, or one of a batch, is answered. So is a part that is no message.
+/// Returns `true` if a message, or one of a batch, is answered. So is a part that is no message.
 fn wants_answer(message: &Envelope<'_>) -> bool {
     match message {
         Envelope::Request(_) => true,

@@ -1,11 +1,11 @@
-//! The headers of an HTTP request that the protocol looks at.
+//! The headers of an HTTP request that the protocol uses.
 
 use std::borrow::Cow;
 
 use super::base64;
 
-/// The headers of a request, as far as the protocol looks at them: values as they are on the
-/// wire, `None` where there is none.
+/// The headers of a request that the protocol uses: values as they are on the wire, `None` for
+/// those that are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Headers<'a> {
@@ -17,11 +17,11 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
     /// `Mcp-Session-Id`
     pub session_id: Option<&'a str>,
-    /// Those that are there more than once, so that nobody knows which value counts.
+    /// The repeated headers, whose values are ambiguous.
     pub repeated: RepeatedHeaders,
 }
 
-/// A header that is there more than once.
+/// A repeated header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RepeatedHeader {
@@ -50,8 +50,8 @@ impl RepeatedHeader {
     }
 }
 
-/// Which headers are there more than once. Each era looks at headers that the other one
-/// ignores, so all of them are kept.
+/// The set of repeated headers. Each era uses headers that the other one ignores, so all of them
+/// are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepeatedHeaders(u8);
 
@@ -65,12 +65,12 @@ impl RepeatedHeaders {
         Self(self.0 | header.bit())
     }
 
-    /// Whether it is one of them.
+    /// Returns `true` if it is one of them.
     pub const fn contains(self, header: RepeatedHeader) -> bool {
         self.0 & header.bit() != 0
     }
 
-    /// The first of `headers` that is one of them.
+    /// Returns the first of `headers` that is one of them.
     pub(super) fn first_of(self, headers: &[RepeatedHeader]) -> Option<RepeatedHeader> {
         headers
             .iter()
@@ -119,8 +119,8 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// How a client says `value` in `Mcp-Name` and `Mcp-Param-…`: as it is where a header can
-/// carry it, else as `=?base64?…?=`.
+/// Encodes `value` for `Mcp-Name` and `Mcp-Param-…`: unchanged if a header can carry it, else as
+/// `=?base64?…?=`.
 ///
 /// ```
 /// use bowline_proto::server::encode_value;
@@ -142,9 +142,8 @@ pub fn encode_value(value: &str) -> Cow<'_, str> {
     ))
 }
 
-/// The value that is meant: white space around it is not part of it, and
-/// `=?base64?…?=` stands for what can't stand in a header. `None` when it can't be read, or
-/// has characters that no header may have.
+/// Decodes the value of a header: white space around it is trimmed, and `=?base64?…?=` is decoded.
+/// Returns `None` if it can't be decoded, or has characters that no header may have.
 pub(super) fn meaning(value: &str) -> Option<Cow<'_, str>> {
     let value = trim(value);
     if !value

@@ -1,4 +1,4 @@
-//! Who listens to which changes, on a server of the stateless era.
+//! The open `subscriptions/listen` requests of a server of the stateless era.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::requests::RequestKey;
 
-/// Something that changed on a server.
+/// A change on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change<'a> {
@@ -25,7 +25,7 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// The notification that tells of it.
+    /// Returns the method of its notification.
     pub const fn method(&self) -> Method {
         match self {
             Self::Tools => Method::ToolListChanged,
@@ -36,7 +36,7 @@ impl Change<'_> {
     }
 }
 
-/// The open `subscriptions/listen` requests, and what each is told.
+/// The open `subscriptions/listen` requests, and their filters.
 #[derive(Debug)]
 pub struct ListenSubscriptions {
     open: BTreeMap<RequestKey, Listen>,
@@ -44,7 +44,7 @@ pub struct ListenSubscriptions {
     uri_bytes: usize,
 }
 
-/// What a table of subscriptions allows.
+/// The limits of a table of subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListenLimits {
@@ -90,13 +90,13 @@ impl Listen {
     }
 }
 
-/// Why a request is not opened.
+/// Why a subscription was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// There are as many as may be: later there may be room.
+    /// The limit on subscriptions is reached.
     TooMany,
-    /// It asks for more resources than one may.
+    /// The limit on resources is exceeded.
     TooManyResources,
 }
 
@@ -112,7 +112,7 @@ impl std::fmt::Display for ListenError {
 impl std::error::Error for ListenError {}
 
 impl ListenSubscriptions {
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new(limits: ListenLimits) -> Self {
         Self {
             open: BTreeMap::new(),
@@ -121,12 +121,12 @@ impl ListenSubscriptions {
         }
     }
 
-    /// Opens a request, and says what it will be told: what it asks for and the server can
-    /// do. That is acknowledged first.
+    /// Opens a subscription. Returns the filter that the server honours, which is to be
+    /// acknowledged first: the part of the request that the server has capabilities for.
     ///
     /// # Errors
     ///
-    /// When there are too many, or it asks for too much.
+    /// Fails if there are too many subscriptions, or too many resources in this one.
     pub fn open(
         &mut self,
         request: RequestKey,
@@ -158,39 +158,40 @@ impl ListenSubscriptions {
         Ok(granted)
     }
 
-    /// Closes a request. Whether it was one of these.
+    /// Closes a request. Returns `true` if it was one of these.
     pub fn close(&mut self, request: RequestKey) -> bool {
         let closed = self.open.remove(&request);
         self.uri_bytes -= closed.as_ref().map_or(0, Listen::uri_bytes);
         closed.is_some()
     }
 
-    /// Whether a request is one of these.
+    /// Returns `true` if a request is one of these.
     pub fn contains(&self, request: RequestKey) -> bool {
         self.open.contains_key(&request)
     }
 
-    /// The requests that are open.
+    /// Returns the requests that are open.
     pub fn requests(&self) -> impl Iterator<Item = RequestKey> {
         self.open.keys().copied()
     }
 
-    /// How many are open.
+    /// Returns how many are open.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether none is open.
+    /// Returns `true` if none is open.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Whether somebody is to be told of a change.
+    /// Returns `true` if a subscription includes a change.
     pub fn wants(&self, change: Change<'_>) -> bool {
         self.open.values().any(|listen| listen.wants(change))
     }
 
-    /// Who is to be told of a change, and with which parameters (members without braces).
+    /// Returns the subscriptions that include a change, with the parameters of the notification
+    /// (members without braces).
     pub fn told(&self, change: Change<'_>) -> impl Iterator<Item = (RequestKey, Bytes)> {
         let open = self.open.iter();
         let listening = open.filter(move |(_, listen)| listen.wants(change));
@@ -199,11 +200,14 @@ impl ListenSubscriptions {
 }
 
 fn granted(asked: SubscriptionFilter, server: &ServerCapabilities) -> SubscriptionFilter {
-    let tools = server.tools.as_ref().and_then(|it| it.list_changed);
-    let prompts = server.prompts.as_ref().and_then(|it| it.list_changed);
+    let tools = server.tools.as_ref().and_then(|tools| tools.list_changed);
+    let prompts = server
+        .prompts
+        .as_ref()
+        .and_then(|prompts| prompts.list_changed);
     let resources = server.resources.as_ref();
-    let lists = resources.and_then(|it| it.list_changed);
-    let watches = resources.and_then(|it| it.subscribe);
+    let lists = resources.and_then(|resources| resources.list_changed);
+    let watches = resources.and_then(|resources| resources.subscribe);
     let both = |asked: Option<bool>, can: Option<bool>| asked.filter(|_| can == Some(true));
     let mut granted = SubscriptionFilter::new();
     granted.tools_list_changed = both(asked.tools_list_changed, tools);
@@ -212,18 +216,18 @@ fn granted(asked: SubscriptionFilter, server: &ServerCapabilities) -> Subscripti
     granted.resource_subscriptions = asked
         .resource_subscriptions
         .filter(|_| watches == Some(true));
-    // Nobody is told of tasks: they are looked at (2026-07-28, tasks: it is optional).
+    // There are no notifications of tasks: clients poll (2026-07-28, tasks: it is optional).
     granted
 }
 
-/// The parameters of a notification, with the id of the subscription that it belongs to.
+/// Returns the parameters of a notification, with the id of the subscription that it belongs to.
 fn members(id: &RequestId, change: Change<'_>) -> Bytes {
     let mut body = Vec::with_capacity(96);
     let mut encoder = Encoder::lossless(&mut body);
     encoder.key("_meta");
     encoder.begin_object();
-    let said = encoder.member(keys::SUBSCRIPTION_ID.name(), id);
-    said.expect("every revision can say an id");
+    let encoded = encoder.member(keys::SUBSCRIPTION_ID.name(), id);
+    encoded.expect("every revision has ids");
     encoder.end_object();
     if let Change::Resource(uri) = change {
         encoder.key("uri");

@@ -1,8 +1,8 @@
-//! What a message is to a server, from the message alone.
+//! Routing a message on a server, from the message alone.
 //!
-//! The order of the checks is that of docs: envelope, era, header against `_meta`, what
-//! `_meta` must have, revision, headers against the message, method. What a handler needs
-//! to know (capabilities, parameters) is checked behind it.
+//! The order of the checks is that of the specification: envelope, era, header against `_meta`,
+//! required members of `_meta`, revision, headers against the message, method. Capabilities and
+//! parameters are checked later, for the handler.
 
 mod meta;
 
@@ -23,18 +23,18 @@ use meta::{MetaEntries, decoded};
 
 use super::headers::{Headers, RepeatedHeader, meaning};
 
-/// What a server speaks.
+/// The configuration of routing.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RouterConfig {
     /// The revisions that it serves.
     pub revisions: Revisions,
-    /// Whether methods that the protocol doesn't have are handed on. They are refused otherwise.
+    /// `true` if methods that the protocol doesn't have are forwarded. They are refused otherwise.
     pub hands_on_unknown: bool,
 }
 
 impl RouterConfig {
-    /// A server of these revisions.
+    /// Creates the configuration of a server with these revisions.
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
@@ -48,20 +48,20 @@ impl RouterConfig {
     }
 }
 
-/// What is to be done with a message.
+/// What to do with a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Routed<'a> {
-    /// Serve it: it says all that is needed.
+    /// Serve the request, which carries all that is needed.
     Stateless(StatelessRequest<'a>),
-    /// Serve it: it says all that is needed, and its method is none of the protocol's. Only
-    /// where [that is wanted](RouterConfig::hands_on_unknown).
+    /// Serve the request, which carries all that is needed and has a method that the protocol
+    /// doesn't have. Only with [`RouterConfig::hands_on_unknown`].
     Unknown(UnknownRequest<'a>),
-    /// Hand it to the session that it belongs to: all else that is a message. Where no
-    /// revision of the handshake era is served it is a notification or an answer, which is
-    /// dropped; over HTTP [`route_handshake_request`](super::route_handshake_request) has the status.
+    /// Pass the message to its session: any other message. If no revision of the handshake era is
+    /// served it is a notification or a response, which is dropped; over HTTP
+    /// [`route_handshake_request`](super::route_handshake_request) returns the status.
     Session(Envelope<'a>),
-    /// Refuse it.
+    /// Refuse the message.
     Refused(Box<Refusal>),
 }
 
@@ -75,7 +75,7 @@ pub struct StatelessRequest<'a> {
     pub method: Method,
     /// Its parameters.
     pub params: RawJsonRef<'a>,
-    /// What it says of its client and of itself.
+    /// Its `_meta`.
     pub context: Box<RequestContext>,
 }
 
@@ -89,49 +89,48 @@ pub struct UnknownRequest<'a> {
     pub method: Cow<'a, str>,
     /// Its parameters.
     pub params: RawJsonRef<'a>,
-    /// What it says of its client and of itself.
+    /// Its `_meta`.
     pub context: Box<RequestContext>,
 }
 
-/// What a request of the stateless era says in its `_meta`: all that a server may know of
-/// its client.
+/// The `_meta` of a request of the stateless era: all that a server may know of its client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RequestContext {
-    /// The revision that it speaks.
+    /// The revision of the request.
     pub revision: Revision,
-    /// What its client can do.
+    /// The capabilities of its client.
     pub capabilities: ClientCapabilities,
-    /// The log messages that it wants.
+    /// The level of the log messages that it requests.
     pub log_level: Option<LoggingLevel>,
-    /// Where its progress goes.
+    /// The token of its progress notifications.
     pub progress_token: Option<ProgressToken>,
-    /// What it says of who its client is: few ask.
+    /// The name and version of its client, decoded on demand.
     client_info: Option<Box<str>>,
 }
 
 impl RequestContext {
-    /// Who the client is, when it says so. That decides nothing, so that a name which can't
-    /// be read is none.
+    /// Returns the name and version of the client, if it declares them. They decide nothing, so a
+    /// malformed value is ignored.
     pub fn client_info(&self) -> Option<Implementation> {
         Implementation::from_json(self.client_info.as_deref()?).ok()
     }
 }
 
-/// How a message is refused.
+/// The refusal of a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
     /// The HTTP status, on a carrier that has one.
     pub status: u16,
-    /// The id, when it was read and is the sender's own.
+    /// The id, if it was read and is the sender's own.
     pub id: Option<RequestId>,
     /// The error.
     pub error: ErrorObject,
 }
 
-/// Says what is to be done with a frame. `headers` are those of its HTTP request; a byte
-/// stream has none.
+/// Returns what to do with a frame. `headers` are those of its HTTP request; a byte stream has
+/// none.
 pub fn route<'a>(
     config: &RouterConfig,
     frame: &'a [u8],
@@ -143,7 +142,7 @@ pub fn route<'a>(
     }
 }
 
-/// Says what is to be done with a message.
+/// Returns what to do with a message.
 pub(super) fn route_message<'a>(
     config: &RouterConfig,
     envelope: Envelope<'a>,
@@ -174,9 +173,10 @@ impl Router<'_, '_> {
         let meta = MetaEntries::of(&request)
             .map_err(|error| refuse(ErrorCode::InvalidParams, in_meta(error).into()))?;
         if !self.is_stateless(&request, meta.version.is_some()) {
-            return match self.config.has_handshake() {
-                true => Ok(Routed::Session(Envelope::Request(request))),
-                false => Err(self.out_of_era(&request)),
+            return if self.config.has_handshake() {
+                Ok(Routed::Session(Envelope::Request(request)))
+            } else {
+                Err(self.out_of_era(&request))
             };
         }
         let version = meta
@@ -229,8 +229,8 @@ impl Router<'_, '_> {
         })
     }
 
-    /// Whether the message shows the stateless era: its `_meta`, a header that names such a
-    /// revision, or the method that only this era has.
+    /// Returns `true` if the message shows the stateless era: its `_meta`, a header that names such
+    /// a revision, or the method that only this era has.
     fn is_stateless(&self, request: &JsonRpcRequest<'_>, has_version: bool) -> bool {
         let header = self.headers.and_then(|headers| headers.protocol_version);
         let named = header.and_then(|name| name.parse::<Revision>().ok());
@@ -239,7 +239,7 @@ impl Router<'_, '_> {
             || named.is_some_and(|revision| revision.era() == Era::Stateless)
     }
 
-    /// The header must repeat the revision of `_meta`.
+    /// Checks that the header repeats the revision of `_meta`.
     fn version_header(&self, version: &str) -> Result<(), Cow<'static, str>> {
         let Some(headers) = self.headers else {
             return Ok(());
@@ -250,7 +250,7 @@ impl Router<'_, '_> {
             RepeatedHeader::Method,
             RepeatedHeader::Name,
         ]) {
-            return Err(format!("{} is there more than once", repeated.name()).into());
+            return Err(format!("{} is repeated", repeated.name()).into());
         }
         match headers.protocol_version {
             Some(header) if header == version => Ok(()),
@@ -259,7 +259,7 @@ impl Router<'_, '_> {
         }
     }
 
-    /// The other headers must repeat the method and what it is about.
+    /// Checks that the other headers repeat the method and the name.
     fn other_headers(&self, request: &JsonRpcRequest<'_>) -> Result<(), Cow<'static, str>> {
         let Some(headers) = self.headers else {
             return Ok(());
@@ -276,7 +276,7 @@ impl Router<'_, '_> {
             .params
             .and_then(|params| params.reader().peek_tag(member).ok()?);
         let Some(name) = name else {
-            // Without the member the parameters are wrong, which a handler says better.
+            // Without the member the parameters are invalid, which the handler reports.
             return Ok(());
         };
         let Some(header) = headers.name else {
@@ -298,7 +298,7 @@ impl Router<'_, '_> {
         stateless.contains(revision).then_some(revision)
     }
 
-    /// The refusal of a request that shows no era, where the handshake is not served.
+    /// Returns the refusal of a request that shows no era, where the handshake is not served.
     fn out_of_era(&self, request: &JsonRpcRequest<'_>) -> Refusal {
         let is_initialize = request.method == Method::Initialize.as_str();
         if self.headers.is_none() && !is_initialize {
@@ -337,14 +337,14 @@ impl Router<'_, '_> {
     }
 }
 
-/// The refusal of a request whose `_meta` names no revision.
+/// Returns the refusal of a request whose `_meta` names no revision.
 fn missing_version(id: &RequestId) -> Refusal {
     let name = keys::PROTOCOL_VERSION.name();
     let message = format!("params._meta must have a string {name}");
     refusal(id, ErrorCode::InvalidParams, message.into())
 }
 
-/// The capabilities, which every stateless request must have.
+/// Returns the capabilities, which every stateless request must have.
 fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities, Refusal> {
     let name = keys::CLIENT_CAPABILITIES.name();
     match decoded(keys::CLIENT_CAPABILITIES, meta.capabilities) {
@@ -360,27 +360,27 @@ fn required(meta: &MetaEntries<'_>, id: &RequestId) -> Result<ClientCapabilities
     }
 }
 
-/// The log level that a request asks for: one that nobody knows is an invalid parameter, as it
-/// is for `logging/setLevel` (LG-3).
+/// Returns the log level of a request: an unknown one is an invalid parameter, as it is for
+/// `logging/setLevel` (LG-3).
 fn log_level(meta: &MetaEntries<'_>, id: &RequestId) -> Result<Option<LoggingLevel>, Refusal> {
     let refuse = |message: String| refusal(id, ErrorCode::InvalidParams, message.into());
     let level = decoded(keys::LOG_LEVEL, meta.log_level);
     match level.map_err(|error| refuse(in_meta(error)))? {
         Some(LoggingLevel::Other(level)) => {
             let (name, level) = (keys::LOG_LEVEL.name(), shown(&level));
-            let message = format!("params._meta.{name}: {level:?} is no known level");
+            let message = format!("params._meta.{name}: {level:?} is not a known log level");
             Err(refuse(message))
         }
         level => Ok(level),
     }
 }
 
-/// What is wrong with `_meta`, seen from the message.
+/// Returns the message of an error in `_meta`.
 fn in_meta(error: DecodeError) -> String {
     error.under_key("_meta").under_key("params").to_string()
 }
 
-/// The member of the parameters that `Mcp-Name` repeats.
+/// Returns the member of the parameters that `Mcp-Name` repeats.
 pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     match method.parse().ok()? {
         Method::CallTool | Method::GetPrompt => Some("name"),
@@ -390,7 +390,7 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The refusal of a frame that is no message. An answer has the receiver's id, which is not
+/// Returns the refusal of a frame that is no message. An answer has the receiver's id, which is not
 /// repeated.
 fn malformed(error: &EnvelopeError) -> Refusal {
     let id = match error.about() {
@@ -408,7 +408,7 @@ fn malformed(error: &EnvelopeError) -> Refusal {
     }
 }
 
-/// The status and the code of a refusal, by its kind.
+/// Returns the status and the code of a refusal, by its kind.
 pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str>) -> Refusal {
     let status = match kind {
         ErrorCode::MethodNotFound => 404,
@@ -424,7 +424,7 @@ pub(super) fn refusal(id: &RequestId, kind: ErrorCode, message: Cow<'static, str
     }
 }
 
-/// What a client chose, as far as an answer repeats it.
+/// Returns the part of a client's text that an error repeats.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }

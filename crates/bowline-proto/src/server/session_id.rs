@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 /// The id of a session of the handshake era over HTTP.
 ///
-/// Who knows it can speak for the client, so it is a secret: [`Debug`](fmt::Debug) shows its
+/// Any holder of the id can act as the client, so it is a secret: [`Debug`](fmt::Debug) shows its
 /// beginning at most, and there is no `Display`. Comparing takes a time that depends on the
 /// text; what keeps an id from being guessed is that it is long and random.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(Box<str>);
 
 impl SessionId {
-    /// The longest id that is taken, in bytes. A UUID has 36, and tokens with a signature in
-    /// them less than this; a client can make nobody look up or log a longer one.
+    /// The longest accepted id, in bytes. A UUID has 36, and signed tokens have fewer than this; a
+    /// client can't make the server look up or log a longer one.
     pub const MAX_LEN: usize = 256;
 
-    /// The id with that text.
+    /// Creates the id with that text.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl SessionId {
         Ok(Self(text.into()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,7 +51,7 @@ impl FromStr for SessionId {
 
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Enough to tell sessions in a log apart; of a short id that would be too much.
+        // Enough to distinguish sessions in a log; of a short id it would reveal too much.
         let shown = match self.0.len() {
             16.. => self.0.get(..4).unwrap_or_default(),
             _ => "",
@@ -60,7 +60,7 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// Why a text is no id of a session.
+/// Why a text is no valid session id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadSessionId {

@@ -105,13 +105,13 @@ impl World {
             batches: Vec::new(),
             handlers: Vec::new(),
         };
-        world.hear(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
-        world.hear(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        world.receive(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
+        world.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         while world.session.poll_transmit().is_some() || world.session.poll_event().is_some() {}
         world
     }
 
-    fn hear(&mut self, frame: &str) {
+    fn receive(&mut self, frame: &str) {
         self.session
             .read_buffer()
             .extend_from_slice(frame.as_bytes());
@@ -148,7 +148,7 @@ impl World {
                     batch.expect("it is open").answered.remove(&id);
                     self.settle(id);
                 }
-                self.hear(&format!(
+                self.receive(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
                 ));
             }
@@ -188,7 +188,7 @@ impl World {
         });
         let texts: Vec<String> = texts.collect();
         self.batches.push(expected);
-        self.hear(&format!("[{}]", texts.join(",")));
+        self.receive(&format!("[{}]", texts.join(",")));
     }
 
     /// Ends a handler.

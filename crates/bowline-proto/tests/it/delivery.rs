@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Rig {
     link: Link,
     carrier: Carrier,
-    life: ConnectionId,
+    connection_id: ConnectionId,
     now: Instant,
 }
 
@@ -38,17 +38,17 @@ impl Rig {
         link.max_retries(5);
         let now = Instant::START;
         let mut link = Link::new(now, link, IdCounter::new());
-        let life = opening(&mut link).expect("it is being opened");
+        let connection_id = opening(&mut link).expect("it is being opened");
         Self {
             link,
             carrier,
-            life,
+            connection_id,
             now,
         }
     }
 
     fn agree(&mut self) {
-        self.link.handle_opened(self.now, self.life);
+        self.link.handle_opened(self.now, self.connection_id);
         let first = self.take();
         let result = match first.text.contains("initialize") {
             true => {
@@ -66,10 +66,10 @@ impl Rig {
 
     /// The connection is lost, and the next one is opened and ready.
     fn reconnect(&mut self) {
-        self.link.handle_lost(self.now, self.life, "gone");
+        self.link.handle_lost(self.now, self.connection_id, "gone");
         self.link.reconnect_now(self.now);
-        self.life = opening(&mut self.link).expect("it is opened again");
-        self.link.handle_opened(self.now, self.life);
+        self.connection_id = opening(&mut self.link).expect("it is opened again");
+        self.link.handle_opened(self.now, self.connection_id);
         let first = self.take();
         let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
         self.answer(first.call, result);
@@ -102,21 +102,25 @@ impl Rig {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{call},"result":{result}}}"#);
         match self.carrier {
             Carrier::SharedStream => {
-                let buffer = self.link.read_buffer(self.life).expect("this life");
+                let buffer = self
+                    .link
+                    .read_buffer(self.connection_id)
+                    .expect("this life");
                 buffer.extend_from_slice(frame.as_bytes());
                 buffer.extend_from_slice(b"\n");
-                self.link.handle_read(self.now, self.life);
+                self.link.handle_read(self.now, self.connection_id);
             }
             _ => {
                 let (stream, frame) = (Some(call), Bytes::from(frame));
                 self.link
-                    .handle_message(self.now, self.life, stream, &frame);
+                    .handle_message(self.now, self.connection_id, stream, &frame);
             }
         }
     }
 
     fn end_stream(&mut self, call: CallId, end: StreamEnd) {
-        self.link.handle_stream_end(self.now, self.life, call, end);
+        self.link
+            .handle_stream_end(self.now, self.connection_id, call, end);
     }
 
     /// Lets time pass.
@@ -150,7 +154,7 @@ struct Taken {
 fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
     let lives = actions.filter_map(|action| match action {
-        Action::Open(life) => Some(life),
+        Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
     lives.last()
@@ -202,7 +206,7 @@ fn a_call_counts_as_sent_once_the_driver_has_taken_it() {
             "shutdown"
         },
         |rig, _| {
-            rig.link.handle_lost(rig.now, rig.life, "gone");
+            rig.link.handle_lost(rig.now, rig.connection_id, "gone");
             "lost"
         },
     ];
@@ -227,7 +231,8 @@ fn what_the_driver_returns_was_not_sent() {
     let mut busy = 0;
     while rig.link.pending() > 0 {
         let taken = rig.take();
-        rig.link.handle_busy(rig.now, rig.life, taken.transmit);
+        rig.link
+            .handle_busy(rig.now, rig.connection_id, taken.transmit);
         busy += 1;
         rig.wait(SECOND / 10);
     }
@@ -237,14 +242,15 @@ fn what_the_driver_returns_was_not_sent() {
     // One that waits to be offered again is not sent either.
     let call = rig.call(|call| call);
     let taken = rig.take();
-    rig.link.handle_busy(rig.now, rig.life, taken.transmit);
+    rig.link
+        .handle_busy(rig.now, rig.connection_id, taken.transmit);
     rig.link.cancel(rig.now, call, "no longer wanted");
     assert_eq!(rig.ended(), [("cancelled", Sent::No)]);
 }
 
 // proves: CN-7
 #[test]
-fn the_stream_of_a_call_says_whether_it_was_sent() {
+fn the_end_of_a_stream_decides_whether_its_call_was_sent() {
     for (end, sent) in [
         (StreamEnd::NotSent("no route".into()), Sent::No),
         (StreamEnd::Refused(503), Sent::Maybe),
@@ -278,7 +284,7 @@ fn one_attempt_that_was_sent_is_enough() {
 
     rig.call(|call| call.wait_for_ready().idempotent());
     rig.take();
-    rig.link.handle_lost(rig.now, rig.life, "gone");
+    rig.link.handle_lost(rig.now, rig.connection_id, "gone");
     rig.wait(5 * SECOND);
     assert_eq!(rig.ended(), [("timed_out", Sent::Maybe)]);
 }

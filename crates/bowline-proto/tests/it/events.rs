@@ -105,7 +105,7 @@ fn retry_is_digits_alone() {
 
 // proves: F-SS-03
 #[test]
-fn comments_are_life_and_nothing_else() {
+fn comments_only_show_that_the_server_is_alive() {
     let mut decoder = SseDecoder::new(ROOMY);
     let chunk = b": keep-alive\n".repeat(1000);
     let mut comments = 0;

@@ -44,7 +44,7 @@ fn opened(revisions: Revisions, configure: impl FnOnce(&mut Config)) -> Connecti
 fn client(configure: impl FnOnce(&mut Config)) -> Connection {
     let mut connection = opened(Revisions::only(Revision::V2025_11_25), configure);
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
-    hear(&mut connection, ZERO, answer);
+    receive(&mut connection, ZERO, answer);
     assert!(connection.is_ready());
     while connection.poll_event().is_some() {}
     sent(&mut connection);
@@ -75,7 +75,7 @@ fn server_of(revision: Revision, configure: impl FnOnce(&mut SessionConfig)) -> 
 }
 
 /// The server says a line.
-fn hear(connection: &mut Connection, now: Instant, frame: &str) {
+fn receive(connection: &mut Connection, now: Instant, frame: &str) {
     connection.read_buffer().extend_from_slice(frame.as_bytes());
     connection.read_buffer().extend_from_slice(b"\n");
     connection.handle_read(now);

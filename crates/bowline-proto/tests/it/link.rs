@@ -25,30 +25,30 @@ fn link(configure: impl FnOnce(&mut Config)) -> (Link, ConnectionId) {
     config.revisions(Revisions::only(Revision::V2025_11_25));
     configure(&mut config);
     let mut link = Link::new(at(0), LinkConfig::new(config), IdCounter::new());
-    let life = opening(&mut link).expect("it is being opened");
-    (link, life)
+    let connection_id = opening(&mut link).expect("it is being opened");
+    (link, connection_id)
 }
 
 /// The transport that is to be opened.
 fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
     let lives = actions.filter_map(|action| match action {
-        Action::Open(life) => Some(life),
+        Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
     lives.last()
 }
 
 /// Opens the transport, and agrees.
-fn agree(link: &mut Link, now: Instant, life: ConnectionId) {
-    link.handle_opened(now, life);
+fn agree(link: &mut Link, now: Instant, connection_id: ConnectionId) {
+    link.handle_opened(now, connection_id);
     let initialize = link.poll_transmit().expect("initialize").to_bytes();
     let initialize: serde_json::Value = serde_json::from_slice(&initialize).expect("JSON");
     let id = &initialize["id"];
-    hear(
+    receive(
         link,
         now,
-        life,
+        connection_id,
         &format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
         ),
@@ -56,11 +56,13 @@ fn agree(link: &mut Link, now: Instant, life: ConnectionId) {
     assert_eq!(link.state(), State::Ready);
 }
 
-fn hear(link: &mut Link, now: Instant, life: ConnectionId, frame: &str) {
-    let buffer = link.read_buffer(life).expect("this life");
+fn receive(link: &mut Link, now: Instant, connection_id: ConnectionId, frame: &str) {
+    let buffer = link
+        .read_buffer(connection_id)
+        .expect("the connection is current");
     buffer.extend_from_slice(frame.as_bytes());
     buffer.extend_from_slice(b"\n");
-    link.handle_read(now, life);
+    link.handle_read(now, connection_id);
 }
 
 /// Takes all events: how calls ended.
@@ -85,11 +87,11 @@ fn call(timeout: Duration) -> LinkCall {
 // proves: CN-4, F-LC-14
 #[test]
 fn a_server_that_never_lasts_is_asked_less_and_less() {
-    let (mut link, mut life) = link(|_| {});
+    let (mut link, mut connection_id) = link(|_| {});
     let mut now = at(0);
     let mut waits = Vec::new();
     for round in 0..12 {
-        agree(&mut link, now, life);
+        agree(&mut link, now, connection_id);
         // The eleventh one lasts.
         let lasts = if round == 10 {
             10 * SECOND
@@ -97,12 +99,12 @@ fn a_server_that_never_lasts_is_asked_less_and_less() {
             SECOND / 100
         };
         now = now + lasts;
-        link.handle_lost(now, life, "gone");
+        link.handle_lost(now, connection_id, "gone");
         let due = link.next_attempt().expect("it waits");
         waits.push(due.since(now).as_millis());
         now = due;
         link.handle_timeout(now);
-        life = opening(&mut link).expect("it is being opened");
+        connection_id = opening(&mut link).expect("it is being opened");
         ended(&mut link);
     }
     for (wait, base) in waits.iter().zip([1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 1, 2]) {
@@ -115,10 +117,10 @@ fn a_server_that_never_lasts_is_asked_less_and_less() {
 #[test]
 fn ten_thousand_calls_end_once() {
     for stop in [true, false] {
-        let (mut link, life) = link(|config| {
+        let (mut link, connection_id) = link(|config| {
             config.limits().max_pending(10_000).max_queued(10_000);
         });
-        agree(&mut link, at(0), life);
+        agree(&mut link, at(0), connection_id);
         let mut made: Vec<_> = (0..10_000)
             .map(|_| link.call(at(0), call(30 * SECOND)).expect("there is room"))
             .collect();
@@ -129,7 +131,7 @@ fn ten_thousand_calls_end_once() {
         if stop {
             assert_eq!(link.stop(at(1)), StopOutcome::Begun);
         } else {
-            link.handle_lost(at(1), life, "gone");
+            link.handle_lost(at(1), connection_id, "gone");
         }
         let (mut calls, outcomes): (Vec<_>, Vec<_>) = ended(&mut link).into_iter().unzip();
         calls.sort_unstable();
@@ -148,11 +150,11 @@ fn ten_thousand_calls_end_once() {
 // proves: CN-6
 #[test]
 fn a_call_whose_time_was_over_before_it_could_be_made_is_not_made() {
-    let (mut link, life) = link(|_| {});
+    let (mut link, connection_id) = link(|_| {});
     let waiting = link.call(at(0), call(5 * SECOND).wait_for_ready());
     let waiting = waiting.expect("it may wait");
     // The driver is late: nobody has said that five seconds are over.
-    agree(&mut link, at(6), life);
+    agree(&mut link, at(6), connection_id);
     assert_eq!(sent(&mut link), 1, "only the handshake is concluded");
     let elapsed = 6 * SECOND;
     let timed_out = Outcome::TimedOut { elapsed };
@@ -162,10 +164,10 @@ fn a_call_whose_time_was_over_before_it_could_be_made_is_not_made() {
 // proves: F-LC-01
 #[test]
 fn waiting_ends_with_the_calls_own_time() {
-    let (mut link, life) = link(|_| {});
+    let (mut link, connection_id) = link(|_| {});
     let short = link.call(at(0), call(5 * SECOND).wait_for_ready());
     let short = short.expect("it may wait");
-    link.handle_open_failed(at(1), life, OpenError::transient("refused"));
+    link.handle_open_failed(at(1), connection_id, OpenError::transient("refused"));
     assert!(link.call(at(1), call(SECOND)).is_err());
     while let Some(due) = link.poll_timeout()
         && due < at(5)
@@ -182,8 +184,8 @@ fn waiting_ends_with_the_calls_own_time() {
 #[test]
 fn another_attempt_has_the_time_that_was_left() {
     for has_progress in [true, false] {
-        let (mut link, life) = link(|_| {});
-        agree(&mut link, at(0), life);
+        let (mut link, connection_id) = link(|_| {});
+        agree(&mut link, at(0), connection_id);
         let mut timeouts = Timeouts::new(10 * SECOND, 600 * SECOND);
         timeouts.progress_counts = true;
         let request = CallRequest::new("x", &b""[..]);
@@ -193,12 +195,12 @@ fn another_attempt_has_the_time_that_was_left() {
         sent(&mut link);
         if has_progress {
             let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
-            hear(&mut link, at(8), life, progress);
+            receive(&mut link, at(8), connection_id, progress);
         } else {
             assert!(link.set_call_paused(at(1), made, true));
             assert!(link.set_call_paused(at(9), made, false));
         }
-        link.handle_lost(at(12), life, "gone");
+        link.handle_lost(at(12), connection_id, "gone");
         assert_eq!(ended(&mut link), []);
         // At 18 s the ten seconds are over in both cases.
         while let Some(due) = link.poll_timeout()
@@ -233,25 +235,25 @@ fn failure(link: &Link) -> Option<(String, u32)> {
 // proves: CN-4, CN-6
 #[test]
 fn the_last_failure_is_known_until_calls_are_served() {
-    let (mut link, life) = link(|_| {});
+    let (mut link, connection_id) = link(|_| {});
     assert_eq!(failure(&link), None, "nothing has failed yet");
-    link.handle_open_failed(at(0), life, OpenError::transient("not there"));
+    link.handle_open_failed(at(0), connection_id, OpenError::transient("not there"));
     let reason = "the transport could not be opened: not there";
     assert_eq!(failure(&link), Some((reason.into(), 1)));
     // While it is tried again, too.
     assert!(link.reconnect_now(at(1)));
-    let life = opening(&mut link).expect("it is being opened");
+    let connection_id = opening(&mut link).expect("it is being opened");
     assert_eq!(failure(&link), Some((reason.into(), 1)));
-    link.handle_opened(at(1), life);
+    link.handle_opened(at(1), connection_id);
     assert_eq!(failure(&link), Some((reason.into(), 1)));
-    link.handle_end(at(1), life, "exit status: 3");
+    link.handle_end(at(1), connection_id, "exit status: 3");
     let lost = "transport lost: exit status: 3";
     assert_eq!(failure(&link), Some((lost.into(), 2)));
     assert!(link.reconnect_now(at(2)));
-    let life = opening(&mut link).expect("it is being opened");
-    agree(&mut link, at(2), life);
+    let connection_id = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(2), connection_id);
     assert_eq!(failure(&link), None);
-    link.handle_lost(at(3), life, "gone");
+    link.handle_lost(at(3), connection_id, "gone");
     assert_eq!(
         failure(&link).map(|it| it.0),
         Some("transport lost: gone".into())
@@ -268,14 +270,22 @@ type Way<'a> = (&'a dyn Fn(&mut Link, ConnectionId), &'a str, u32);
 // proves: CN-4
 #[test]
 fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
-    let opened_for_good = |link: &mut Link, life| {
-        link.handle_open_failed(at(0), life, OpenError::permanent("no such command"));
+    let opened_for_good = |link: &mut Link, connection_id| {
+        link.handle_open_failed(
+            at(0),
+            connection_id,
+            OpenError::permanent("no such command"),
+        );
     };
-    let attempts_used_up = |link: &mut Link, life| {
-        link.handle_open_failed(at(0), life, OpenError::transient("not there"));
+    let attempts_used_up = |link: &mut Link, connection_id| {
+        link.handle_open_failed(at(0), connection_id, OpenError::transient("not there"));
         assert!(link.reconnect_now(at(0)));
-        let life = opening(link).expect("it is being opened");
-        link.handle_open_failed(at(0), life, OpenError::transient("still not there"));
+        let connection_id = opening(link).expect("it is being opened");
+        link.handle_open_failed(
+            at(0),
+            connection_id,
+            OpenError::transient("still not there"),
+        );
     };
     let driver_failed = |link: &mut Link, _| link.handle_driver_failed(at(0), "no I/O driver");
     let ways: [Way<'_>; 3] = [
@@ -291,8 +301,8 @@ fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
         backoff.max_attempts(Some(2));
         config.backoff(backoff);
         let mut link = Link::new(at(0), config, IdCounter::new());
-        let life = opening(&mut link).expect("it is being opened");
-        give_up(&mut link, life);
+        let connection_id = opening(&mut link).expect("it is being opened");
+        give_up(&mut link, connection_id);
         // A stop afterwards changes nothing.
         assert_eq!(link.stop(at(1)), StopOutcome::AlreadyClosing);
         assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
@@ -313,10 +323,10 @@ fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
 #[test]
 fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
     let (mut starting, _) = link(|_| {});
-    let (mut waiting, life) = link(|_| {});
-    waiting.handle_open_failed(at(0), life, OpenError::transient("not there"));
-    let (mut ready, life) = link(|_| {});
-    agree(&mut ready, at(0), life);
+    let (mut waiting, connection_id) = link(|_| {});
+    waiting.handle_open_failed(at(0), connection_id, OpenError::transient("not there"));
+    let (mut ready, connection_id) = link(|_| {});
+    agree(&mut ready, at(0), connection_id);
     let made = ready.call(at(0), call(SECOND)).expect("it is ready");
     assert_eq!(sent(&mut ready), 2, "initialized and the call");
     for link in [&mut starting, &mut waiting, &mut ready] {
@@ -330,8 +340,8 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
         panic!("the call is lost");
     };
     assert_eq!(*call, made);
-    let (mut stopping, life) = link(|_| {});
-    agree(&mut stopping, at(0), life);
+    let (mut stopping, connection_id) = link(|_| {});
+    agree(&mut stopping, at(0), connection_id);
     stopping.stop(at(1));
     stopping.handle_driver_failed(at(1), "no I/O driver");
     assert_eq!(stopping.state(), State::Closed);
@@ -342,15 +352,15 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
 /// is none to a later request.
 // proves: CN-16
 #[test]
-fn a_request_of_an_earlier_life_is_not_answered() {
+fn a_request_of_an_earlier_connection_is_not_answered() {
     let mut config = Config::new(Implementation::new("link", "0"));
     config.revisions(Revisions::only(Revision::V2025_11_25));
     let last = IdCounter::starting_at(8_646_911_284_551_262);
     let mut link = Link::new(at(0), LinkConfig::new(config), last);
-    let life = opening(&mut link).expect("it is being opened");
-    agree(&mut link, at(0), life);
+    let connection_id = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(0), connection_id);
     let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
-    hear(&mut link, at(0), life, ask);
+    receive(&mut link, at(0), connection_id, ask);
     let asked = |link: &mut Link| {
         let events = std::iter::from_fn(|| link.poll_event());
         let requests = events.filter_map(|event| match event {
@@ -366,9 +376,9 @@ fn a_request_of_an_earlier_life_is_not_answered() {
         let due = link.poll_timeout().expect("something is due");
         link.handle_timeout(due);
     }
-    let life = opening(&mut link).expect("it is being opened");
-    agree(&mut link, at(40), life);
-    hear(&mut link, at(40), life, ask);
+    let connection_id = opening(&mut link).expect("it is being opened");
+    agree(&mut link, at(40), connection_id);
+    receive(&mut link, at(40), connection_id, ask);
     let new = asked(&mut link);
     assert_ne!(old, new);
     let answer = bowline_proto::Payload::EMPTY;
@@ -399,7 +409,7 @@ impl AdaptToSession for Words {
 // proves: PV-5
 #[test]
 fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
-    let (mut link, life) = link(|_| {});
+    let (mut link, connection_id) = link(|_| {});
     let call = |most| {
         let said = AtomicU32::new(0);
         let request = CallRequest::new("x", Bytes::from_static(b"\"said\":0"));
@@ -409,7 +419,7 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     let never = link.call(at(0), call(0)).expect("it waits");
     let once = link.call(at(0), call(1)).expect("it waits");
     let twice = link.call(at(0), call(2)).expect("it waits");
-    agree(&mut link, at(1), life);
+    agree(&mut link, at(1), connection_id);
     let sent = |link: &mut Link| -> Vec<String> {
         let all = std::iter::from_fn(|| link.poll_transmit());
         let texts = all.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
@@ -419,10 +429,10 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     assert_eq!(first.len(), 2, "{first:?}");
     let words = r#""said":1,"in":"2025-11-25""#;
     assert!(first.iter().all(|it| it.contains(words)), "{first:?}");
-    link.handle_lost(at(2), life, "gone");
+    link.handle_lost(at(2), connection_id, "gone");
     link.reconnect_now(at(2));
-    let life = opening(&mut link).expect("it is opened again");
-    agree(&mut link, at(3), life);
+    let connection_id = opening(&mut link).expect("it is opened again");
+    agree(&mut link, at(3), connection_id);
     let second = sent(&mut link);
     assert_eq!(second.len(), 1, "{second:?}");
     assert!(second[0].contains(r#""said":2"#), "{second:?}");
@@ -440,8 +450,8 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
 #[test]
 fn subscriptions_that_are_refused_in_part_are_given_up_one_after_the_other() {
     let giving_up = || {
-        let (mut link, life) = link(|_| {});
-        agree(&mut link, at(0), life);
+        let (mut link, connection_id) = link(|_| {});
+        agree(&mut link, at(0), connection_id);
         while link.poll_transmit().is_some() {}
         const COUNT: usize = 400;
         for number in 0..COUNT {
@@ -457,7 +467,7 @@ fn subscriptions_that_are_refused_in_part_are_given_up_one_after_the_other() {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no"}}}}"#)
         });
         let refusals: Vec<_> = refusals.collect();
-        hear(&mut link, at(2), life, &refusals.join("\n"));
+        receive(&mut link, at(2), connection_id, &refusals.join("\n"));
         let events = std::iter::from_fn(|| link.poll_event());
         let ended = events.filter(|it| matches!(it, LinkEvent::SubscriptionEnded { .. }));
         assert_eq!(ended.count(), COUNT);

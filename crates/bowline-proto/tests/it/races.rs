@@ -193,7 +193,7 @@ fn reading_stops_for_answers_that_we_owe_and_not_for_calls() {
 }
 
 #[test]
-fn reading_stops_for_payload_that_nobody_takes() {
+fn reading_stops_for_payload_that_is_not_taken() {
     let mut connection = ready(|config| {
         config.limits().max_undelivered(300);
     });

@@ -31,7 +31,7 @@ fn ready(configure: impl FnOnce(&mut Config)) -> Connection {
         config.revisions(Revisions::only(Revision::V2025_03_26));
         configure(config);
     });
-    hear(&mut client, at(0), INITIALIZED);
+    receive(&mut client, at(0), INITIALIZED);
     while client.poll_transmit().is_some() || client.poll_event().is_some() {}
     assert!(client.is_ready());
     client
@@ -39,7 +39,7 @@ fn ready(configure: impl FnOnce(&mut Config)) -> Connection {
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
 
-fn hear(client: &mut Connection, now: Instant, frame: &str) {
+fn receive(client: &mut Connection, now: Instant, frame: &str) {
     client.read_buffer().extend_from_slice(frame.as_bytes());
     client.read_buffer().extend_from_slice(b"\n");
     client.handle_read(now);
@@ -50,8 +50,8 @@ fn server(configure: impl FnOnce(&mut SessionConfig)) -> Session {
     let mut config = SessionConfig::new(Implementation::new("server", "1"));
     configure(&mut config);
     let mut server = Session::new(at(0), config);
-    tell(&mut server, at(0), INITIALIZE);
-    tell(&mut server, at(0), NOTE);
+    receive_on_server(&mut server, at(0), INITIALIZE);
+    receive_on_server(&mut server, at(0), NOTE);
     while server.poll_transmit().is_some() || server.poll_event().is_some() {}
     server
 }
@@ -59,7 +59,7 @@ fn server(configure: impl FnOnce(&mut SessionConfig)) -> Session {
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-fn tell(server: &mut Session, now: Instant, frame: &str) {
+fn receive_on_server(server: &mut Session, now: Instant, frame: &str) {
     server.read_buffer().extend_from_slice(frame.as_bytes());
     server.read_buffer().extend_from_slice(b"\n");
     server.handle_read(now);
@@ -73,7 +73,7 @@ fn the_end_is_the_end() {
     });
     let list = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list"}"#;
     let ping = r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#;
-    tell(&mut server, at(1), &format!("[1,2,3,{list},{ping},4]"));
+    receive_on_server(&mut server, at(1), &format!("[1,2,3,{list},{ping},4]"));
     assert_eq!(server.phase(), SessionPhase::Closed);
     let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
     let fault = CloseReason::Peer(PeerFault::Nonsense);
@@ -89,7 +89,7 @@ fn a_body_over_several_lines_is_one_line() {
     let body = Bytes::from_static(b"\"name\":\"x\",\r\n\"arguments\":{}");
     let call = client.call(at(1), CallRequest::new("tools/call", body));
     call.expect("it is ready");
-    hear(
+    receive(
         &mut client,
         at(1),
         r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#,
@@ -126,10 +126,10 @@ fn every_kind_of_nonsense_counts() {
             config.limits().misbehavior_budget(10);
         });
         for _ in 0..10 {
-            hear(&mut client, at(1), frame);
+            receive(&mut client, at(1), frame);
         }
         assert!(client.is_ready(), "{frame}");
-        hear(&mut client, at(1), frame);
+        receive(&mut client, at(1), frame);
         assert!(client.is_closed(), "{frame}");
     }
     let again = r#"{"jsonrpc":"2.0","id":3,"method":"initialize"}"#;
@@ -138,10 +138,10 @@ fn every_kind_of_nonsense_counts() {
             config.limits().misbehavior_budget(10);
         });
         for _ in 0..10 {
-            tell(&mut server, at(1), frame);
+            receive_on_server(&mut server, at(1), frame);
         }
         assert_eq!(server.phase(), SessionPhase::Ready, "{frame}");
-        tell(&mut server, at(1), frame);
+        receive_on_server(&mut server, at(1), frame);
         assert_eq!(server.phase(), SessionPhase::Closed, "{frame}");
     }
     // What has an effect makes up for it.
@@ -149,8 +149,8 @@ fn every_kind_of_nonsense_counts() {
         config.limits().misbehavior_budget(1);
     });
     for _ in 0..10 {
-        hear(&mut client, at(1), "nonsense");
-        hear(
+        receive(&mut client, at(1), "nonsense");
+        receive(
             &mut client,
             at(1),
             r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#,
@@ -165,17 +165,17 @@ fn a_failed_handshake_leaves_the_other_one() {
     let mut client = client(|_| {});
     client.handle_timeout(at(3));
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":""}}"#;
-    hear(&mut client, at(4), refused);
+    receive(&mut client, at(4), refused);
     assert!(!client.is_closed());
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
-    hear(&mut client, at(5), found);
+    receive(&mut client, at(5), found);
     assert!(client.is_ready());
 
     let mut neither = self::client(|_| {});
     neither.handle_timeout(at(3));
-    hear(&mut neither, at(4), refused);
+    receive(&mut neither, at(4), refused);
     let no = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":""}}"#;
-    hear(&mut neither, at(5), no);
+    receive(&mut neither, at(5), no);
     assert!(neither.is_closed());
 }
 
@@ -186,7 +186,7 @@ fn the_loser_of_the_handshake_never_leaves() {
     client.poll_transmit().expect("the probe");
     client.handle_timeout(at(3));
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
-    hear(&mut client, at(4), found);
+    receive(&mut client, at(4), found);
     assert!(client.is_ready());
     assert_eq!(client.poll_transmit(), None);
     assert_eq!(client.pending(), 0);
@@ -200,7 +200,7 @@ fn a_slow_peer_is_not_stalled() {
     });
     for id in 10..18 {
         let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        tell(&mut server, at(0), &ping);
+        receive_on_server(&mut server, at(0), &ping);
     }
     for round in 1..=4 {
         assert!(!server.wants_read());
@@ -212,7 +212,7 @@ fn a_slow_peer_is_not_stalled() {
     let mut dead = self::server(|config| {
         config.limits().max_peer_requests(1);
     });
-    tell(
+    receive_on_server(
         &mut dead,
         at(0),
         r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
@@ -236,7 +236,7 @@ fn extreme_settings_are_no_trouble() {
         config.limits().max_peer_requests(0);
     });
     assert!(client.wants_read());
-    hear(
+    receive(
         &mut client,
         at(1),
         r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#,
@@ -259,7 +259,7 @@ fn extreme_settings_are_no_trouble() {
     ));
 }
 
-/// A question of our own takes nobody's place.
+/// An internal call takes no place of the user's calls.
 #[test]
 fn a_keepalive_counts_against_no_limit() {
     let mut client = ready(|config| {
@@ -325,7 +325,7 @@ fn an_event_that_is_too_large_ends_its_call_and_no_other() {
     assert!(matches!(client.poll_event(), Some(Event::Ended { call, .. }) if call == second));
 }
 
-/// Only what the server itself says of its era counts.
+/// Only a response of the server itself indicates its era.
 #[test]
 fn statuses_of_the_way_tell_no_era() {
     for (status, tells) in [
@@ -357,12 +357,12 @@ fn statuses_of_the_way_tell_no_era() {
 #[test]
 fn a_ping_with_an_id_that_is_open_is_a_duplicate() {
     let mut server = server(|_| {});
-    tell(
+    receive_on_server(
         &mut server,
         at(1),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#,
     );
-    tell(
+    receive_on_server(
         &mut server,
         at(1),
         r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#,
@@ -400,7 +400,7 @@ fn progress_counts_while_the_server_waits_for_us() {
     let progress = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{call},"progress":1}}}}"#
     );
-    hear(&mut client, at(15), &progress);
+    receive(&mut client, at(15), &progress);
     client.set_call_paused(at(20), call, false);
     client.handle_timeout(at(29));
     assert_eq!(client.pending(), 1);

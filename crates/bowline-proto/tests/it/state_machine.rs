@@ -20,10 +20,10 @@ use bowline_proto::link::State;
 
 use rig::Rig;
 
-/// Something happens to a rig: what is returned to whoever did it, if anything.
+/// Applies an input to a rig. Returns what the method returned, if anything.
 type Apply = fn(&mut Rig) -> Option<String>;
 
-/// Applies an event, and says in words all that follows.
+/// Applies an event. Returns a description of all its effects.
 fn apply(rig: &mut Rig, event: Apply) -> String {
     let returned = event(rig);
     let mut effects: Vec<String> = returned.into_iter().collect();

@@ -82,7 +82,7 @@ fn at(seconds: u64) -> Instant {
     Instant::START + Duration::from_secs(seconds)
 }
 
-fn hear(connection: &mut Connection, now: Instant, frame: &str) {
+fn receive(connection: &mut Connection, now: Instant, frame: &str) {
     let buffer = connection.read_buffer();
     buffer.extend_from_slice(frame.as_bytes());
     buffer.extend_from_slice(b"\n");
@@ -107,7 +107,7 @@ fn eventful_client() {
     client.handle_busy(at(0), transmit);
     client.handle_timeout(at(1));
     let first = ((1_u64 << 53) - 1) / 100 * 80 - 2;
-    hear(
+    receive(
         &mut client,
         at(1),
         &format!(
@@ -123,8 +123,8 @@ fn eventful_client() {
             .call(at(1), CallRequest::new("canary", r#""canary":1"#))
             .expect("a call");
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{call},{answer}}}"#);
-        hear(&mut client, at(1), &frame);
-        hear(&mut client, at(1), &frame);
+        receive(&mut client, at(1), &frame);
+        receive(&mut client, at(1), &frame);
     }
     let call = client.call(at(1), CallRequest::new("tools/call", r#""name":"canary""#));
     assert!(client.notify("canary", r#""canary":1"#).is_err());
@@ -141,7 +141,7 @@ fn eventful_client() {
         r#"[{"jsonrpc":"2.0","method":"canary"}]"#,
         &CANARY.repeat(100),
     ] {
-        hear(&mut client, at(1), frame);
+        receive(&mut client, at(1), frame);
     }
     while let Some(event) = client.poll_event() {
         if let connection::Event::Request { request, .. } = event {
@@ -197,10 +197,10 @@ fn eventful_server() {
 fn eventful_link() {
     let config = LinkConfig::new(Config::new(Implementation::new(CANARY, CANARY)));
     let mut link = Link::new(at(0), config, IdCounter::new());
-    let Some(Action::Open(life)) = link.poll_action() else {
+    let Some(Action::Open(connection_id)) = link.poll_action() else {
         panic!("a link begins with its transport");
     };
-    link.handle_open_failed(at(1), life, OpenError::transient(CANARY));
+    link.handle_open_failed(at(1), connection_id, OpenError::transient(CANARY));
     link.stop(at(2));
 }
 
@@ -273,7 +273,7 @@ fn what_is_emitted_is_what_is_documented() {
 }
 
 #[test]
-fn nothing_that_was_said_is_told() {
+fn telemetry_holds_no_content_of_messages() {
     let rows = collect(eventful);
     for row in &rows {
         assert!(
@@ -306,13 +306,13 @@ fn what_starts_stops() {
 }
 
 #[test]
-fn a_flood_of_nonsense_is_told_now_and_then() {
+fn a_flood_of_malformed_frames_is_logged_with_backoff() {
     let rows = collect(|| {
         let config = Config::new(Implementation::new("client", "1"));
         let mut client = Connection::new(config, IdCounter::new());
         client.open(at(0));
         for _ in 0..1000 {
-            hear(&mut client, at(1), "nonsense");
+            receive(&mut client, at(1), "nonsense");
         }
     });
     let told = rows.iter().filter(|row| row.name == "frame.malformed");

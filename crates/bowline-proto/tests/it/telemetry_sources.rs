@@ -217,9 +217,10 @@ fn documented(head: &str) -> BTreeMap<String, Row> {
     let rows = lines.map(|line| {
         let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
         let is_core = head.starts_with("| event");
-        let key = match is_core {
-            true => format!("{}: {}", plain(cells[0]), cells[3]),
-            false => format!("{}: {}", plain(cells[2]), cells[0].trim_matches('`')),
+        let key = if is_core {
+            format!("{}: {}", plain(cells[0]), cells[3])
+        } else {
+            format!("{}: {}", plain(cells[2]), cells[0].trim_matches('`'))
         };
         let fields = cells[if is_core { 4 } else { 3 }].split(", ");
         let fields = fields.filter(|field| !field.is_empty() && *field != "none");

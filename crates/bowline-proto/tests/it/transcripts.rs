@@ -1,4 +1,4 @@
-//! Transcripts: what is said on a connection, line by line, with its time.
+//! Transcripts: the messages of a connection, line by line, with their times.
 //!
 //! A transcript is a text file. Lines that begin with a time are steps:
 //!
@@ -33,7 +33,7 @@ use bowline_proto::{Instant, Outcome, Payload, Sent, Transmit, TransmitKind};
 /// Whose transcripts there are.
 const SIDES: [&str; 3] = ["client", "server", "link"];
 
-/// README.md says what each transcript shows.
+/// README.md lists what each transcript shows.
 #[test]
 fn every_transcript_is_named() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
@@ -115,7 +115,7 @@ fn difference(expected: &str, found: &str) -> String {
 
 /// One side of a conversation, which a transcript drives.
 trait Player {
-    /// Does what a step says.
+    /// Performs a step.
     fn step(&mut self, script: &mut Script, step: &str);
 
     /// Lets time pass.
@@ -182,16 +182,16 @@ impl Script {
             "! hold events" => self.holds_events = true,
             "! let go" => (self.holds_messages, self.holds_events) = (false, false),
             "! take" => drop(self.send(player)),
-            "! hear" => drop(self.hear(player)),
+            "! hear" => drop(self.take_event(player)),
             _ => return false,
         }
         true
     }
 
-    /// Writes what is sent and what is told.
+    /// Writes the messages that are sent and the events.
     fn effects(&mut self, player: &mut impl Player) {
         while !self.holds_messages && self.send(player).is_some() {}
-        while !self.holds_events && self.hear(player).is_some() {}
+        while !self.holds_events && self.take_event(player).is_some() {}
     }
 
     /// Writes the next message.
@@ -209,7 +209,7 @@ impl Script {
     }
 
     /// Writes the next event.
-    fn hear(&mut self, player: &mut impl Player) -> Option<()> {
+    fn take_event(&mut self, player: &mut impl Player) -> Option<()> {
         let words = player.poll_event()?;
         self.event(&words);
         Some(())
@@ -219,7 +219,7 @@ impl Script {
         self.write(&format!("* {words}"));
     }
 
-    /// Tells why a command was refused, if it was.
+    /// Writes why a command was refused, if it was.
     fn refusal(&mut self, error: Option<impl ToString>) {
         if let Some(error) = error {
             self.event(&format!("refused: {}", error.to_string()));

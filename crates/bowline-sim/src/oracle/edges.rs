@@ -3,7 +3,7 @@
 use bowline_proto::link::{Cause, State};
 use bowline_proto::{CloseReason, PeerFault};
 
-/// Whether an edge is listed.
+/// Returns `true` if an edge is listed.
 pub(super) fn is_listed(from: State, to: State, cause: &Cause) -> bool {
     match from {
         State::Starting => from_starting(to, cause),
@@ -67,7 +67,7 @@ fn from_backoff(to: State, cause: &Cause) -> bool {
     }
 }
 
-/// Whether the server gave up the session, after which it is opened again at once.
+/// Returns `true` if the server gave up the session, after which it is opened again at once.
 fn is_reset(reason: &CloseReason) -> bool {
     *reason == CloseReason::Peer(PeerFault::SessionReset)
 }

@@ -22,7 +22,7 @@ impl Oracle {
         } = transition;
         if *from != self.state {
             let state = self.state;
-            self.violated(format!("6: {from} → {to} was told after {state}"));
+            self.violated(format!("6: {from} → {to} was reported after {state}"));
         }
         if !is_listed(*from, *to, cause) {
             self.violated(format!("2: {from} → {to} is not listed for {cause:?}"));
@@ -40,7 +40,7 @@ impl Oracle {
             State::Closing | State::Closed => {}
         }
         if *from == State::Ready || *to == State::Closed {
-            // Nobody waits for their answers any more; their handlers may not know yet.
+            // Their responses are not awaited any more; their handlers may still run.
             self.requests.clear();
         }
         self.since = *at;

@@ -14,13 +14,13 @@ impl Oracle {
         self.queued = 0;
     }
 
-    /// A message left, in this life.
+    /// Records a message that was sent on this connection.
     pub(crate) fn on_sent(&mut self, kind: TransmitKind, frame: &[u8]) {
         match kind {
             TransmitKind::Call(id) => self.on_call_sent(id, frame),
             TransmitKind::Reset(id) => self.on_cancel_sent(id.get()),
             TransmitKind::Notification => {
-                self.has_introduced |= find(frame, b"notifications/initialized").is_some();
+                self.has_sent_initialized |= find(frame, b"notifications/initialized").is_some();
                 if let Some(id) = cancelled_id(frame) {
                     self.on_cancel_sent(id);
                 }
@@ -46,7 +46,7 @@ impl Oracle {
         let nonce = number_after(frame, "\"nonce\":");
         let call = nonce.and_then(|nonce| self.by_nonce.get(&nonce));
         if nonce.is_some() && call.is_none_or(|call| !self.open.contains_key(call)) {
-            // The event that says so may not have been taken yet, but the end of a call
+            // The event of it may not have been taken yet, but the end of a call
             // takes it back from the queue.
             self.violated(format!("call {id} left after it had ended"));
         }
@@ -75,7 +75,7 @@ impl Oracle {
         };
         let left = self.unanswered.entry(id.clone()).or_insert(0);
         *left -= 1;
-        if *left < 0 && !self.is_blurred {
+        if *left < 0 && !self.may_misroute {
             self.violated(format!("request {id} of the server was answered twice"));
         }
     }
@@ -98,13 +98,13 @@ impl Oracle {
     }
 }
 
-/// The id that a cancellation names.
+/// Returns the id that a cancellation names.
 fn cancelled_id(frame: &[u8]) -> Option<u64> {
     find(frame, b"notifications/cancelled")?;
     number_after(frame, "\"requestId\":")
 }
 
-/// The number behind a key.
+/// Returns the number behind a key.
 pub(crate) fn number_after(frame: &[u8], key: &str) -> Option<u64> {
     let at = find(frame, key.as_bytes())? + key.len();
     let digits = frame.get(at..)?.iter().take_while(|b| b.is_ascii_digit());
@@ -116,7 +116,7 @@ fn id_text(frame: &[u8]) -> Option<String> {
     next_id(frame).map(|(id, _)| id)
 }
 
-/// The next id in a frame as it is written, and what follows.
+/// Returns the next id in a frame as it is written, and what follows.
 fn next_id(frame: &[u8]) -> Option<(String, &[u8])> {
     const KEY: &[u8] = b"\"id\":";
     let rest = frame.get(find(frame, KEY)? + KEY.len()..)?;

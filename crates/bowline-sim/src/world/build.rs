@@ -12,11 +12,11 @@ use bowline_types::{Era, Revision, Revisions};
 use super::client::Client;
 use super::server::Server;
 use super::user::User;
-use super::{Carrying, Happening, RESERVED_IDS, World};
-use crate::chance::Chance;
-use crate::chart::{Chart, Column};
+use super::{RESERVED_IDS, SimCarrier, SimEvent, World};
 use crate::fault::{Fault, Faults};
 use crate::oracle::{Bounds, Oracle};
+use crate::random::Random;
+use crate::trace_text::{Column, TraceText};
 
 /// Bytes of a frame.
 pub(super) const MAX_FRAME: usize = 4096;
@@ -32,35 +32,36 @@ const BOUNDS: Bounds = Bounds {
 };
 
 impl World {
-    /// The world of a seed. `is_charted` keeps what happens as text.
-    pub fn new(seed: u64, carrying: Carrying, is_charted: bool) -> Self {
-        let mut chance = Chance::new(seed.wrapping_mul(2).wrapping_add(carrying as u64));
-        let faults = Faults::draw(&mut chance);
-        Self::with_faults(seed, carrying, is_charted, chance, faults)
+    /// Creates the world of a seed. `is_charted` keeps what happens as text.
+    pub fn new(seed: u64, carrier: SimCarrier, is_traced: bool) -> Self {
+        let mut random = Random::new(seed.wrapping_mul(2).wrapping_add(carrier as u64));
+        let faults = Faults::draw(&mut random);
+        Self::with_faults(seed, carrier, is_traced, random, faults)
     }
 
-    /// A world of these faults.
-    pub fn of_faults(seed: u64, carrying: Carrying, is_charted: bool, faults: Faults) -> Self {
-        Self::with_faults(seed, carrying, is_charted, Chance::new(seed), faults)
+    /// Creates a world of these faults.
+    pub fn of_faults(seed: u64, carrier: SimCarrier, is_traced: bool, faults: Faults) -> Self {
+        Self::with_faults(seed, carrier, is_traced, Random::new(seed), faults)
     }
 
     fn with_faults(
         seed: u64,
-        carrying: Carrying,
-        is_charted: bool,
-        mut chance: Chance,
+        carrier: SimCarrier,
+        is_traced: bool,
+        mut random: Random,
         faults: Faults,
     ) -> Self {
         let now = Instant::START;
-        let has_keepalive = chance.one_in(4);
-        let config = link_config(&mut chance, carrying, seed, has_keepalive);
-        let first_id = match faults.has(Fault::CounterNearEnd) {
-            true => RESERVED_IDS - 1 - chance.below(12),
-            false => 1,
+        let has_keepalive = random.one_in(4);
+        let config = link_config(&mut random, carrier, seed, has_keepalive);
+        let first_id = if faults.has(Fault::CounterNearEnd) {
+            RESERVED_IDS - 1 - random.below(12)
+        } else {
+            1
         };
         let link = Link::new(now, config, IdCounter::starting_at(first_id));
         // Bits that flip make ids of others, and so does what was cut and joined again.
-        let is_blurred = faults.has(Fault::BitFlip);
+        let may_misroute = faults.has(Fault::BitFlip);
         let halting = [
             Fault::Busy,
             Fault::StallReading,
@@ -70,11 +71,11 @@ impl World {
             Fault::ClockJumps,
         ];
         // Over HTTP calls of some tools wait for each other; a question has a call of its own.
-        let is_flowing = carrying == Carrying::Pipe
+        let is_flowing = carrier == SimCarrier::Pipe
             && !has_keepalive
-            && !halting.iter().any(|it| faults.has(*it));
+            && !halting.iter().any(|fault| faults.has(*fault));
         let mut world = Self {
-            carrying,
+            carrier,
             faults,
             is_healed: false,
             is_resting: false,
@@ -86,11 +87,11 @@ impl World {
             link,
             has_keepalive,
             client: Client::new(),
-            server: Server::new(revisions(&mut chance)),
-            user: User::draw(&mut chance),
-            oracle: Oracle::new(BOUNDS, is_blurred, is_flowing),
-            chart: Chart::new(is_charted),
-            chance,
+            server: Server::new(revisions(&mut random)),
+            user: User::draw(&mut random),
+            oracle: Oracle::new(BOUNDS, may_misroute, is_flowing),
+            trace: TraceText::new(is_traced),
+            random,
         };
         world.begin();
         world
@@ -103,34 +104,34 @@ impl World {
             .map(|fault| format!("{fault} {}‰", self.faults.often(fault)))
             .collect();
         self.note(Column::Wire, || format!("faults: {}", faults.join(", ")));
-        let until = Duration::from_secs(3) + self.chance.millis(40_000);
-        self.after(until, Happening::Heal);
-        self.after(Duration::ZERO, Happening::User);
-        self.after(Duration::from_millis(5), Happening::Inject);
+        let until = Duration::from_secs(3) + self.random.millis(40_000);
+        self.after(until, SimEvent::Heal);
+        self.after(Duration::ZERO, SimEvent::User);
+        self.after(Duration::from_millis(5), SimEvent::Inject);
     }
 }
 
 fn link_config(
-    chance: &mut Chance,
-    carrying: Carrying,
+    random: &mut Random,
+    carrier: SimCarrier,
     seed: u64,
     has_keepalive: bool,
 ) -> LinkConfig {
     let mut config = Config::new(Implementation::new("sim", "0"));
-    let ours = match chance.below(6) {
+    let ours = match random.below(6) {
         0 => Revisions::until(Revision::LATEST_HANDSHAKE),
         1 => Revisions::only(Revision::LATEST),
         _ => Revisions::ALL,
     };
     config.revisions(ours).seed(seed);
-    config.carrier(match carrying {
-        Carrying::Pipe => Carrier::SharedStream,
-        Carrying::Http => Carrier::StreamPerRequest,
+    config.carrier(match carrier {
+        SimCarrier::Pipe => Carrier::SharedStream,
+        SimCarrier::Http => Carrier::StreamPerRequest,
     });
     if has_keepalive {
         config.keepalive(Some(Keepalive::new(Duration::from_secs(5), 2)));
     }
-    if chance.one_in(4) {
+    if random.one_in(4) {
         config.startup_timeout(Some(Duration::from_secs(15)));
     }
     config.call_timeouts(Timeouts::new(
@@ -150,16 +151,16 @@ fn link_config(
         .misbehavior_budget(50);
     let mut link = LinkConfig::new(config);
     let mut backoff = Backoff::default();
-    if chance.one_in(12) {
+    if random.one_in(12) {
         backoff.max_attempts(Some(3));
     }
     link.backoff(backoff).max_subscriptions(3);
     link
 }
 
-/// What a server speaks.
-pub(super) fn revisions(chance: &mut Chance) -> Revisions {
-    match chance.below(6) {
+/// Returns what a server speaks.
+pub(super) fn revisions(random: &mut Random) -> Revisions {
+    match random.below(6) {
         0 => Era::Handshake.revisions(),
         1 => Era::Stateless.revisions(),
         2 => Revisions::only(Revision::V2025_03_26).with(Revision::LATEST),

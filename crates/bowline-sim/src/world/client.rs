@@ -7,9 +7,9 @@ use bowline_proto::link::{Action, ConnectionId, OpenError};
 use bowline_proto::{CallId, Instant, Link, Stats, Transmit, TransmitKind};
 use bytes::Bytes;
 
-use super::{Carrying, End, Happening, Heard, Said, World};
-use crate::chart::{Column, shown, told};
+use super::{End, SimCarrier, SimEvent, StreamInput, StreamInputKind, World};
 use crate::fault::Fault;
+use crate::trace_text::{Column, describe_event, shown};
 
 /// Bytes that a pipe holds.
 const PIPE: usize = 2048;
@@ -20,23 +20,23 @@ const MAX_TIMEOUTS: u32 = 16;
 /// What the driver knows.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// The transport that it was told to open last.
-    pub(super) life: Option<ConnectionId>,
+    /// The transport of the latest `Open` action.
+    pub(super) connection_id: Option<ConnectionId>,
     pub(super) is_open: bool,
-    /// Chunks that nobody has read yet, and how the pipe ends behind them.
+    /// Unread chunks, and the end of the pipe behind them.
     inbox: VecDeque<Bytes>,
     end: Option<End>,
-    /// What came over HTTP and nobody has read yet.
-    pub(super) heard: VecDeque<Heard>,
+    /// Unread input over HTTP.
+    pub(super) stream_input: VecDeque<StreamInput>,
     /// Bytes in the pipe to the server.
     pub(super) in_pipe: usize,
     /// Streams of calls that are open, with the number of the POST.
     pub(super) streams: BTreeMap<CallId, u64>,
     /// The HTTP session.
     pub(super) session: Option<u64>,
-    /// Nobody takes events.
+    /// Set while no events are taken.
     pub(super) is_asleep: bool,
-    /// Somebody took none for a while: what comes now is old.
+    /// Set after no events were taken for a while: the next ones are old.
     is_late: bool,
     /// The clock stands still, here.
     pub(super) frozen: Option<Instant>,
@@ -58,11 +58,11 @@ type Seen = (
 impl Client {
     pub(super) fn new() -> Self {
         Self {
-            life: None,
+            connection_id: None,
             is_open: false,
             inbox: VecDeque::new(),
             end: None,
-            heard: VecDeque::new(),
+            stream_input: VecDeque::new(),
             in_pipe: 0,
             streams: BTreeMap::new(),
             session: None,
@@ -84,12 +84,12 @@ impl Client {
 }
 
 impl World {
-    /// The link's time.
+    /// Returns the link's time.
     pub(super) fn clock(&self) -> Instant {
         self.client.frozen.unwrap_or(self.now + self.client.ahead)
     }
 
-    /// When a timer is due, in the world's time.
+    /// Returns when a timer is due, in the world's time.
     pub(super) fn next_timer(&self) -> Option<Instant> {
         let link = self
             .link
@@ -126,19 +126,21 @@ impl World {
             has_moved = true;
             self.oracle.on_action(action);
             match action {
-                Action::Open(life) => self.open(life),
-                Action::Close(life) => self.close(life),
+                Action::Open(connection_id) => self.open(connection_id),
+                Action::Close(connection_id) => self.close(connection_id),
                 _ => {}
             }
         }
         has_moved
     }
 
-    fn open(&mut self, life: ConnectionId) {
-        self.note(Column::Client, || format!("opens transport {life}"));
+    fn open(&mut self, connection_id: ConnectionId) {
+        self.note(Column::Client, || {
+            format!("opens transport {connection_id}")
+        });
         self.client.forget_transport();
-        self.client.life = Some(life);
-        let soon = Duration::from_millis(1) + self.chance.millis(40);
+        self.client.connection_id = Some(connection_id);
+        let soon = Duration::from_millis(1) + self.random.millis(40);
         let (delay, result) = if self.hit(Fault::OpenFails) {
             (soon, Err(OpenError::transient("refused")))
         } else if self.hit(Fault::OpenPermanent) {
@@ -150,84 +152,92 @@ impl World {
         } else {
             (soon, Ok(()))
         };
-        self.after(delay, Happening::Opened(life, result));
+        self.after(delay, SimEvent::Opened(connection_id, result));
     }
 
-    fn close(&mut self, life: ConnectionId) {
-        self.note(Column::Client, || format!("closes transport {life}"));
-        if self.client.life != Some(life) {
+    fn close(&mut self, connection_id: ConnectionId) {
+        self.note(Column::Client, || {
+            format!("closes transport {connection_id}")
+        });
+        if self.client.connection_id != Some(connection_id) {
             return;
         }
         self.client.forget_transport();
-        self.server.on_client_gone(life);
-        let delay = self.chance.millis(80);
-        self.after(delay, Happening::Closed(life));
+        self.server.on_client_gone(connection_id);
+        let delay = self.random.millis(80);
+        self.after(delay, SimEvent::Closed(connection_id));
     }
 
-    pub(super) fn on_opened(&mut self, life: ConnectionId, result: Result<(), OpenError>) {
-        let is_current = self.client.life == Some(life);
+    pub(super) fn on_opened(&mut self, connection_id: ConnectionId, result: Result<(), OpenError>) {
+        let is_current = self.client.connection_id == Some(connection_id);
         match result {
             Ok(()) => {
                 if is_current && self.link.state() == bowline_proto::link::State::Starting {
                     self.client.is_open = true;
-                    self.start_server(life);
+                    self.start_server(connection_id);
                 }
-                self.tell(life, "opened", |link, now| link.handle_opened(now, life));
+                self.report_to_link(connection_id, "opened", |link, now| {
+                    link.handle_opened(now, connection_id)
+                });
             }
             Err(error) => {
-                self.oracle.on_transport_over(life.get());
-                self.tell(life, "not opened", |link, now| {
-                    link.handle_open_failed(now, life, error);
+                self.oracle.on_transport_over(connection_id.get());
+                self.report_to_link(connection_id, "not opened", |link, now| {
+                    link.handle_open_failed(now, connection_id, error);
                 });
             }
         }
         if self.hit(Fault::StaleEvents) {
-            self.tell(life, "opened again", |link, now| {
-                link.handle_opened(now, life)
+            self.report_to_link(connection_id, "opened again", |link, now| {
+                link.handle_opened(now, connection_id)
             });
         }
     }
 
-    pub(super) fn on_closed(&mut self, life: ConnectionId) {
-        self.oracle.on_transport_over(life.get());
-        self.tell(life, "is closed", |link, now| {
-            link.handle_lost(now, life, "closed")
+    pub(super) fn on_closed(&mut self, connection_id: ConnectionId) {
+        self.oracle.on_transport_over(connection_id.get());
+        self.report_to_link(connection_id, "is closed", |link, now| {
+            link.handle_lost(now, connection_id, "closed")
         });
     }
 
-    pub(super) fn on_chunk(&mut self, life: ConnectionId, chunk: Bytes) {
-        if self.client.life == Some(life) && self.client.is_open {
+    pub(super) fn on_chunk(&mut self, connection_id: ConnectionId, chunk: Bytes) {
+        if self.client.connection_id == Some(connection_id) && self.client.is_open {
             return self.client.inbox.push_back(chunk);
         }
         // Bytes of an old transport that a driver has not thrown away.
-        let is_wanted = self.link.read_buffer(life).is_some();
-        if is_wanted && self.client.life != Some(life) {
+        let is_wanted = self.link.read_buffer(connection_id).is_some();
+        if is_wanted && self.client.connection_id != Some(connection_id) {
             self.oracle.violated(format!(
-                "3: bytes of transport {life}, which is closed, are read"
+                "3: bytes of transport {connection_id}, which is closed, are read"
             ));
         }
-        self.tell(life, "old bytes", |link, now| link.handle_read(now, life));
+        self.report_to_link(connection_id, "old bytes", |link, now| {
+            link.handle_read(now, connection_id)
+        });
     }
 
-    pub(super) fn on_end(&mut self, life: ConnectionId, end: End) {
-        if self.client.life == Some(life) && self.client.is_open {
+    pub(super) fn on_end(&mut self, connection_id: ConnectionId, end: End) {
+        if self.client.connection_id == Some(connection_id) && self.client.is_open {
             self.client.end = Some(end);
             return;
         }
-        self.oracle.on_transport_over(life.get());
-        self.tell(life, "old end", |link, now| link.handle_eof(now, life));
+        self.oracle.on_transport_over(connection_id.get());
+        self.report_to_link(connection_id, "old end", |link, now| {
+            link.handle_eof(now, connection_id)
+        });
     }
 
     /// Reads one chunk, if the link wants one.
     pub(super) fn read(&mut self) -> bool {
-        match self.carrying {
-            Carrying::Pipe => self.read_pipe(),
-            Carrying::Http => self.read_streams(),
+        match self.carrier {
+            SimCarrier::Pipe => self.read_pipe(),
+            SimCarrier::Http => self.read_streams(),
         }
     }
 
     fn read_pipe(&mut self) -> bool {
-        let Some(life) = self.client.life.filter(|_| self.client.is_open) else {
+        let Some(connection_id) = self.client.connection_id.filter(|_| self.client.is_open) else {
             return false;
         };
         if !self.link.wants_read() {
@@ -239,25 +249,27 @@ impl World {
                 let frames = chunk.split(|byte| *byte == b'\n');
                 frames.for_each(|frame| self.oracle.on_delivered(frame));
             }
-            if let Some(buffer) = self.link.read_buffer(life) {
+            if let Some(buffer) = self.link.read_buffer(connection_id) {
                 buffer.extend_from_slice(&chunk);
             }
-            self.link.handle_read(now, life);
+            self.link.handle_read(now, connection_id);
             return true;
         }
         let Some(end) = self.client.end.take() else {
             return false;
         };
-        self.note(Column::Client, || format!("{end:?} of transport {life}"));
-        self.oracle.on_transport_over(life.get());
+        self.note(Column::Client, || {
+            format!("{end:?} of transport {connection_id}")
+        });
+        self.oracle.on_transport_over(connection_id.get());
         match end {
-            End::Eof => self.link.handle_eof(now, life),
-            End::Lost => self.link.handle_lost(now, life, "reset by peer"),
+            End::Eof => self.link.handle_eof(now, connection_id),
+            End::Lost => self.link.handle_lost(now, connection_id, "reset by peer"),
         }
         true
     }
 
-    /// Whether what the server writes comes as it was written.
+    /// Returns `true` if what the server writes comes as it was written.
     fn is_clean(&self) -> bool {
         let spoiling = [
             Fault::BitFlip,
@@ -278,59 +290,80 @@ impl World {
         if is_blocked {
             return false;
         }
-        let Some(heard) = self.client.heard.pop_front() else {
+        let Some(stream_input) = self.client.stream_input.pop_front() else {
             return self.lose_server();
         };
-        let Heard { life, stream, what } = heard;
-        let is_current = self.client.life == Some(life) && self.client.is_open;
-        if let (Some(call), true) = (stream, is_current && what.is_not_sent()) {
+        let StreamInput {
+            connection_id,
+            stream,
+            kind,
+        } = stream_input;
+        let is_current = self.client.connection_id == Some(connection_id) && self.client.is_open;
+        if let (Some(call), true) = (stream, is_current && kind.is_not_sent()) {
             // A call that has ended by now was right to count as sent.
             self.drain_events();
             self.oracle.on_not_sent(call);
         }
         if let (Some(call), true) = (stream, is_current) {
-            match &what {
-                Said::Message(_, Some(session)) => self.client.session = Some(*session),
-                Said::Message(_, None) => {}
-                Said::End(_) | Said::Expired => {
+            match &kind {
+                StreamInputKind::Message(_, Some(session)) => self.client.session = Some(*session),
+                StreamInputKind::Message(_, None) => {}
+                StreamInputKind::End(_) | StreamInputKind::Expired => {
                     self.client.streams.remove(&call);
                     self.oracle.on_stream_over(call);
                 }
             }
         }
         self.note(Column::Client, || {
-            format!("{what:?} on {stream:?}").chars().take(42).collect()
+            format!("{kind:?} on {stream:?}").chars().take(42).collect()
         });
-        self.tell(life, "old message", |link, now| match (what, stream) {
-            (Said::Message(frame, _), stream) => link.handle_message(now, life, stream, &frame),
-            (Said::End(end), Some(call)) => link.handle_stream_end(now, life, call, end),
-            (Said::Expired, Some(call)) => link.handle_session_expired(now, life, call),
-            (Said::End(_) | Said::Expired, None) => link.handle_activity(now, life),
+        self.report_to_link(connection_id, "old message", |link, now| {
+            match (kind, stream) {
+                (StreamInputKind::Message(frame, _), stream) => {
+                    link.handle_message(now, connection_id, stream, &frame)
+                }
+                (StreamInputKind::End(end), Some(call)) => {
+                    link.handle_stream_end(now, connection_id, call, end)
+                }
+                (StreamInputKind::Expired, Some(call)) => {
+                    link.handle_session_expired(now, connection_id, call)
+                }
+                (StreamInputKind::End(_) | StreamInputKind::Expired, None) => {
+                    link.handle_activity(now, connection_id)
+                }
+            }
         });
         true
     }
 
-    /// Nobody is at the other end any more.
+    /// Handles that the server is gone.
     fn lose_server(&mut self) -> bool {
-        let (Some(life), Some(_)) = (self.client.life, self.client.end.take()) else {
+        let (Some(connection_id), Some(_)) = (self.client.connection_id, self.client.end.take())
+        else {
             return false;
         };
-        self.oracle.on_transport_over(life.get());
-        self.tell(life, "the end", |link, now| {
-            link.handle_lost(now, life, "unreachable")
+        self.oracle.on_transport_over(connection_id.get());
+        self.report_to_link(connection_id, "the end", |link, now| {
+            link.handle_lost(now, connection_id, "unreachable")
         });
         true
     }
 
-    /// Tells the link of something. Of an old transport it must have no effect.
-    fn tell(&mut self, life: ConnectionId, what: &str, tell: impl FnOnce(&mut Link, Instant)) {
+    /// Reports an input to the link. Input of an old transport must have no effect.
+    fn report_to_link(
+        &mut self,
+        connection_id: ConnectionId,
+        what: &str,
+        report: impl FnOnce(&mut Link, Instant),
+    ) {
         let now = self.clock();
-        let is_old = self.client.life != Some(life);
+        let is_old = self.client.connection_id != Some(connection_id);
         let before = seen(&self.link);
-        tell(&mut self.link, now);
+        report(&mut self.link, now);
         if is_old && seen(&self.link) != before {
-            self.oracle
-                .violated(format!("3: {what} of transport {life} had an effect"));
+            self.oracle.violated(format!(
+                "3: {what} of transport {connection_id} had an effect"
+            ));
         }
     }
 
@@ -343,9 +376,9 @@ impl World {
             has_moved = true;
             self.oracle.on_taken();
             if self.hit(Fault::Busy) {
-                let (now, life) = (self.clock(), self.client.life);
-                if let Some(life) = life {
-                    self.link.handle_busy(now, life, transmit);
+                let (now, connection_id) = (self.clock(), self.client.connection_id);
+                if let Some(connection_id) = connection_id {
+                    self.link.handle_busy(now, connection_id, transmit);
                 }
                 break;
             }
@@ -361,29 +394,30 @@ impl World {
             _ => format!("─▶ {}", shown(&frame)),
         });
         self.oracle.on_sent(transmit.kind, &frame);
-        let Some(life) = self.client.life.filter(|_| self.client.is_open) else {
+        let Some(connection_id) = self.client.connection_id.filter(|_| self.client.is_open) else {
             return self.oracle.violated("a message without a transport");
         };
-        match self.carrying {
-            Carrying::Pipe => {
+        match self.carrier {
+            SimCarrier::Pipe => {
                 self.client.in_pipe += frame.len();
                 let delay = self.latency();
                 let at = self.server.in_order(self.now + delay);
-                let frame = match self.hit(Fault::DropOfClient) {
-                    true => Bytes::new(),
-                    false => frame.into(),
+                let frame = if self.hit(Fault::DropOfClient) {
+                    Bytes::new()
+                } else {
+                    frame.into()
                 };
-                self.at(at, Happening::ToServer(life, frame));
+                self.at(at, SimEvent::ToServer(connection_id, frame));
             }
-            Carrying::Http => self.post(life, transmit.kind, frame.into()),
+            SimCarrier::Http => self.post(connection_id, transmit.kind, frame.into()),
         }
     }
 
     pub(super) fn latency(&mut self) -> Duration {
-        Duration::from_micros(200 + self.chance.below(20_000))
+        Duration::from_micros(200 + self.random.below(20_000))
     }
 
-    /// Takes what the link has to tell.
+    /// Takes the events of the link.
     pub(super) fn take_events(&mut self) -> bool {
         if self.client.is_asleep {
             return false;
@@ -391,8 +425,8 @@ impl World {
         if self.faults.has(Fault::SlowConsumer) && self.hit(Fault::SlowConsumer) {
             self.client.is_asleep = true;
             self.client.is_late = true;
-            let until = self.chance.millis(15_000);
-            self.after(until, Happening::Wake);
+            let until = self.random.millis(15_000);
+            self.after(until, SimEvent::Wake);
             return false;
         }
         self.drain_events()
@@ -405,7 +439,7 @@ impl World {
             && let Some(event) = self.link.poll_event()
         {
             has_moved = true;
-            self.note(Column::Client, || told(&event));
+            self.note(Column::Client, || describe_event(&event));
             self.oracle
                 .on_event(&self.link, &event, !self.client.is_late);
             self.react(event);

@@ -10,10 +10,10 @@ use bytes::Bytes;
 
 use super::server::Place;
 use super::user::object;
-use super::{Happening, World};
-use crate::chart::Column;
+use super::{SimEvent, World};
 use crate::fault::Fault;
 use crate::oracle::number_after;
+use crate::trace_text::Column;
 
 /// A request that is being handled.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Incoming<'a> {
 
 impl World {
     /// Begins to handle a request.
-    pub(super) fn take_on(&mut self, incoming: &Incoming<'_>) {
+    pub(super) fn accept_request(&mut self, incoming: &Incoming<'_>) {
         let method = incoming.method;
         if method == Method::Discover && self.hit(Fault::DiesOfProbe) {
             return self.crash();
@@ -73,14 +73,14 @@ impl World {
         let first = job.steps.front().map(|(delay, _)| *delay);
         self.server.jobs.insert(number, job);
         if let Some(delay) = first {
-            self.after(delay, Happening::Work(number));
+            self.after(delay, SimEvent::Work(number));
         }
     }
 
     /// A call that goes on with input gives back the state, as it was.
     fn check_state(&mut self, nonce: Option<u64>, params: &str, has_input: bool) {
-        let is_blurred = self.faults.has(Fault::BitFlip);
-        let Some(nonce) = nonce.filter(|_| has_input && !is_blurred) else {
+        let may_misroute = self.faults.has(Fault::BitFlip);
+        let Some(nonce) = nonce.filter(|_| has_input && !may_misroute) else {
             return;
         };
         if !params.contains(&format!("\"requestState\":\"s\\u00e4{nonce}\"")) {
@@ -91,28 +91,29 @@ impl World {
 
     fn plan(&mut self, incoming: &Incoming<'_>, has_input: bool) -> Vec<(Duration, Step)> {
         if incoming.method == Method::Discover {
-            return vec![(self.chance.millis(20), Step::Answer)];
+            return vec![(self.random.millis(20), Step::Answer)];
         }
         if incoming.method == Method::Listen {
-            let until = self.chance.millis(60_000);
+            let until = self.random.millis(60_000);
             return vec![(until, Step::Answer)];
         }
         let mut steps = Vec::new();
-        for _ in 0..self.chance.below(3) {
-            steps.push((self.chance.millis(400), Step::Progress));
+        for _ in 0..self.random.below(3) {
+            steps.push((self.random.millis(400), Step::Progress));
         }
-        if self.chance.one_in(3) && !incoming.is_stateless {
-            steps.push((self.chance.millis(100), Step::Ask));
+        if self.random.one_in(3) && !incoming.is_stateless {
+            steps.push((self.random.millis(100), Step::Ask));
             if self.hit(Fault::CancelOfTheirs) {
-                steps.push((self.chance.millis(60), Step::TakeBack));
+                steps.push((self.random.millis(60), Step::TakeBack));
             }
         }
         if self.hit(Fault::NoAnswer) {
             return steps;
         }
-        let wants_input = match has_input {
-            true => self.hit(Fault::EndlessInput),
-            false => self.chance.one_in(5),
+        let wants_input = if has_input {
+            self.hit(Fault::EndlessInput)
+        } else {
+            self.random.one_in(5)
         };
         let answer = if incoming.is_stateless && wants_input {
             Step::Input
@@ -123,9 +124,10 @@ impl World {
         } else {
             Step::Answer
         };
-        let delay = match self.hit(Fault::LateAnswer) {
-            true => Duration::from_secs(1) + self.chance.millis(20_000),
-            false => self.chance.millis(300),
+        let delay = if self.hit(Fault::LateAnswer) {
+            Duration::from_secs(1) + self.random.millis(20_000)
+        } else {
+            self.random.millis(300)
         };
         steps.push((delay, answer));
         steps
@@ -139,14 +141,14 @@ impl World {
         let Some((_, step)) = job.steps.pop_front() else {
             return;
         };
-        if job.is_cancelled && self.chance.one_in(2) {
+        if job.is_cancelled && self.random.one_in(2) {
             return self.release(&job.place);
         }
         self.take_step(&job, step);
         if let Some((delay, _)) = job.steps.front() {
             let delay = *delay;
             self.server.jobs.insert(number, job);
-            self.after(delay, Happening::Work(number));
+            self.after(delay, SimEvent::Work(number));
         }
     }
 
@@ -162,7 +164,7 @@ impl World {
                 }
             }
             Step::Ask => self.ask_client(&job.place),
-            Step::TakeBack => self.take_back(&job.place),
+            Step::TakeBack => self.withdraw_request(&job.place),
             Step::Answer => self.answer(job, &self.result(job)),
             Step::Error => self.answer_error(job),
             Step::Input => {
@@ -237,7 +239,7 @@ impl World {
     fn ask_client(&mut self, place: &Place) {
         let now = self.now;
         let method = self
-            .chance
+            .random
             .pick(&["ping", "roots/list", "sampling/createMessage"]);
         if let Some((session, request)) = self.session_of(place) {
             let call = CallRequest::new(method.unwrap_or("ping"), Bytes::new());
@@ -247,7 +249,7 @@ impl World {
         }
     }
 
-    fn take_back(&mut self, place: &Place) {
+    fn withdraw_request(&mut self, place: &Place) {
         let now = self.now;
         let asked = self.server.writing.asked.take();
         if let (Some((session, _)), Some(call)) = (self.session_of(place), asked) {
@@ -264,8 +266,8 @@ impl World {
 
     fn session_of(&mut self, place: &Place) -> Option<(&mut Session, RequestKey)> {
         match place {
-            Place::Pipe(life, request) => match &mut self.server.pipe {
-                Some((served, session)) if served == life => Some((session, *request)),
+            Place::Pipe(connection_id, request) => match &mut self.server.pipe {
+                Some((served, session)) if served == connection_id => Some((session, *request)),
                 Some(_) | None => None,
             },
             Place::Session(number, request) => {

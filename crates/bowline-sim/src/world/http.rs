@@ -17,15 +17,15 @@ use super::handlers::Incoming;
 use super::server::Place;
 use super::user::object;
 use super::wire::{To, has};
-use super::{Carrying, End, Happening, Heard, Said, World};
-use crate::chart::Column;
+use super::{End, SimCarrier, SimEvent, StreamInput, StreamInputKind, World};
 use crate::fault::Fault;
+use crate::trace_text::Column;
 
 /// A POST on its way.
 #[derive(Debug)]
 pub(super) struct Post {
     number: u64,
-    life: ConnectionId,
+    connection_id: ConnectionId,
     call: Option<CallId>,
     frame: Bytes,
     headers: MessageHeaders,
@@ -43,7 +43,7 @@ pub(super) struct Sessions {
 /// A POST whose stream is open.
 #[derive(Clone, Copy, Debug)]
 struct OpenPost {
-    life: ConnectionId,
+    connection_id: ConnectionId,
     call: CallId,
     /// The session that its answer opens.
     opens: Option<u64>,
@@ -75,13 +75,13 @@ impl Sessions {
         self.posts
             .values()
             .next()
-            .map(|post| (post.life, post.call))
+            .map(|post| (post.connection_id, post.call))
     }
 }
 
 impl World {
     /// The client sends a message, or closes the stream of a call.
-    pub(super) fn post(&mut self, life: ConnectionId, kind: TransmitKind, frame: Bytes) {
+    pub(super) fn post(&mut self, connection_id: ConnectionId, kind: TransmitKind, frame: Bytes) {
         let call = match kind {
             TransmitKind::Call(call) => Some(call),
             TransmitKind::Reset(call) => {
@@ -96,10 +96,10 @@ impl World {
         let number = self.sequence;
         if let Some(call) = call {
             if self.hit(Fault::NotSent) {
-                return self.end_stream(life, call, StreamEnd::NotSent("no route".into()));
+                return self.end_stream(connection_id, call, StreamEnd::NotSent("no route".into()));
             }
             if !self.server.is_up {
-                return self.refuse_connection(life, call);
+                return self.refuse_connection(connection_id, call);
             }
             self.client.streams.insert(call, number);
         }
@@ -107,44 +107,55 @@ impl World {
         let session = self.client.session.filter(|_| !is_initialize);
         let post = Post {
             number,
-            life,
+            connection_id,
             call,
             headers: MessageHeaders::of(&frame, self.link.revision()),
             frame,
             session,
         };
         let delay = self.latency();
-        self.after(delay, Happening::Post(post));
+        self.after(delay, SimEvent::Post(post));
     }
 
-    /// Nobody is there: one call is lost, or all is when nothing else is open.
-    fn refuse_connection(&mut self, life: ConnectionId, call: CallId) {
+    /// Refuses a connection: one call is lost, or all of them if no other stream is open.
+    fn refuse_connection(&mut self, connection_id: ConnectionId, call: CallId) {
         if self.client.streams.is_empty() {
             let delay = self.latency();
-            return self.after(delay, Happening::Ends(life, End::Lost));
+            return self.after(delay, SimEvent::Ends(connection_id, End::Lost));
         }
-        self.end_stream(life, call, StreamEnd::NotSent("connection refused".into()));
+        self.end_stream(
+            connection_id,
+            call,
+            StreamEnd::NotSent("connection refused".into()),
+        );
     }
 
     /// A POST comes to the server.
     pub(super) fn on_post(&mut self, post: &Post) {
         let Post {
-            number, life, call, ..
+            number,
+            connection_id,
+            call,
+            ..
         } = *post;
         if let Some(call) = call {
             let end = if !self.server.is_up || self.hit(Fault::StreamLost) {
                 Some(StreamEnd::Lost("reset".into()))
             } else if self.hit(Fault::Refused) {
-                let status = self.chance.pick(&[400, 404, 429, 500, 503]).unwrap_or(500);
+                let status = self.random.pick(&[400, 404, 429, 500, 503]).unwrap_or(500);
                 Some(StreamEnd::Refused(status))
             } else {
                 None
             };
             if let Some(end) = end {
-                return self.end_stream(life, call, end);
+                return self.end_stream(connection_id, call, end);
             }
             let opens = None;
-            let open = OpenPost { life, call, opens };
+            let open = OpenPost {
+                connection_id,
+                call,
+                opens,
+            };
             self.server.sessions.posts.insert(number, open);
         }
         let frame = post.frame.clone();
@@ -152,7 +163,7 @@ impl World {
         let headers = Headers::collect(pairs.map(|(name, value): (&str, &str)| (name, value)));
         let config = RouterConfig::new(self.server.revisions());
         match route(&config, &frame, Some(&headers)) {
-            Routed::Stateless(request) => self.take_on(&Incoming {
+            Routed::Stateless(request) => self.accept_request(&Incoming {
                 place: Place::Post(number, request.id),
                 method: request.method,
                 params: request.params.as_str(),
@@ -173,11 +184,13 @@ impl World {
         let is_initialize = has(&post.frame, "\"method\":\"initialize\"");
         let number = match post.session {
             None if is_initialize => {
-                let session = Session::new(self.now, self.server.config(Carrying::Http));
+                let session = Session::new(self.now, self.server.config(SimCarrier::Http));
                 let sessions = &mut self.server.sessions;
                 sessions.next += 1;
                 let number = sessions.next;
-                sessions.sessions.insert(number, (post.life, session));
+                sessions
+                    .sessions
+                    .insert(number, (post.connection_id, session));
                 if let Some(open) = sessions.posts.get_mut(&post.number) {
                     open.opens = Some(number);
                 }
@@ -201,15 +214,15 @@ impl World {
         self.note(Column::Server, || "404: no such session".into());
         self.server.sessions.posts.remove(&post.number);
         if let Some(call) = post.call {
-            self.say(Heard {
-                life: post.life,
+            self.send_on_stream(StreamInput {
+                connection_id: post.connection_id,
                 stream: Some(call),
-                what: Said::Expired,
+                kind: StreamInputKind::Expired,
             });
         }
     }
 
-    /// What the sessions have to say.
+    /// Takes the messages and events of the sessions.
     pub(super) fn serve_sessions(&mut self) -> bool {
         let mut has_moved = false;
         let numbers: Vec<u64> = self.server.sessions.sessions.keys().copied().collect();
@@ -224,9 +237,10 @@ impl World {
                 self.on_session_event(&|request| Place::Session(number, request), event);
             }
             while !self.server.is_mute
-                && let Some((life, session)) = self.server.sessions.sessions.get_mut(&number)
+                && let Some((connection_id, session)) =
+                    self.server.sessions.sessions.get_mut(&number)
             {
-                let life = *life;
+                let connection_id = *connection_id;
                 let Some(transmit) = session.poll_transmit() else {
                     break;
                 };
@@ -234,7 +248,7 @@ impl World {
                 let frame = transmit.to_bytes();
                 match transmit.stream {
                     Some(stream) => self.write_on_post(stream.get(), &frame),
-                    None => self.emit(To::Stream(life, None, None), &frame),
+                    None => self.emit(To::Stream(connection_id, None, None), &frame),
                 }
                 if let (Some(stream), TransmitKind::Answer) = (transmit.stream, transmit.kind) {
                     self.end_post(stream.get(), StreamEnd::Complete);
@@ -267,13 +281,16 @@ impl World {
 
     fn write_on_post(&mut self, number: u64, frame: &[u8]) {
         if let Some(post) = self.server.sessions.posts.get(&number).copied() {
-            self.emit(To::Stream(post.life, Some(post.call), post.opens), frame);
+            self.emit(
+                To::Stream(post.connection_id, Some(post.call), post.opens),
+                frame,
+            );
         }
     }
 
     fn end_post(&mut self, number: u64, end: StreamEnd) {
         if let Some(post) = self.server.sessions.posts.remove(&number) {
-            self.end_stream(post.life, post.call, end);
+            self.end_stream(post.connection_id, post.call, end);
         }
     }
 
@@ -297,7 +314,7 @@ impl World {
     pub(super) fn expire_sessions(&mut self) {
         self.note(Column::Server, || "forgets its sessions".into());
         self.server.sessions.sessions.clear();
-        if self.chance.one_in(2) {
+        if self.random.one_in(2) {
             self.end_posts();
         }
     }
@@ -306,7 +323,7 @@ impl World {
         self.server.sessions.sessions.clear();
         self.end_posts();
         self.server.is_up = false;
-        let down = Duration::from_millis(50) + self.chance.millis(6000);
-        self.after(down, Happening::Restart);
+        let down = Duration::from_millis(50) + self.random.millis(6000);
+        self.after(down, SimEvent::Restart);
     }
 }

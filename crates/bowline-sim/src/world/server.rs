@@ -14,9 +14,9 @@ use super::build::revisions;
 use super::handlers::{Incoming, Job};
 use super::http::Sessions;
 use super::wire::{To, Writing};
-use super::{Carrying, End, World};
-use crate::chart::Column;
+use super::{End, SimCarrier, World};
 use crate::fault::Fault;
+use crate::trace_text::Column;
 
 /// What there is of the server.
 #[derive(Debug)]
@@ -77,11 +77,11 @@ impl Server {
     }
 
     /// The next process, or this one over HTTP, speaks these.
-    pub(super) fn speak(&mut self, revisions: Revisions) {
+    pub(super) fn set_revisions(&mut self, revisions: Revisions) {
         self.revisions = revisions;
     }
 
-    pub(super) fn config(&self, carrying: Carrying) -> SessionConfig {
+    pub(super) fn config(&self, carrier: SimCarrier) -> SessionConfig {
         let mut config = SessionConfig::new(Implementation::new("sim server", "0"));
         let mut resources = ResourcesCapability::new();
         resources.subscribe = Some(true);
@@ -89,19 +89,19 @@ impl Server {
             .tools(ToolsCapability::new())
             .resources(resources);
         config.capabilities(capabilities).revisions(self.revisions);
-        config.carrier(match carrying {
-            Carrying::Pipe => Carrier::SharedStream,
-            Carrying::Http => Carrier::StreamPerRequest,
+        config.carrier(match carrier {
+            SimCarrier::Pipe => Carrier::SharedStream,
+            SimCarrier::Http => Carrier::StreamPerRequest,
         });
         config
     }
 
     /// The process whose client is gone ends.
-    pub(super) fn on_client_gone(&mut self, life: ConnectionId) {
+    pub(super) fn on_client_gone(&mut self, connection_id: ConnectionId) {
         if self
             .pipe
             .as_ref()
-            .is_some_and(|(served, _)| *served == life)
+            .is_some_and(|(served, _)| *served == connection_id)
         {
             self.pipe = None;
             self.inbox.clear();
@@ -143,8 +143,8 @@ impl Server {
         self.last_arrival
     }
 
-    /// Whether the client watches all these, as far as that can be told: on a pipe, in the
-    /// handshake era, with a process that was always well.
+    /// Returns `true` if the client watches all these, as far as it can be seen: on a pipe, in
+    /// the handshake era, with a process that was always well.
     pub(super) fn watches_all<'a>(&self, mut uris: impl Iterator<Item = &'a str>) -> bool {
         match &self.pipe {
             Some((_, session)) if self.is_well && session.revision().is_some() => {
@@ -154,27 +154,27 @@ impl Server {
         }
     }
 
-    /// The life of the process on the pipe.
-    pub(super) fn life(&self) -> Option<ConnectionId> {
-        self.pipe.as_ref().map(|(life, _)| *life)
+    /// Returns the connection of the process on the pipe.
+    pub(super) fn connection_id(&self) -> Option<ConnectionId> {
+        self.pipe.as_ref().map(|(connection_id, _)| *connection_id)
     }
 }
 
 impl World {
     /// The transport is open: on a pipe a process starts at its other end.
-    pub(super) fn start_server(&mut self, life: ConnectionId) {
+    pub(super) fn start_server(&mut self, connection_id: ConnectionId) {
         if self.hit(Fault::EraChange) {
-            self.server.revisions = revisions(&mut self.chance);
+            self.server.revisions = revisions(&mut self.random);
         }
-        if self.carrying == Carrying::Http {
+        if self.carrier == SimCarrier::Http {
             return;
         }
         let spoken = self.server.revisions;
         self.note(Column::Server, || {
-            format!("process {life} starts, speaks {spoken}")
+            format!("process {connection_id} starts, speaks {spoken}")
         });
-        let session = Session::new(self.now, self.server.config(Carrying::Pipe));
-        self.server.pipe = Some((life, session));
+        let session = Session::new(self.now, self.server.config(SimCarrier::Pipe));
+        self.server.pipe = Some((connection_id, session));
         self.server.inbox.clear();
         self.server.unstall();
         self.server.is_half_closed = false;
@@ -183,33 +183,36 @@ impl World {
         self.draw_writing();
     }
 
-    pub(super) fn server_hears(&mut self, life: ConnectionId, chunk: Bytes) {
-        if self.server.life() != Some(life) || self.client.life != Some(life) {
+    pub(super) fn server_receives(&mut self, connection_id: ConnectionId, chunk: Bytes) {
+        if self.server.connection_id() != Some(connection_id)
+            || self.client.connection_id != Some(connection_id)
+        {
             return;
         }
         // A server that frames with headers is answered so, and reads both.
         let headers = chunk.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let has_headers = chunk.starts_with(b"Content-Length");
-        self.server.inbox.push_back(match has_headers {
-            true => [&chunk[headers..], b"\n"].concat().into(),
-            false => chunk,
+        self.server.inbox.push_back(if has_headers {
+            [&chunk[headers..], b"\n"].concat().into()
+        } else {
+            chunk
         });
     }
 
     /// The server does what it can in this moment.
     pub(super) fn serve(&mut self) -> bool {
-        match self.carrying {
-            Carrying::Pipe => self.serve_pipe(),
-            Carrying::Http => self.serve_sessions(),
+        match self.carrier {
+            SimCarrier::Pipe => self.serve_pipe(),
+            SimCarrier::Http => self.serve_sessions(),
         }
     }
 
     fn serve_pipe(&mut self) -> bool {
         let now = self.now;
-        let Some((life, session)) = &mut self.server.pipe else {
+        let Some((connection_id, session)) = &mut self.server.pipe else {
             return false;
         };
-        let life = *life;
+        let connection_id = *connection_id;
         let mut has_moved = false;
         if !self.server.is_deaf
             && session.wants_read()
@@ -240,14 +243,14 @@ impl World {
             .iter()
             .any(|event| matches!(event, SessionEvent::Closed(_)));
         for event in events {
-            self.on_session_event(&|request| Place::Pipe(life, request), event);
+            self.on_session_event(&|request| Place::Pipe(connection_id, request), event);
         }
         for frame in frames {
-            self.emit(To::Pipe(life), &frame);
+            self.emit(To::Pipe(connection_id), &frame);
         }
         if is_over {
             // A process whose client is lost to it has nothing left to do.
-            self.end_pipe(life, End::Eof);
+            self.end_pipe(connection_id, End::Eof);
         }
         has_moved
     }
@@ -265,7 +268,7 @@ impl World {
                 context,
             } => {
                 let params = params.as_ref().map_or("{}", |params| params.as_str());
-                self.take_on(&Incoming {
+                self.accept_request(&Incoming {
                     place: place(request),
                     method,
                     params,
@@ -288,17 +291,18 @@ impl World {
     pub(super) fn crash(&mut self) {
         self.note(Column::Server, || "crashes".into());
         self.server.jobs.clear();
-        match self.carrying {
-            Carrying::Pipe => {
-                if let Some((life, _)) = self.server.pipe.take() {
-                    let end = match self.chance.one_in(2) {
-                        true => End::Eof,
-                        false => End::Lost,
+        match self.carrier {
+            SimCarrier::Pipe => {
+                if let Some((connection_id, _)) = self.server.pipe.take() {
+                    let end = if self.random.one_in(2) {
+                        End::Eof
+                    } else {
+                        End::Lost
                     };
-                    self.end_pipe(life, end);
+                    self.end_pipe(connection_id, end);
                 }
             }
-            Carrying::Http => self.crash_http(),
+            SimCarrier::Http => self.crash_http(),
         }
     }
 }

@@ -10,14 +10,14 @@ use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::{ErrorObject, JsonObject};
 use bytes::Bytes;
 
-use super::{Happening, World};
-use crate::chance::Chance;
-use crate::chart::Column;
+use super::{SimEvent, World};
 use crate::fault::Fault;
+use crate::random::Random;
+use crate::trace_text::Column;
 
 /// How long a call may take altogether.
 const TOTAL: Duration = Duration::from_secs(40);
-/// As configured, for calls that say nothing.
+/// The configured timeouts of calls without their own.
 pub(super) const TOTAL_OF_PING: Duration = Duration::from_secs(50);
 
 /// What a user is like.
@@ -49,8 +49,8 @@ pub(super) struct User {
 }
 
 impl User {
-    pub(super) fn draw(chance: &mut Chance) -> Self {
-        let style = match chance.below(9) {
+    pub(super) fn draw(random: &mut Random) -> Self {
+        let style = match random.below(9) {
             0 => Style::Bursts,
             1 => Style::Patient,
             2 => Style::ListenSubscriptions,
@@ -60,7 +60,7 @@ impl User {
         };
         Self {
             style,
-            actions: 10 + chance.below(40),
+            actions: 10 + random.below(40),
             is_put_off: false,
             nonce: 0,
             subscriptions: Vec::new(),
@@ -75,13 +75,13 @@ impl World {
             return;
         }
         self.user.actions -= 1;
-        let pause = match self.chance.below(4) {
+        let pause = match self.random.below(4) {
             0 => Duration::ZERO,
-            1 => self.chance.millis(30),
-            _ => self.chance.millis(1500),
+            1 => self.random.millis(30),
+            _ => self.random.millis(1500),
         };
-        self.after(pause, Happening::User);
-        match (self.user.style, self.chance.below(8)) {
+        self.after(pause, SimEvent::User);
+        match (self.user.style, self.random.below(8)) {
             (Style::Bursts, 0..=3) => (0..12).for_each(|_| self.call()),
             (Style::Patient, 0..=5) => self.call(),
             (Style::ListenSubscriptions, 0..=2) => self.subscribe(),
@@ -93,7 +93,7 @@ impl World {
     }
 
     fn act_at_random(&mut self) {
-        match self.chance.below(24) {
+        match self.random.below(24) {
             0..=10 => self.call(),
             11..=13 => self.cancel_any(),
             14 => self.ping(),
@@ -107,12 +107,12 @@ impl World {
             20 => {
                 let now = self.clock();
                 if let Some(call) = self.any_call() {
-                    let is_waiting = self.chance.one_in(2);
+                    let is_waiting = self.random.one_in(2);
                     self.link.set_call_paused(now, call, is_waiting);
                 }
             }
-            21 if self.chance.one_in(6) => self.stop(),
-            22 => (0..self.chance.below(9)).for_each(|_| self.notify()),
+            21 if self.random.one_in(6) => self.stop(),
+            22 => (0..self.random.below(9)).for_each(|_| self.notify()),
             _ => {}
         }
     }
@@ -135,29 +135,30 @@ impl World {
         self.user.nonce += 1;
         let nonce = self.user.nonce;
         let method = self
-            .chance
+            .random
             .pick(&["tools/call", "tools/call", "tools/list", "prompts/get"]);
         let body = format!(r#""name":"t","arguments":{{"nonce":{nonce}}}"#);
         let mut request = CallRequest::new(method.unwrap_or("tools/call"), Bytes::from(body));
-        if self.chance.one_in(3) {
+        if self.random.one_in(3) {
             request = request.wants_progress();
         }
-        let idle = match self.is_healed {
-            true => Duration::from_secs(15),
-            false => Duration::from_millis(200 + self.chance.below(12_000)),
+        let idle = if self.is_healed {
+            Duration::from_secs(15)
+        } else {
+            Duration::from_millis(200 + self.random.below(12_000))
         };
         let mut timeouts = Timeouts::new(idle, TOTAL);
-        timeouts.progress_counts = self.chance.one_in(2);
+        timeouts.progress_counts = self.random.one_in(2);
         request = request.timeouts(timeouts);
         let mut call = LinkCall::new(request);
-        let is_patient = self.user.style == Style::Patient || self.chance.one_in(3);
+        let is_patient = self.user.style == Style::Patient || self.random.one_in(3);
         if is_patient {
             call = call.wait_for_ready();
         }
-        if self.chance.one_in(3) {
+        if self.random.one_in(3) {
             call = call.idempotent();
         }
-        if self.chance.one_in(3) {
+        if self.random.one_in(3) {
             call = call.tool("t");
         }
         let made = self.link.call(self.clock(), call);
@@ -205,11 +206,11 @@ impl World {
 
     fn any_call(&mut self) -> Option<CallKey> {
         let open = self.oracle.open_calls();
-        self.chance.pick(&open)
+        self.random.pick(&open)
     }
 
     fn cancel_any(&mut self) {
-        let times = 1 + self.chance.below(3);
+        let times = 1 + self.random.below(3);
         if let Some(call) = self.any_call() {
             self.cancel(call, times);
         }
@@ -226,7 +227,7 @@ impl World {
     }
 
     fn subscribe(&mut self) {
-        let uri = format!("sim:{}", self.chance.below(4));
+        let uri = format!("sim:{}", self.random.below(4));
         let filter = SubscriptionFilter::new().resource_subscriptions([uri.clone()]);
         let subscribed = self.link.subscribe(self.clock(), filter);
         self.note(Column::Client, || format!("subscribes: {subscribed:?}"));
@@ -254,7 +255,7 @@ impl World {
 
     fn stop(&mut self) {
         let now = self.clock();
-        if self.chance.one_in(2) {
+        if self.random.one_in(2) {
             self.part();
         }
         let stop = self.link.stop(now);
@@ -280,19 +281,20 @@ impl World {
         }
     }
 
-    /// What the user does about what it is told.
+    /// Reacts to an event, as the user.
     pub(super) fn react(&mut self, event: LinkEvent) {
         match event {
             LinkEvent::InputRequired { call, .. } => {
-                let delay = self.chance.millis(800);
-                self.after(delay, Happening::Input(call));
+                let delay = self.random.millis(800);
+                self.after(delay, SimEvent::Input(call));
             }
             LinkEvent::Request { request, .. } => {
-                let delay = match self.hit(Fault::SlowHandler) {
-                    true => self.chance.millis(40_000),
-                    false => self.chance.millis(100),
+                let delay = if self.hit(Fault::SlowHandler) {
+                    self.random.millis(40_000)
+                } else {
+                    self.random.millis(100)
                 };
-                self.after(delay, Happening::Handled(request));
+                self.after(delay, SimEvent::Handled(request));
             }
             LinkEvent::SubscriptionEnded { subscription, .. } => {
                 self.user
@@ -317,7 +319,7 @@ impl World {
     pub(super) fn on_handled(&mut self, request: RequestKey) {
         let now = self.clock();
         self.oracle.on_handled(request);
-        let done = match self.chance.below(4) {
+        let done = match self.random.below(4) {
             0 => self
                 .link
                 .respond_error(now, request, &ErrorObject::internal_error("no")),
@@ -333,7 +335,7 @@ impl World {
     }
 }
 
-/// An object from its text.
+/// Returns an object from its text.
 pub(super) fn object(text: &str) -> Payload {
     JsonObject::parse(text).map_or(Payload::EMPTY, Payload::from)
 }

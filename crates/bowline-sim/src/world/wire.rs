@@ -1,4 +1,4 @@
-//! What the server writes, and what becomes of it on the way.
+//! The frames that the server writes, and their faults on the way.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use bowline_proto::link::ConnectionId;
 use bowline_proto::{CallId, Instant};
 use bytes::Bytes;
 
-use super::{End, Happening, Heard, Said, World};
-use crate::chart::{Column, shown};
+use super::{End, SimEvent, StreamInput, StreamInputKind, World};
 use crate::fault::Fault;
 use crate::oracle::number_after;
+use crate::trace_text::{Column, shown};
 
-/// Frames that may come again in a later life.
+/// The number of frames that may be replayed on a later connection.
 const REMEMBERED: usize = 12;
 
 /// Where a frame goes.
@@ -26,9 +26,9 @@ pub(super) enum To {
 }
 
 impl To {
-    fn life(self) -> ConnectionId {
+    fn connection_id(self) -> ConnectionId {
         match self {
-            Self::Pipe(life) | Self::Stream(life, _, _) => life,
+            Self::Pipe(connection_id) | Self::Stream(connection_id, _, _) => connection_id,
         }
     }
 }
@@ -80,14 +80,14 @@ impl World {
             if self.hit(Fault::TimeoutRace)
                 && let Some(at) = self.next_timer()
             {
-                return self.at(at.max(self.now), Happening::Emit(to, frame.to_vec().into()));
+                return self.at(at.max(self.now), SimEvent::Emit(to, frame.to_vec().into()));
             }
         }
         if self.hit(Fault::Delay) {
-            let delay = self.chance.millis(3000);
-            return self.after(delay, Happening::Emit(to, frame.to_vec().into()));
+            let delay = self.random.millis(3000);
+            return self.after(delay, SimEvent::Emit(to, frame.to_vec().into()));
         }
-        let spoiled = self.spoil(frame, is_answer);
+        let spoiled = self.corrupt_frame(frame, is_answer);
         self.put_on_wire(to, &spoiled);
         if self.hit(Fault::Duplicate) {
             self.put_on_wire(to, &spoiled);
@@ -128,16 +128,16 @@ impl World {
             && self.hit(Fault::CancelRace)
         {
             let delay = self.latency();
-            self.after(delay, Happening::Cancel(call));
+            self.after(delay, SimEvent::Cancel(call));
         }
     }
 
     /// Makes something else of a frame.
-    fn spoil(&mut self, frame: &[u8], is_answer: bool) -> Vec<u8> {
+    fn corrupt_frame(&mut self, frame: &[u8], is_answer: bool) -> Vec<u8> {
         let mut spoiled = frame.to_vec();
         if is_answer && let Some(id) = number_after(frame, "\"id\":") {
             if self.hit(Fault::WrongId) {
-                let other = (id + self.chance.below(6)).saturating_sub(2);
+                let other = (id + self.random.below(6)).saturating_sub(2);
                 let text = format!(r#"{{"jsonrpc":"2.0","id":{other},"result":{{"lie":true}}}}"#);
                 spoiled = text.into_bytes();
             } else if self.hit(Fault::IdAsString) {
@@ -152,36 +152,40 @@ impl World {
             }
         }
         if self.hit(Fault::BitFlip) {
-            let at = self.chance.index(spoiled.len());
-            let bit = self.chance.below(8);
+            let at = self.random.index(spoiled.len());
+            let bit = self.random.below(8);
             if let Some(byte) = spoiled.get_mut(at) {
                 *byte ^= 1 << bit;
             }
         }
         if self.hit(Fault::Truncate) {
-            spoiled.truncate(self.chance.index(spoiled.len()));
+            spoiled.truncate(self.random.index(spoiled.len()));
         }
         spoiled
     }
 
     /// A frame leaves the server.
     pub(super) fn put_on_wire(&mut self, to: To, frame: &[u8]) {
-        let is_current = self.client.life == Some(to.life());
+        let is_current = self.client.connection_id == Some(to.connection_id());
         self.note(Column::Wire, || format!("◀─ {}", shown(frame)));
         if is_current {
             self.oracle.on_asked(frame);
         }
         match to {
-            To::Pipe(life) => self.write_line(life, frame),
-            To::Stream(life, stream, session) => {
-                let what = Said::Message(frame.to_vec().into(), session);
-                self.say(Heard { life, stream, what });
+            To::Pipe(connection_id) => self.write_line(connection_id, frame),
+            To::Stream(connection_id, stream, session) => {
+                let kind = StreamInputKind::Message(frame.to_vec().into(), session);
+                self.send_on_stream(StreamInput {
+                    connection_id,
+                    stream,
+                    kind,
+                });
             }
         }
     }
 
-    fn write_line(&mut self, life: ConnectionId, frame: &[u8]) {
-        if self.server.life() != Some(life) {
+    fn write_line(&mut self, connection_id: ConnectionId, frame: &[u8]) {
+        if self.server.connection_id() != Some(connection_id) {
             return;
         }
         let writing = &mut self.server.writing;
@@ -203,51 +207,55 @@ impl World {
         }
         if self.hit(Fault::Merge) {
             self.server.writing.held = bytes;
-            return self.after(Duration::from_millis(30), Happening::Flush);
+            return self.after(Duration::from_millis(30), SimEvent::Flush);
         }
-        self.write_bytes(life, &bytes);
+        self.write_bytes(connection_id, &bytes);
     }
 
     /// What was held is written.
     pub(super) fn flush_held(&mut self) {
         let held = std::mem::take(&mut self.server.writing.held);
-        if let Some(life) = self.server.life().filter(|_| !held.is_empty()) {
-            self.write_bytes(life, &held);
+        if let Some(connection_id) = self.server.connection_id().filter(|_| !held.is_empty()) {
+            self.write_bytes(connection_id, &held);
         }
     }
 
     /// Bytes go to the client, in their order, in one piece or more.
-    pub(super) fn write_bytes(&mut self, life: ConnectionId, bytes: &[u8]) {
+    pub(super) fn write_bytes(&mut self, connection_id: ConnectionId, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let length = match self.hit(Fault::Split) {
-                true => 1 + self.chance.index(rest.len().min(100)),
-                false => rest.len(),
+            let length = if self.hit(Fault::Split) {
+                1 + self.random.index(rest.len().min(100))
+            } else {
+                rest.len()
             };
             let (chunk, behind) = rest.split_at(length);
             rest = behind;
             let at = self.arrival(None);
-            self.at(at, Happening::ToClient(life, Bytes::copy_from_slice(chunk)));
+            self.at(
+                at,
+                SimEvent::ToClient(connection_id, Bytes::copy_from_slice(chunk)),
+            );
         }
     }
 
     /// The pipe ends, behind what was written.
-    pub(super) fn end_pipe(&mut self, life: ConnectionId, end: End) {
+    pub(super) fn end_pipe(&mut self, connection_id: ConnectionId, end: End) {
         let at = self.arrival(None);
-        self.at(at, Happening::Ends(life, end));
+        self.at(at, SimEvent::Ends(connection_id, end));
     }
 
     /// Something goes to the client over HTTP, in its order on the stream.
-    pub(super) fn say(&mut self, heard: Heard) {
-        let at = self.arrival(heard.stream);
-        self.at(at, Happening::Heard(heard));
+    pub(super) fn send_on_stream(&mut self, stream_input: StreamInput) {
+        let at = self.arrival(stream_input.stream);
+        self.at(at, SimEvent::StreamInput(stream_input));
     }
 
-    pub(super) fn end_stream(&mut self, life: ConnectionId, call: CallId, end: StreamEnd) {
-        self.say(Heard {
-            life,
+    pub(super) fn end_stream(&mut self, connection_id: ConnectionId, call: CallId, end: StreamEnd) {
+        self.send_on_stream(StreamInput {
+            connection_id,
             stream: Some(call),
-            what: Said::End(end),
+            kind: StreamInputKind::End(end),
         });
     }
 
@@ -269,14 +277,14 @@ impl World {
         sent.push_back(Bytes::copy_from_slice(frame));
     }
 
-    /// A frame that was sent before, in whatever life.
+    /// Returns a frame that was sent before, on any connection.
     pub(super) fn any_sent(&mut self) -> Option<Bytes> {
-        let at = self.chance.index(self.server.writing.sent.len());
+        let at = self.random.index(self.server.writing.sent.len());
         self.server.writing.sent.get(at).cloned()
     }
 }
 
-/// Whether a frame has this in it.
+/// Returns `true` if a frame has this in it.
 pub(super) fn has(frame: &[u8], text: &str) -> bool {
     let mut windows = frame.windows(text.len());
     windows.any(|window| window == text.as_bytes())

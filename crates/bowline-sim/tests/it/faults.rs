@@ -1,6 +1,6 @@
 //! Every fault by itself: it can happen, and nothing breaks.
 
-use bowline_sim::{Carrying, Fault, Faults, World};
+use bowline_sim::{Fault, Faults, SimCarrier, World};
 
 #[test]
 fn every_fault_happens_and_breaks_nothing() {
@@ -21,11 +21,11 @@ fn every_fault_happens_and_breaks_nothing() {
 
 /// How often a fault happens in two worlds in which nothing else does.
 fn happens(fault: Fault, seed: u64) -> usize {
-    let times = [Carrying::Pipe, Carrying::Http].map(|carrying| {
+    let times = [SimCarrier::Pipe, SimCarrier::Http].map(|carrier| {
         let mut faults = Faults::none();
         faults.set(fault, 200);
-        let report = World::of_faults(seed, carrying, true, faults).run();
-        let chart = report.chart;
+        let report = World::of_faults(seed, carrier, true, faults).run();
+        let chart = report.trace;
         assert_eq!(report.violation, None, "{fault}, seed {seed}: {chart}");
         chart.matches(&format!("⚡ {fault} ")).count()
     });
@@ -35,8 +35,8 @@ fn happens(fault: Fault, seed: u64) -> usize {
 #[test]
 fn nothing_goes_wrong_where_nothing_can() {
     for seed in 0..50 {
-        for carrying in [Carrying::Pipe, Carrying::Http] {
-            let report = World::of_faults(seed, carrying, false, Faults::none()).run();
+        for carrier in [SimCarrier::Pipe, SimCarrier::Http] {
+            let report = World::of_faults(seed, carrier, false, Faults::none()).run();
             assert_eq!(report.violation, None, "seed {seed}");
             assert!(report.sessions <= 1);
         }

@@ -30,13 +30,13 @@ fn ready() -> Connection {
     while connection.poll_transmit().is_some() {}
     let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
     let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
-    say(&mut connection, Instant::START, &answer);
+    receive(&mut connection, Instant::START, &answer);
     while connection.poll_transmit().is_some() || connection.poll_event().is_some() {}
     assert!(connection.is_ready());
     connection
 }
 
-fn say(connection: &mut Connection, now: Instant, frame: &str) {
+fn receive(connection: &mut Connection, now: Instant, frame: &str) {
     connection.read_buffer().extend_from_slice(frame.as_bytes());
     connection.read_buffer().extend_from_slice(b"\n");
     connection.handle_read(now);
@@ -88,7 +88,7 @@ proptest! {
         for (at, to) in on_the_way {
             let now = Instant::START + Duration::from_millis(at);
             // Ids begin at 2 here; beyond the last one they are of nothing.
-            say(&mut connection, now, &answer_to(to + 1));
+            receive(&mut connection, now, &answer_to(to + 1));
             for (call, outcome) in ends(&mut connection) {
                 prop_assert!(matches!(outcome, Outcome::Result(_)));
                 *ended.entry(call).or_default() += 1;
@@ -114,7 +114,7 @@ proptest! {
         while connection.poll_transmit().is_some() {}
         for (call, is_answered) in calls.iter().zip(answered) {
             if is_answered {
-                say(&mut connection, Instant::START, &answer_to(call.get()));
+                receive(&mut connection, Instant::START, &answer_to(call.get()));
             }
         }
         connection.handle_timeout(Instant::START + 5 * SECOND);
@@ -140,13 +140,13 @@ proptest! {
         let made = call(&mut connection, Instant::START);
         while connection.poll_transmit().is_some() {}
         if before == 1 {
-            say(&mut connection, Instant::START, &answer_to(made.get()));
+            receive(&mut connection, Instant::START, &answer_to(made.get()));
         }
         let mut first = 0;
         for turn in 0..cancels {
             first += usize::from(connection.cancel(Instant::START, made, "enough"));
             for _ in late.iter().filter(|at| **at == turn) {
-                say(&mut connection, Instant::START, &answer_to(made.get()));
+                receive(&mut connection, Instant::START, &answer_to(made.get()));
             }
         }
         prop_assert_eq!(ends(&mut connection).len(), 1);
@@ -166,21 +166,21 @@ proptest! {
         config.backoff(Backoff::fast());
         let mut link = Link::new(Instant::START, config, IdCounter::new());
         let mut now = Instant::START;
-        let mut life = None;
+        let mut connection_id = None;
         let mut state = State::Starting;
         for step in steps {
             while let Some(action) = link.poll_action() {
                 if let bowline_proto::link::Action::Open(opened) = action {
-                    life = Some(opened);
+                    connection_id = Some(opened);
                 }
             }
-            let Some(life) = life else { continue };
+            let Some(connection_id) = connection_id else { continue };
             match step {
-                0 => link.handle_opened(now, life),
-                1 => link.handle_open_failed(now, life, OpenError::transient("no")),
-                2 => link.handle_eof(now, life),
+                0 => link.handle_opened(now, connection_id),
+                1 => link.handle_open_failed(now, connection_id, OpenError::transient("no")),
+                2 => link.handle_eof(now, connection_id),
                 3 => drop(link.reconnect_now(now)),
-                4 => link.handle_lost(now, life, "gone"),
+                4 => link.handle_lost(now, connection_id, "gone"),
                 5 => {
                     now = now + SECOND;
                     link.handle_timeout(now);
@@ -223,7 +223,7 @@ proptest! {
             .collect();
         let mut rest = burst.as_bytes();
         let mut sizes = chunks.iter().cycle();
-        let mut heard = 0;
+        let mut stream_input = 0;
         while !rest.is_empty() {
             let size = sizes.next().copied().unwrap_or(1).min(rest.len());
             let (chunk, behind) = rest.split_at(size);
@@ -235,11 +235,11 @@ proptest! {
                     panic!("{event:?}");
                 };
                 let text = params.expect("it has some");
-                let expected = format!("\"data\":{heard}}}");
+                let expected = format!("\"data\":{stream_input}}}");
                 prop_assert!(text.as_str().ends_with(&expected), "{} {expected}", text.as_str());
-                heard += 1;
+                stream_input += 1;
                 // A handler that panics takes nothing of the connection with it.
-                if failing.get(heard).copied().unwrap_or(false) {
+                if failing.get(stream_input).copied().unwrap_or(false) {
                     let failed = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
                     prop_assert!(failed.is_err());
                     break;
@@ -247,8 +247,8 @@ proptest! {
             }
         }
         while let Some(Event::Notification { .. }) = connection.poll_event() {
-            heard += 1;
+            stream_input += 1;
         }
-        prop_assert_eq!(heard as u64, count);
+        prop_assert_eq!(stream_input as u64, count);
     }
 }

@@ -1,17 +1,17 @@
 //! Seeds in whose worlds something once did not hold.
 
-use bowline_sim::{Carrying, World};
+use bowline_sim::{SimCarrier, World};
 
-fn check(seed: u64, carrying: Carrying) {
-    let report = World::new(seed, carrying, true).run();
-    assert_eq!(report.violation, None, "{}", report.chart);
+fn check(seed: u64, carrier: SimCarrier) {
+    let report = World::new(seed, carrier, true).run();
+    assert_eq!(report.violation, None, "{}", report.trace);
 }
 
 macro_rules! seeds {
-    ($($name:ident = $seed:literal, $carrying:ident;)+) => {
+    ($($name:ident = $seed:literal, $carrier:ident;)+) => {
         $(#[test]
         fn $name() {
-            check($seed, Carrying::$carrying);
+            check($seed, SimCarrier::$carrier);
         })+
     };
 }
@@ -44,10 +44,10 @@ fn nothing_goes_wrong_in_a_thousand_worlds() {
 #[test]
 fn two_runs_of_a_seed_are_the_same_to_the_byte() {
     for seed in 0..100 {
-        for carrying in [Carrying::Pipe, Carrying::Http] {
-            let run = || World::new(seed, carrying, true).run();
+        for carrier in [SimCarrier::Pipe, SimCarrier::Http] {
+            let run = || World::new(seed, carrier, true).run();
             let report = run();
-            assert!(!report.chart.is_empty());
+            assert!(!report.trace.is_empty());
             assert_eq!(report, run(), "seed {seed}");
         }
     }

@@ -11,9 +11,9 @@ fn all() -> HandshakeHttpConfig {
     HandshakeHttpConfig::new(Revisions::ALL)
 }
 
-/// What becomes of a request, in words. `what` is `GET`, `DELETE` or the body of a POST;
-/// `lines` are its headers as `version|session`, where `-` is none and `,` stands between
-/// repeated ones.
+/// Returns what becomes of a request, in words. `what` is `GET`, `DELETE` or the body of a POST;
+/// `lines` are its headers as `version|session`, where `-` is none and `,` stands between repeated
+/// ones.
 fn words(config: &HandshakeHttpConfig, what: &str, lines: &str) -> String {
     let (version, session) = lines.split_once('|').unwrap();
     let each = |name, values: &'static str| {

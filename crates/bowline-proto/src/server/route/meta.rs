@@ -47,7 +47,7 @@ impl<'a> MetaEntries<'a> {
     }
 }
 
-/// Decodes an entry, where `null` is none. An error says which one it is in.
+/// Decodes an entry, where `null` counts as absent. An error names the entry.
 pub(super) fn decoded<T: Decode>(
     key: MetaKey<T>,
     value: Option<RawJsonRef<'_>>,

@@ -74,7 +74,7 @@ fn methods_that_the_protocol_lacks_are_handed_on_where_that_is_wanted() {
     }
 }
 
-/// A request with a complete `_meta` of a version.
+/// Returns a request with a complete `_meta` of a version.
 fn request(method: &str, version: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -314,7 +314,7 @@ fn methods_that_are_unknown_or_gone() {
 
 // LG-3.
 #[test]
-fn a_log_level_that_nobody_knows_is_refused() {
+fn an_unknown_log_level_is_refused() {
     let asks = |level: &str| {
         let frame = request("tools/list", NEW, "");
         let level = format!(r#""_meta":{{"io.modelcontextprotocol/logLevel":{level},"#);
@@ -341,7 +341,7 @@ fn a_log_level_that_nobody_knows_is_refused() {
     };
     assert_eq!(
         refusal.error.message,
-        r#"params._meta.io.modelcontextprotocol/logLevel: "loud" is no known level"#
+        r#"params._meta.io.modelcontextprotocol/logLevel: "loud" is not a known log level"#
     );
 }
 

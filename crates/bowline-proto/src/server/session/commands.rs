@@ -1,4 +1,4 @@
-//! What the application wants: answers, requests to the client, notifications.
+//! Commands of the application: responses, requests to the client, notifications.
 
 use bowline_types::progress::CancelledParams;
 use bowline_types::{ErrorObject, Method, Revision};
@@ -20,16 +20,16 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When it was answered or cancelled, or the answer is too large, which the client is
-    /// told.
+    /// Fails if the request was answered or cancelled, or if the response is too large: then the
+    /// client receives an error.
     pub fn respond(
         &mut self,
         now: Instant,
         request: RequestKey,
         result: Payload,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond(now, request, result);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond(now, request, result);
+        self.endpoint.update_flow(now);
         responded
     }
 
@@ -44,18 +44,17 @@ impl Session {
         request: RequestKey,
         error: &ErrorObject,
     ) -> Result<(), RespondError> {
-        let responded = self.end.respond_error(now, request, error);
-        self.end.note_flow(now);
+        let responded = self.endpoint.respond_error(now, request, error);
+        self.endpoint.update_flow(now);
         responded
     }
 
     /// Ends a subscription (`subscriptions/listen`) with its result. On a shared stream the
-    /// client is also told that it is cancelled.
+    /// client also receives `notifications/cancelled`.
     ///
-    /// 2026-07-28 says both: basic/patterns/subscriptions wants the result, and
-    /// basic/patterns/cancellation that whoever ends a subscription sends the notification,
-    /// which the schema has on stdio alone. Over HTTP the stream ends instead. A client that
-    /// knows one of them ignores the other.
+    /// 2026-07-28 requires both: basic/patterns/subscriptions the result, and
+    /// basic/patterns/cancellation the notification, which the schema has on stdio alone. Over HTTP
+    /// the stream ends instead. A client that implements one of them ignores the other.
     ///
     /// # Errors
     ///
@@ -76,50 +75,53 @@ impl Session {
             let bytes = params.into_bytes();
             let members = bytes.slice(1..bytes.len() - 1);
             // It has the result; without room for more that is enough.
-            let _ = self.end.notify(Method::Cancelled.as_str(), members, None);
+            let _ = self
+                .endpoint
+                .notify(Method::Cancelled.as_str(), members, None);
         }
         Ok(())
     }
 
-    /// The handler of a request is done and has no answer, since the request was cancelled.
-    /// Its place is free for another one.
+    /// Releases a request whose handler has finished without a response, since the request was
+    /// cancelled. Its place is free for another one.
     pub fn release(&mut self, now: Instant, request: RequestKey) {
-        self.end.release(now, request);
-        self.end.note_flow(now);
+        self.endpoint.release(now, request);
+        self.endpoint.update_flow(now);
     }
 
-    /// No answer follows, as if the client had cancelled the request. It keeps its place until
-    /// its handler is done.
+    /// Ends a request without a response, as if the client had cancelled it. It keeps its place
+    /// until its handler is done.
     pub fn abandon_request(&mut self, request: RequestKey) {
-        self.end.give_up_request(request);
+        self.endpoint.abandon_open_request(request);
     }
 
-    /// The driver has taken messages of so many bytes and not yet written them. They count
-    /// where [answers](Self::takes_answers) do, and a client that takes none of them while
-    /// requests of its own wait for that is given up in the end. Reading goes on: a client
-    /// may write before it reads.
+    /// Sets the number of bytes that the driver has taken and not yet written. They count as
+    /// [responses](Self::takes_answers) do, and the session of a client that takes none of them
+    /// while its requests wait for that is closed in the end. Reading goes on: a client may write
+    /// before it reads.
     pub fn set_unwritten(&mut self, now: Instant, bytes: usize) {
-        self.end.set_unwritten(now, bytes);
+        self.endpoint.set_unwritten(now, bytes);
     }
 
-    /// The session ends before its handlers are done: every request that is open is answered
-    /// with an error, so that nobody waits for what doesn't come, and is cancelled.
+    /// Ends all open requests before their handlers are done: each is answered with an error, so
+    /// that the client doesn't wait for it, and is cancelled.
     pub fn refuse_open(&mut self, now: Instant) {
-        for request in self.end.refuse_open(now) {
-            self.end.tell(SessionEvent::RequestCancelled(request));
+        for request in self.endpoint.refuse_open_requests(now) {
+            self.endpoint
+                .push_event(SessionEvent::RequestCancelled(request));
         }
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
-    /// Asks the client something, in the handshake era: sampling, roots, elicitation, ping.
-    /// `about` is the request of the client for which it is asked, on whose stream it goes.
+    /// Sends a request to the client, in the handshake era: sampling, roots, elicitation, ping.
+    /// `about` is the related request of the client, on whose stream it is sent.
     ///
-    /// Before the client is ready only `ping` may be asked, and what a request of its own
-    /// needs.
+    /// Before the client is ready only `ping` may be sent, and requests that relate to a request
+    /// of the client.
     ///
     /// # Errors
     ///
-    /// When it can't be asked now. The client has seen nothing of it.
+    /// Fails if it can't be sent now. The client has seen nothing of it.
     pub fn ask(
         &mut self,
         now: Instant,
@@ -127,12 +129,12 @@ impl Session {
         request: CallRequest,
     ) -> Result<CallId, CallError> {
         let stream = self.stream_of(about)?;
-        let about_request = about.and_then(|request| self.end.requests.get(request));
+        let about_request = about.and_then(|request| self.endpoint.requests.get(request));
         if about_request.is_some_and(|request| request.is_stateless) {
             return Err(CallError::Stateless);
         }
-        if self.is_deaf {
-            // Nobody is left to answer.
+        if self.has_client_closed {
+            // The client can't answer any more.
             return Err(CallError::Closed);
         }
         let may_ask_early = about.is_some() || request.method == Method::Ping.as_str();
@@ -142,7 +144,7 @@ impl Session {
             SessionPhase::AwaitingInitialize | SessionPhase::Initialized => {
                 return Err(CallError::NotReady);
             }
-            // What is being handled may need to ask.
+            // A running handler may need a request to the client.
             SessionPhase::ShuttingDown if about.is_some() => {}
             SessionPhase::ShuttingDown | SessionPhase::Closed => return Err(CallError::Closed),
         }
@@ -151,22 +153,21 @@ impl Session {
             timeouts: self.config.ask_timeouts,
             stream,
         };
-        self.end.call(now, &request, context)
+        self.endpoint.call(now, &request, context)
     }
 
-    /// Gives up a request to the client. Whether it was still waiting.
+    /// Cancels a request to the client. Returns `true` if it was pending.
     pub fn cancel(&mut self, now: Instant, call: CallId, reason: &str) -> bool {
-        self.end.cancel(now, call, CANCEL, reason)
+        self.endpoint.cancel(now, call, CANCEL, reason)
     }
 
-    /// Sends a notification. `about` is the request of the client that it belongs to, as
-    /// progress does: when that was answered or cancelled, nothing is sent. Without one the
-    /// client must have said `initialize`: one of the stateless era is told nothing that it
-    /// didn't ask for.
+    /// Sends a notification. `about` is the related request of the client, as for progress: if it
+    /// was answered or cancelled, nothing is sent. Without one the client must have sent
+    /// `initialize`: one of the stateless era receives only notifications that it requested.
     ///
     /// # Errors
     ///
-    /// When it can't be sent now.
+    /// Fails if it can't be sent now.
     pub fn notify(
         &mut self,
         about: Option<RequestKey>,
@@ -180,14 +181,14 @@ impl Session {
             return Err(CallError::NotReady);
         }
         let stream = self.stream_of(about)?;
-        self.end.notify(method, body.into(), stream)
+        self.endpoint.notify(method, body.into(), stream)
     }
 
-    /// The stream of a request, which must be open.
+    /// Returns the stream of a request, which must be open.
     fn stream_of(&self, about: Option<RequestKey>) -> Result<Option<StreamId>, CallError> {
         match about {
             None => Ok(None),
-            Some(request) => match self.end.requests.get(request) {
+            Some(request) => match self.endpoint.requests.get(request) {
                 Some(request) => Ok(request.to.stream),
                 // Spec, basic/utilities/progress: none after the answer.
                 None => Err(CallError::RequestClosed),

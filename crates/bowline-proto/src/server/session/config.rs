@@ -25,8 +25,8 @@ pub struct SessionConfig {
     pub(super) handshake_timeout_only_logs: bool,
     pub(super) frame_timeout: Option<Duration>,
     pub(super) handler_timeout: Option<Duration>,
-    pub(super) hands_on_all: bool,
-    pub(super) hands_on_unknown: bool,
+    pub(super) forward_session_requests: bool,
+    pub(super) forward_unknown_methods: bool,
     pub(super) ask_timeouts: Timeouts,
     pub(super) max_watched: usize,
     pub(super) max_watched_bytes: usize,
@@ -35,7 +35,7 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
-    /// The defaults, for a server of this name.
+    /// Creates the default configuration for a server with this name.
     pub fn new(server_info: Implementation) -> Self {
         Self {
             server_info,
@@ -48,8 +48,8 @@ impl SessionConfig {
             handshake_timeout_only_logs: false,
             frame_timeout: None,
             handler_timeout: None,
-            hands_on_all: false,
-            hands_on_unknown: false,
+            forward_session_requests: false,
+            forward_unknown_methods: false,
             ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
             max_watched: 1000,
             max_watched_bytes: 1024 * 1024,
@@ -58,53 +58,53 @@ impl SessionConfig {
         }
     }
 
-    /// What the server can do. Default: nothing.
+    /// Sets the capabilities of the server. Default: none.
     pub fn capabilities(&mut self, capabilities: ServerCapabilities) -> &mut Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// How to use the server, for the model. Default: nothing.
+    /// Sets the instructions for the model. Default: none.
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// The revisions that may be spoken. Default: all.
+    /// Sets the revisions that the server supports. Default: all.
     pub fn revisions(&mut self, revisions: Revisions) -> &mut Self {
         self.revisions = revisions;
         self
     }
 
-    /// How messages travel. Default: on one stream.
+    /// Sets the carrier of messages. Default: one shared stream.
     pub fn carrier(&mut self, carrier: Carrier) -> &mut Self {
         self.carrier = carrier;
         self
     }
 
-    /// How frames that we write are told apart. Default: as the client does, and one a line
-    /// until it has spoken. What the client writes is detected.
+    /// Sets the framing of our messages. Default: that of the client, and one message per line
+    /// until it has sent one. The framing of the client's messages is detected.
     pub fn framing(&mut self, framing: Framing) -> &mut Self {
         self.framing = Some(framing);
         self
     }
 
-    /// How long the handshake may take. Default 30 s. With `only_logs` it is only told, as
-    /// on stdio, where the client owns the process.
+    /// Sets how long the handshake may take. Default 30 s. With `only_logs` it is only reported, as on
+    /// stdio, where the client owns the process.
     pub fn handshake_timeout(&mut self, timeout: Duration, only_logs: bool) -> &mut Self {
         self.handshake_timeout = timeout;
         self.handshake_timeout_only_logs = only_logs;
         self
     }
 
-    /// How long a frame may take from its first byte to its last, on a shared stream.
-    /// Default: as long as it likes, as on stdio, where the client owns the process.
+    /// Sets how long a frame may take from its first byte to its last, on a shared stream. Default:
+    /// as long as it likes, as on stdio, where the client owns the process.
     pub fn frame_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
         self.frame_timeout = timeout;
         self
     }
 
-    /// How long a handler may take; then the client gets an error. Default: as long as it
+    /// Sets how long a handler may take; then the client gets an error. Default: as long as it
     /// likes, since a client has a timeout of its own and cancels. `subscriptions/listen` and
     /// `tasks/result`, which last as long as what they are about, are not ended by it.
     pub fn handler_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
@@ -112,53 +112,54 @@ impl SessionConfig {
         self
     }
 
-    /// Whether requests that are about the session itself, such as those for a log level, are
-    /// told as well: whoever guards a server wants to see them. Then they are done with
-    /// [`Session::settle`](super::Session::settle) and answered like others. Default: the
-    /// session does and answers them.
-    pub fn forward_session_requests(&mut self, all: bool) -> &mut Self {
-        self.hands_on_all = all;
+    /// Sets whether requests about the session itself, such as `logging/setLevel`, are forwarded as
+    /// events, for example for access control. Then the driver applies them with
+    /// [`Session::settle`](super::Session::settle) and answers them like others. Default: the
+    /// session applies and answers them.
+    pub fn forward_session_requests(&mut self, forward: bool) -> &mut Self {
+        self.forward_session_requests = forward;
         self
     }
 
-    /// Whether methods that the protocol doesn't have are told, as
+    /// Sets whether methods that the protocol doesn't have are forwarded, as
     /// [`UnknownRequest`](super::SessionEvent::UnknownRequest) and
     /// [`UnknownNotification`](super::SessionEvent::UnknownNotification): for a proxy, or an
-    /// extension. One that the protocol has, but not in the revision that is spoken, is not
-    /// among them. Default: the session refuses or ignores them.
-    pub fn forward_unknown_methods(&mut self, unknown: bool) -> &mut Self {
-        self.hands_on_unknown = unknown;
+    /// extension. One that the protocol has, but not in the revision that is spoken, is not among
+    /// them. Default: the session refuses or ignores them.
+    pub fn forward_unknown_methods(&mut self, forward: bool) -> &mut Self {
+        self.forward_unknown_methods = forward;
         self
     }
 
-    /// How long the client may take to answer us. Default 5 min, 10 min altogether: people
-    /// answer.
+    /// Sets the timeouts of requests to the client. Default 5 min, 10 min in total: users answer
+    /// them.
     pub fn ask_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
         self.ask_timeouts = timeouts;
         self
     }
 
-    /// Resources that the client may watch, and the bytes of their URIs. Default 1000 and
-    /// 1 MiB, which is also what they cost. In the stateless era each subscription may have
-    /// so many, and all together so many bytes.
+    /// Sets how many resources the client may subscribe to, and the bytes of their URIs. Default
+    /// 1000 and 1 MiB, which is also their cost. In the stateless era the count is that of each
+    /// subscription, and the bytes are those of all together.
     pub fn max_watched(&mut self, count: usize, bytes: usize) -> &mut Self {
         self.max_watched = count;
         self.max_watched_bytes = bytes;
         self
     }
 
-    /// What chance is drawn from, for pauses before something is tried again. Default 0.
+    /// Sets the random seed for the pauses between attempts. Default 0.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = seed;
         self
     }
 
-    /// What may grow, and how far.
+    /// Returns the limits, to change them.
     pub fn limits(&mut self) -> &mut Limits {
         &mut self.limits
     }
 
-    /// What [`ListenSubscriptions`](crate::server::ListenSubscriptions) of a client may be.
+    /// Returns the limits of a client's
+    /// [`ListenSubscriptions`](crate::server::ListenSubscriptions).
     pub fn listen_limits(&self) -> ListenLimits {
         ListenLimits {
             count: self.limits.max_subscriptions,
@@ -167,13 +168,13 @@ impl SessionConfig {
         }
     }
 
-    /// Whether a client may speak that doesn't introduce itself.
+    /// Returns `true` if a client may speak that doesn't introduce itself.
     pub(super) fn has_stateless(&self) -> bool {
         let stateless = self.revisions.intersection(Era::Stateless.revisions());
         !stateless.is_empty()
     }
 
-    /// The revisions that a handshake may agree on.
+    /// Returns the revisions that a handshake may agree on.
     pub(super) fn handshake_revisions(&self) -> Revisions {
         self.revisions.intersection(Era::Handshake.revisions())
     }

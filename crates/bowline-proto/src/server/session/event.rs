@@ -1,4 +1,4 @@
-//! What a session tells its driver.
+//! Events of a session.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use bowline_types::{Method, Revision};
 
 use crate::calls::CallId;
 use crate::close::CloseReason;
-use crate::events::{Tell, Weigh};
+use crate::event_queue::{EndpointEvent, EventPayload};
 use crate::outcome::{Outcome, Sent};
 use crate::payload::Payload;
 use crate::requests::RequestKey;
 use crate::server::RequestContext;
 
-/// Who the client is and what it can do.
+/// The client's name, version and capabilities.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientInfo {
-    /// Who it is.
+    /// The name and version.
     pub info: Implementation,
-    /// What it can do.
+    /// The capabilities.
     pub capabilities: ClientCapabilities,
-    /// The revision that is spoken.
+    /// The negotiated protocol revision.
     pub revision: Revision,
 }
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// The client has introduced itself.
+    /// The client has sent `initialize`.
     Initialized(Box<ClientInfo>),
     /// The client is ready for our requests.
     Ready,
-    /// The client wants an answer: see [`Session::respond`](super::Session::respond).
+    /// The client sent a request: see [`Session::respond`](super::Session::respond).
     Request {
         /// Its request.
         request: RequestKey,
@@ -42,11 +42,11 @@ pub enum SessionEvent {
         method: Method,
         /// The parameters.
         params: Option<Payload>,
-        /// What a request of the stateless era says of its client. `None` in the handshake
-        /// era, where the client has said it before.
+        /// The `_meta` of a request of the stateless era. `None` in the handshake era, where
+        /// `initialize` declared it.
         context: Option<Box<RequestContext>>,
     },
-    /// The client wants an answer, to a method that the protocol doesn't have: only with
+    /// The client sent a request with a method that the protocol doesn't have: only with
     /// [`forward_unknown_methods`](super::SessionConfig::forward_unknown_methods). It is answered, cancelled and
     /// bounded as any other request.
     UnknownRequest {
@@ -59,21 +59,20 @@ pub enum SessionEvent {
         /// As of any other request.
         context: Option<Box<RequestContext>>,
     },
-    /// The client no longer wants an answer to this request, and must not get one. Its
-    /// handler keeps its place until it answers or is
-    /// [released](super::Session::release).
+    /// The client has cancelled this request, which must not be answered. Its handler keeps its
+    /// place until it answers or is [released](super::Session::release).
     RequestCancelled(RequestKey),
-    /// The handler of this request took too long. The client has been told; the handler
+    /// The handler of this request took too long. The client has received an error; the handler
     /// should stop, and keeps its place until it does.
     RequestTimedOut(RequestKey),
-    /// The client notifies.
+    /// The client sent a notification.
     Notification {
         /// The method.
         method: Method,
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The client notifies of what the protocol doesn't have: only with
+    /// The client sent a notification that the protocol doesn't have: only with
     /// [`forward_unknown_methods`](super::SessionConfig::forward_unknown_methods).
     UnknownNotification {
         /// The method.
@@ -81,29 +80,29 @@ pub enum SessionEvent {
         /// The parameters.
         params: Option<Payload>,
     },
-    /// The client made progress with a request of ours.
+    /// The client reported progress of one of our requests.
     Progress {
         /// Our request.
         call: CallId,
         /// The parameters of the notification.
         params: Payload,
     },
-    /// A request of ours has ended. It is told once.
+    /// One of our requests has ended. There is exactly one such event for each.
     Ended {
         /// Our request.
         call: CallId,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
-        /// Whether the peer may have seen it.
+        /// Says if the client may have seen the request.
         sent: Sent,
     },
     /// The handshake took too long.
     HandshakeTimedOut,
-    /// The session is over. Nothing comes after it.
+    /// The session has ended. This is the last event.
     Closed(CloseReason),
 }
 
-impl Tell for SessionEvent {
+impl EndpointEvent for SessionEvent {
     fn ended(call: CallId, outcome: Outcome, sent: Sent) -> Self {
         Self::Ended {
             call,
@@ -113,8 +112,8 @@ impl Tell for SessionEvent {
     }
 }
 
-impl Weigh for SessionEvent {
-    fn payload(&self) -> usize {
+impl EventPayload for SessionEvent {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Ended { outcome, .. } => outcome.weight(),
             Self::Progress { params, .. } => params.len(),

@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages of the client.
 
 use bowline_types::envelope::{
     About, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
@@ -13,7 +13,7 @@ use crate::batches::ReplyTo;
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Decoded, TooLarge};
-use crate::endpoint::{Answered, Opened, Progressing, or_newest};
+use crate::endpoint::{BatchAdmission, CallProgress, ResponseMatch, or_latest_handshake};
 use crate::outbox::StreamId;
 use crate::outcome::Outcome;
 use crate::payload::Payload;
@@ -22,37 +22,37 @@ use crate::time::Instant;
 use crate::trace::{self, Side};
 
 impl Session {
-    /// Bytes were appended to the buffer, on a shared stream.
+    /// Handles bytes that were appended to the buffer, on a shared stream.
     pub fn handle_read(&mut self, now: Instant) {
-        self.end.note_read();
+        self.endpoint.trace_read();
         while self.phase != SessionPhase::Closed
-            && let Some(decoded) = self.end.poll_decoded()
+            && let Some(decoded) = self.endpoint.poll_decoded()
         {
-            self.decoded(now, decoded);
+            self.handle_decoded(now, decoded);
         }
-        self.end.note_flow(now);
+        self.endpoint.update_flow(now);
     }
 
-    /// The client will say nothing more. What is being handled may still be answered: some
-    /// write their requests, close, and read. What we asked has no answer any more.
+    /// Handles the end of the client's side of the stream. Open requests may still be answered:
+    /// some clients write their requests, close, and read. Our own requests end.
     pub fn handle_eof(&mut self, now: Instant) {
         self.handle_read(now);
         if self.phase != SessionPhase::Closed
-            && let Some(decoded) = self.end.decoder.finish()
+            && let Some(decoded) = self.endpoint.decoder.finish()
         {
-            self.decoded(now, decoded);
+            self.handle_decoded(now, decoded);
         }
-        self.end.note_flow(now);
-        self.is_deaf = true;
+        self.endpoint.update_flow(now);
+        self.has_client_closed = true;
         let reason = "the client closed the stream";
-        self.end.end_calls(now, || Outcome::Lost {
+        self.endpoint.end_calls(now, || Outcome::Lost {
             reason: reason.into(),
         });
         self.shut_down();
     }
 
-    /// A message of the client, as [`route`](crate::server::route) hands it on over HTTP.
-    /// `frame` is where it was read from, `stream` where its answer goes to.
+    /// Handles a message of the client that [`route`](crate::server::route) forwarded over HTTP.
+    /// `frame` is the frame of the message, `stream` the destination of its response.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -63,48 +63,49 @@ impl Session {
         if self.phase == SessionPhase::Closed {
             return;
         }
-        self.message(now, stream, frame, message);
-        self.end.note_flow(now);
+        self.handle_envelope(now, stream, frame, message);
+        self.endpoint.update_flow(now);
     }
 
-    fn decoded(&mut self, now: Instant, decoded: Decoded) {
+    fn handle_decoded(&mut self, now: Instant, decoded: Decoded) {
         match decoded {
-            Decoded::Frame(frame) => self.frame(now, &frame),
-            Decoded::TooLarge(too_large) => self.too_large(now, &too_large),
+            Decoded::Frame(frame) => self.handle_frame(now, &frame),
+            Decoded::TooLarge(too_large) => self.handle_too_large(now, &too_large),
             Decoded::Fault(fault) => {
                 self.close_with(now, CloseReason::Peer(PeerFault::Codec(fault)));
             }
         }
     }
 
-    /// A frame of a shared stream, on which both eras may be spoken.
-    fn frame(&mut self, now: Instant, frame: &Bytes) {
+    /// Handles a frame of a shared stream, which may be of either era.
+    fn handle_frame(&mut self, now: Instant, frame: &Bytes) {
         let message = match Envelope::parse(frame) {
             Ok(message) => message,
-            Err(error) => return self.malformed(now, ReplyTo::default(), frame, &error),
+            Err(error) => return self.handle_malformed(now, ReplyTo::default(), frame, &error),
         };
         match route_message(&self.router, message, None) {
-            Routed::Session(message) => self.message(now, None, frame, message),
-            Routed::Stateless(request) => self.stateless(now, frame, request),
-            Routed::Unknown(request) => self.stateless_unknown(now, frame, request),
+            Routed::Session(message) => self.handle_envelope(now, None, frame, message),
+            Routed::Stateless(request) => self.handle_stateless_request(now, frame, request),
+            Routed::Unknown(request) => self.handle_stateless_unknown_request(now, frame, request),
             Routed::Refused(refusal) => {
                 let id = refusal.id.as_ref();
                 let to = ReplyTo::default();
-                self.end.refuse_with(id, to, "not served", &refusal.error);
+                self.endpoint
+                    .refuse_with(id, to, "not served", &refusal.error);
             }
         }
     }
 
-    fn too_large(&mut self, now: Instant, too_large: &TooLarge) {
-        self.end.refuse_too_large(too_large, true);
+    fn handle_too_large(&mut self, now: Instant, too_large: &TooLarge) {
+        self.endpoint.refuse_too_large(too_large, true);
         let size = too_large.size;
         if let (Some(id), About::Answer) = (&too_large.id, too_large.about) {
             self.fail_call(now, id, Outcome::TooLarge { size });
         }
-        self.spend_nonsense(now);
+        self.spend_misbehavior_budget(now);
     }
 
-    fn message(
+    fn handle_envelope(
         &mut self,
         now: Instant,
         stream: Option<StreamId>,
@@ -113,22 +114,22 @@ impl Session {
     ) {
         let to = ReplyTo::from(stream);
         let Envelope::Batch(batch) = message else {
-            return self.single(now, to, frame, message);
+            return self.handle_single_message(now, to, frame, message);
         };
         let has_batches = self.revision.is_some_and(Revision::has_batches);
-        let opened = has_batches.then(|| self.end.begin_batch(stream, &batch));
+        let opened = has_batches.then(|| self.endpoint.begin_batch(stream, &batch));
         let (to, is_busy) = match opened {
-            Some(Opened::Served(to)) => (to, false),
-            Some(Opened::Busy(to)) => (to, true),
-            Some(Opened::TooLong) => {
+            Some(BatchAdmission::Served(to)) => (to, false),
+            Some(BatchAdmission::Busy(to)) => (to, true),
+            Some(BatchAdmission::TooLong) => {
                 let words = "the batch has too many messages";
                 self.refuse(None, to, ErrorCode::InvalidRequest, words);
-                return self.violation(now, "a batch that is too long");
+                return self.handle_violation(now, "a batch that is too long");
             }
             None => {
                 let words = "only protocol version 2025-03-26 has batches";
                 self.refuse(None, to, ErrorCode::InvalidRequest, words);
-                return self.violation(now, "a batch in a revision without batches");
+                return self.handle_violation(now, "a batch in a revision without batches");
             }
         };
         for part in batch.parts() {
@@ -137,177 +138,210 @@ impl Session {
             }
             match part {
                 Ok(Envelope::Request(request)) => {
-                    self.end.expect_answer(to, Some(&request.id));
+                    self.endpoint.expect_answer(to, Some(&request.id));
                     if is_busy {
-                        self.end.refuse_busy(&request.id, to);
+                        self.endpoint.refuse_busy(&request.id, to);
                     } else {
-                        self.request(now, to, frame, &request);
+                        self.handle_request(now, to, frame, &request);
                     }
                 }
-                Ok(message) => self.single(now, to, frame, message),
-                Err(error) => self.malformed(now, to, frame, &error),
+                Ok(message) => self.handle_single_message(now, to, frame, message),
+                Err(error) => self.handle_malformed(now, to, frame, &error),
             }
         }
-        self.end.end_batch(to);
+        self.endpoint.end_batch(to);
     }
 
-    fn single(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, message: Envelope<'_>) {
+    fn handle_single_message(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        message: Envelope<'_>,
+    ) {
         match message {
-            Envelope::Request(request) => self.request(now, to, frame, &request),
-            Envelope::Notification(note) => self.notification(now, frame, &note),
-            Envelope::Success(success) => self.success(now, frame, &success),
-            Envelope::Failure(failure) => self.failure(now, &failure),
-            Envelope::Batch(_) => self.violation(now, "a batch in a batch"),
+            Envelope::Request(request) => self.handle_request(now, to, frame, &request),
+            Envelope::Notification(note) => self.handle_notification(now, frame, &note),
+            Envelope::Success(success) => self.handle_result_response(now, frame, &success),
+            Envelope::Failure(failure) => self.handle_error_response(now, &failure),
+            Envelope::Batch(_) => self.handle_violation(now, "a batch in a batch"),
         }
     }
 
-    fn request(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, request: &JsonRpcRequest<'_>) {
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        request: &JsonRpcRequest<'_>,
+    ) {
         let method: Option<Method> = request.method.parse().ok();
         match (method, self.phase) {
             (_, SessionPhase::Closed) => {}
-            (Some(Method::Ping), _) if self.end.requests.find(&request.id).is_none() => {
-                self.end.regain_nonsense();
-                self.end.accept(&request.id, to);
+            (Some(Method::Ping), _) if self.endpoint.requests.find(&request.id).is_none() => {
+                self.endpoint.restore_misbehavior_budget();
+                self.endpoint.answer_empty(&request.id, to);
             }
             (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if to.batch.is_none() => {
-                self.initialize(&request.id, to, request.params);
+                self.handle_initialize(&request.id, to, request.params);
             }
             (Some(Method::Initialize), _)
             | (_, SessionPhase::AwaitingInitialize | SessionPhase::ShuttingDown) => {
                 self.refuse_phase(now, &request.id, to);
             }
             (_, SessionPhase::Initialized | SessionPhase::Ready) => {
-                self.serve(now, to, frame, request, method);
+                self.serve_request(now, to, frame, request, method);
             }
         }
     }
 
-    fn notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
+    fn handle_notification(&mut self, now: Instant, frame: &Bytes, note: &JsonRpcNotification<'_>) {
         trace::notification(Side::Server, &note.method);
         let method: Option<Method> = note.method.parse().ok();
         match (method, self.phase) {
             (Some(Method::Initialized), SessionPhase::Initialized) => {
                 self.change_phase(SessionPhase::Ready, "initialized");
                 self.handshake = None;
-                self.end.tell(SessionEvent::Ready);
+                self.endpoint.push_event(SessionEvent::Ready);
             }
             (Some(Method::Initialized), _) => {
-                self.violation(now, "initialized where it doesn't belong");
+                self.handle_violation(now, "initialized where it doesn't belong");
             }
-            (Some(Method::Cancelled), _) => self.cancelled(now, note.params),
-            (Some(Method::Progress), _) => self.progress(now, frame, note.params),
+            (Some(Method::Cancelled), _) => self.handle_cancelled(now, note.params),
+            (Some(Method::Progress), _) => self.handle_progress(now, frame, note.params),
             (Some(method), SessionPhase::Initialized | SessionPhase::Ready)
                 if !method.is_request() =>
             {
-                self.end.regain_nonsense();
+                self.endpoint.restore_misbehavior_budget();
                 let params = note.params.map(|params| Payload::kept_part(frame, params));
-                self.end.tell(SessionEvent::Notification { method, params });
+                self.endpoint
+                    .push_event(SessionEvent::Notification { method, params });
             }
-            (None, phase) if self.hears_unknown(phase) => {
-                self.end.regain_nonsense();
+            (None, phase) if self.forwards_unknown_notifications(phase) => {
+                self.endpoint.restore_misbehavior_budget();
                 let params = note.params.map(|params| Payload::kept_part(frame, params));
                 let method = (*note.method).into();
-                self.end
-                    .tell(SessionEvent::UnknownNotification { method, params });
+                self.endpoint
+                    .push_event(SessionEvent::UnknownNotification { method, params });
             }
-            (_, _) => self.end.count_pointless("not expected"),
+            (_, _) => self.endpoint.count_dropped_notification("not expected"),
         }
     }
 
-    /// Whether notifications that the protocol doesn't have are told. A notification names no
-    /// era, and in the stateless one nobody introduces itself.
-    fn hears_unknown(&self, phase: SessionPhase) -> bool {
+    /// Returns `true` if notifications that the protocol doesn't have are forwarded. A notification
+    /// names no era, and in the stateless one there is no `initialize`.
+    fn forwards_unknown_notifications(&self, phase: SessionPhase) -> bool {
         let is_served = match phase {
             SessionPhase::AwaitingInitialize => self.config.has_stateless(),
             SessionPhase::Initialized | SessionPhase::Ready => true,
             SessionPhase::ShuttingDown | SessionPhase::Closed => false,
         };
-        is_served && self.config.hands_on_unknown
+        is_served && self.config.forward_unknown_methods
     }
 
-    fn cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
+    fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.and_then(|params| CancelledParams::from_json(params.as_str()).ok());
         let id = params.and_then(|params| params.request_id);
-        match id.and_then(|id| self.end.cancelled_by_peer(now, &id)) {
-            Some(request) => self.end.tell(SessionEvent::RequestCancelled(request)),
+        match id.and_then(|id| self.endpoint.cancel_peer_request(now, &id)) {
+            Some(request) => self
+                .endpoint
+                .push_event(SessionEvent::RequestCancelled(request)),
             // Spec, basic/utilities/cancellation: unknown ones are ignored.
-            None => self.end.count_pointless("a cancellation of nothing"),
+            None => self
+                .endpoint
+                .count_dropped_notification("a cancellation of nothing"),
         }
     }
 
-    fn progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
-        let progressing = params.and_then(|params| self.end.progressing(now, params));
-        match (progressing, params) {
-            (Some(Progressing { call, .. }), Some(params)) => {
-                self.end.regain_nonsense();
+    fn handle_progress(&mut self, now: Instant, frame: &Bytes, params: Option<RawJsonRef<'_>>) {
+        let progress = params.and_then(|params| self.endpoint.take_progress(now, params));
+        match (progress, params) {
+            (Some(CallProgress { call, .. }), Some(params)) => {
+                self.endpoint.restore_misbehavior_budget();
                 let params = Payload::kept_part(frame, params);
-                self.end.tell(SessionEvent::Progress { call, params });
+                self.endpoint
+                    .push_event(SessionEvent::Progress { call, params });
             }
-            (_, _) => self.end.count_pointless("progress of nothing"),
+            (_, _) => self
+                .endpoint
+                .count_dropped_notification("progress of nothing"),
         }
     }
 
-    fn success(&mut self, now: Instant, frame: &Bytes, success: &JsonRpcResultResponse<'_>) {
-        if let Some(call) = self.answered(now, &success.id)
-            && let Some(waiting) = self.end.calls.answer(call)
+    fn handle_result_response(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        success: &JsonRpcResultResponse<'_>,
+    ) {
+        if let Some(call) = self.match_response(now, &success.id)
+            && let Some(waiting) = self.endpoint.calls.answer(call)
         {
-            self.end.regain_nonsense();
+            self.endpoint.restore_misbehavior_budget();
             let outcome = Outcome::Result(Payload::part(frame, success.result));
-            self.end.conclude(now, call, &waiting, outcome);
+            self.endpoint.complete_call(now, call, &waiting, outcome);
         }
     }
 
-    fn failure(&mut self, now: Instant, failure: &JsonRpcErrorResponse<'_>) {
+    fn handle_error_response(&mut self, now: Instant, failure: &JsonRpcErrorResponse<'_>) {
         let Some(id) = &failure.id else {
-            self.end.count_pointless("an error without an id");
-            return self.spend_nonsense(now);
+            self.endpoint
+                .count_dropped_notification("an error without an id");
+            return self.spend_misbehavior_budget(now);
         };
-        if let Some(call) = self.answered(now, id)
-            && let Some(waiting) = self.end.calls.answer(call)
+        if let Some(call) = self.match_response(now, id)
+            && let Some(waiting) = self.endpoint.calls.answer(call)
         {
             let outcome = match ErrorObject::from_json(failure.error.as_str()) {
                 Ok(error) => Outcome::Error(error),
                 Err(error) => Outcome::Invalid(error.to_string()),
             };
-            self.end.conclude(now, call, &waiting, outcome);
+            self.endpoint.complete_call(now, call, &waiting, outcome);
         }
     }
 
-    fn answered(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
-        match self.end.answered(now, id) {
-            Answered::Call(call) => Some(call),
-            Answered::Nothing => None,
-            Answered::Nonsense => {
-                self.spend_nonsense(now);
+    fn match_response(&mut self, now: Instant, id: &RequestId) -> Option<CallId> {
+        match self.endpoint.match_response(now, id) {
+            ResponseMatch::Call(call) => Some(call),
+            ResponseMatch::Dropped => None,
+            ResponseMatch::Misbehavior => {
+                self.spend_misbehavior_budget(now);
                 None
             }
         }
     }
 
-    /// A frame, or a part of a batch, that is no message.
-    fn malformed(&mut self, now: Instant, to: ReplyTo, frame: &Bytes, error: &EnvelopeError) {
+    /// Handles a malformed frame, or a malformed part of a batch.
+    fn handle_malformed(
+        &mut self,
+        now: Instant,
+        to: ReplyTo,
+        frame: &Bytes,
+        error: &EnvelopeError,
+    ) {
         let size = frame.len() as u64;
-        self.end.count_malformed(error.fault().name(), frame, size);
+        self.endpoint
+            .count_malformed(error.fault().name(), frame, size);
         let words = error.to_string();
         match (error.about(), error.id()) {
-            // An answer is never answered: the two sides could go on for ever.
+            // A response is never answered: the two sides could go on for ever.
             (About::Answer, Some(id)) => self.fail_call(now, id, Outcome::Invalid(words)),
             // Nor is a notification (LC-7).
             (About::Answer, None) | (About::Notification, _) => {}
             (About::Request | About::Unknown, id) => {
-                self.end.expect_answer(to, id);
+                self.endpoint.expect_answer(to, id);
                 self.refuse(id, to, error.kind(), &words);
             }
         }
-        self.spend_nonsense(now);
+        self.spend_misbehavior_budget(now);
     }
 
-    /// Ends a request of ours without an answer that can be used.
+    /// Ends one of our requests without a usable response.
     fn fail_call(&mut self, now: Instant, id: &RequestId, outcome: Outcome) {
-        if let Found::Pending(call) = self.end.calls.find(now, id, &self.end.counter)
-            && let Some(waiting) = self.end.calls.give_up(now, call)
+        if let Found::Pending(call) = self.endpoint.calls.find(now, id, &self.endpoint.counter)
+            && let Some(waiting) = self.endpoint.calls.give_up(now, call)
         {
-            self.end.conclude(now, call, &waiting, outcome);
+            self.endpoint.complete_call(now, call, &waiting, outcome);
         }
     }
 
@@ -318,18 +352,18 @@ impl Session {
         kind: ErrorCode,
         message: &str,
     ) {
-        let words = (kind, or_newest(self.revision));
-        self.end.refuse(id, to, words, message);
+        let words = (kind, or_latest_handshake(self.revision));
+        self.endpoint.refuse(id, to, words, message);
     }
 
-    /// The client did what it must not do here.
-    pub(super) fn violation(&mut self, now: Instant, what: &'static str) {
-        self.end.count_violation(what);
-        self.spend_nonsense(now);
+    /// Handles a violation of the protocol by the client.
+    pub(super) fn handle_violation(&mut self, now: Instant, what: &'static str) {
+        self.endpoint.count_violation(what);
+        self.spend_misbehavior_budget(now);
     }
 
-    fn spend_nonsense(&mut self, now: Instant) {
-        if !self.end.spend_nonsense() {
+    fn spend_misbehavior_budget(&mut self, now: Instant) {
+        if !self.endpoint.spend_misbehavior_budget() {
             self.close_with(now, CloseReason::Peer(PeerFault::Nonsense));
         }
     }

@@ -1,4 +1,4 @@
-//! The life of a session: the handshake, time, shutting down, closing.
+//! The lifecycle of a session: handshake, deadlines, shutting down, closing.
 
 use bowline_types::lifecycle::{InitializeParams, InitializeResult};
 use bowline_types::{ErrorCode, RawJsonRef, RequestId, Revision, Wire};
@@ -15,28 +15,30 @@ use crate::payload::Payload;
 use crate::time::Instant;
 use crate::trace::{self, Side};
 
-/// A client is told with the message of the protocol.
+/// The form of cancellations to a client: the notification of the protocol.
 pub(super) const CANCEL: CancelForm = CancelForm::Message(CancelDialect::Cancelled);
 
 impl Session {
-    /// Time has passed: it is at least what [`poll_timeout`](Self::poll_timeout) said.
+    /// Handles the deadlines that have passed. Call it when the time of
+    /// [`poll_timeout`](Self::poll_timeout) has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.phase == SessionPhase::Closed {
             return;
         }
         if self.handshake.is_some_and(|deadline| deadline <= now) {
             self.handshake = None;
-            self.end.tell(SessionEvent::HandshakeTimedOut);
+            self.endpoint.push_event(SessionEvent::HandshakeTimedOut);
             if !self.config.handshake_timeout_only_logs {
                 let fault = PeerFault::HandshakeTimeout;
                 return self.close_with(now, CloseReason::Peer(fault));
             }
         }
-        self.end.time_out_calls(now, CANCEL);
-        while let Some(request) = self.end.time_out_request(now) {
-            self.end.tell(SessionEvent::RequestTimedOut(request));
+        self.endpoint.time_out_calls(now, CANCEL);
+        while let Some(request) = self.endpoint.time_out_request(now) {
+            self.endpoint
+                .push_event(SessionEvent::RequestTimedOut(request));
         }
-        match self.end.check_flow(now) {
+        match self.endpoint.check_flow(now) {
             None => {}
             Some(Stall::Reading | Stall::Writing) => self.close_with(now, CloseReason::Stalled),
             Some(Stall::Skipping) => {
@@ -49,21 +51,21 @@ impl Session {
         }
     }
 
-    /// The transport was busy and did not take `transmit`, which
-    /// [`poll_transmit`](Self::poll_transmit) gave. It is offered again a few times; on a
-    /// carrier with a stream per request only its own stream waits.
+    /// Handles a busy transport, which did not take the `transmit` of
+    /// [`poll_transmit`](Self::poll_transmit). It is offered again a few times; on a carrier with a
+    /// stream per request only its own stream waits.
     pub fn handle_busy(&mut self, now: Instant, transmit: Transmit) {
-        if self.end.handle_busy(now, transmit) {
+        if self.endpoint.handle_busy(now, transmit) {
             self.close_with(now, CloseReason::Stalled);
         }
     }
 
-    /// The transport was lost.
+    /// Handles the loss of the transport.
     pub fn handle_lost(&mut self, now: Instant, reason: &str) {
         self.close_with(now, CloseReason::Transport(reason.into()));
     }
 
-    /// Begins nothing new; what is being handled may still be answered.
+    /// Refuses new requests; open ones may still be answered.
     pub fn shut_down(&mut self) {
         match self.phase {
             SessionPhase::AwaitingInitialize | SessionPhase::Initialized | SessionPhase::Ready => {
@@ -85,18 +87,19 @@ impl Session {
         }
         self.change_phase(SessionPhase::Closed, reason.name());
         self.handshake = None;
-        let open = self.end.end_all(now, || match &reason {
+        let open = self.endpoint.end_all(now, || match &reason {
             CloseReason::Local => Outcome::Shutdown,
             other => Outcome::Lost {
                 reason: other.to_string(),
             },
         });
         for request in open {
-            self.end.tell(SessionEvent::RequestCancelled(request));
+            self.endpoint
+                .push_event(SessionEvent::RequestCancelled(request));
         }
         self.watched.clear();
         self.watched_bytes = 0;
-        self.end.tell(SessionEvent::Closed(reason));
+        self.endpoint.push_event(SessionEvent::Closed(reason));
     }
 
     pub(super) fn change_phase(&mut self, phase: SessionPhase, reason: &str) {
@@ -104,8 +107,8 @@ impl Session {
         self.phase = phase;
     }
 
-    /// The client introduces itself.
-    pub(super) fn initialize(
+    /// Handles `initialize`.
+    pub(super) fn handle_initialize(
         &mut self,
         id: &RequestId,
         to: ReplyTo,
@@ -120,29 +123,29 @@ impl Session {
             }
         };
         let ours = self.config.handshake_revisions();
-        // Spec, basic/lifecycle: the revision that was asked for, or the newest of ours.
+        // Spec, basic/lifecycle: the requested revision, or the newest of ours.
         let asked = params.protocol_version.parse::<Revision>().ok();
         let asked = asked.filter(|revision| ours.contains(*revision));
         let Some(revision) = asked.or(ours.newest()) else {
-            let message = "no handshake is offered here";
+            let message = "this server does not support initialize";
             return self.refuse(Some(id), to, ErrorCode::InvalidParams, message);
         };
-        let Some(result) = self.introduction(revision) else {
-            let message = "the capabilities can't be said";
+        let Some(result) = self.initialize_result(revision) else {
+            let message = "the capabilities can't be encoded for this revision";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
-        self.end.answer_at_once(id, to, result);
+        self.endpoint.answer_with_result(id, to, result);
         self.revision = Some(revision);
         self.change_phase(SessionPhase::Initialized, revision.as_str());
-        self.end
-            .tell(SessionEvent::Initialized(Box::new(ClientInfo {
+        self.endpoint
+            .push_event(SessionEvent::Initialized(Box::new(ClientInfo {
                 info: params.client_info,
                 capabilities: params.capabilities,
                 revision,
             })));
     }
 
-    fn introduction(&self, revision: Revision) -> Option<Payload> {
+    fn initialize_result(&self, revision: Revision) -> Option<Payload> {
         let mut result = InitializeResult::new(
             revision,
             self.config.capabilities.clone(),

@@ -1,5 +1,4 @@
-//! Requests of the client: those that the session answers itself, and those that a handler
-//! sees.
+//! Requests of the client: those that the session answers itself, and those for a handler.
 
 use bowline_types::envelope::JsonRpcRequest;
 use bowline_types::error::codes;
@@ -12,16 +11,21 @@ use bytes::Bytes;
 
 use super::{Session, SessionEvent, SessionPhase};
 use crate::batches::ReplyTo;
-use crate::endpoint::or_newest;
+use crate::endpoint::or_latest_handshake;
 use crate::payload::Payload;
 use crate::requests::Arrival;
 use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, shown};
 use crate::time::Instant;
 
 impl Session {
-    /// A request of the stateless era on a shared stream: it is served in any phase, and
-    /// needs no handshake, so none is waited for.
-    pub(super) fn stateless(&mut self, now: Instant, frame: &Bytes, request: StatelessRequest<'_>) {
+    /// Handles a request of the stateless era on a shared stream: it is served in any phase, and
+    /// ends the wait for a handshake.
+    pub(super) fn handle_stateless_request(
+        &mut self,
+        now: Instant,
+        frame: &Bytes,
+        request: StatelessRequest<'_>,
+    ) {
         let StatelessRequest {
             id,
             method,
@@ -32,21 +36,22 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &id, ReplyTo::default());
         }
-        let params = (params != RawJsonRef::EMPTY_OBJECT).then(|| self.end.taken(frame, params));
+        let params = (params != RawJsonRef::EMPTY_OBJECT)
+            .then(|| self.endpoint.request_params(frame, params));
         let arrival = match method {
-            // It lasts until somebody ends it, and its parameters are not kept.
+            // It lasts until it is closed or ended, and its parameters are not kept.
             Method::Listen => Arrival {
                 is_subscription: true,
                 ..Arrival::default()
             },
             _ => self.arrival(ReplyTo::default(), method, params.as_ref()),
         };
-        let Some(request) = self.end.admit(now, &id, method.as_str(), arrival) else {
+        let Some(request) = self.endpoint.admit(now, &id, method.as_str(), arrival) else {
             return;
         };
-        self.end.regain_nonsense();
-        self.end.requests.set_stateless(request);
-        self.end.tell(SessionEvent::Request {
+        self.endpoint.restore_misbehavior_budget();
+        self.endpoint.requests.set_stateless(request);
+        self.endpoint.push_event(SessionEvent::Request {
             request,
             method,
             params,
@@ -54,8 +59,9 @@ impl Session {
         });
     }
 
-    /// The same, with a method that the protocol doesn't have.
-    pub(super) fn stateless_unknown(
+    /// As [`handle_stateless_request`](Self::handle_stateless_request), with a method that the
+    /// protocol doesn't have.
+    pub(super) fn handle_stateless_unknown_request(
         &mut self,
         now: Instant,
         frame: &Bytes,
@@ -65,17 +71,17 @@ impl Session {
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &request.id, ReplyTo::default());
         }
-        let asked = Unknown {
+        let unknown = UnknownMethodRequest {
             id: &request.id,
             method: &request.method,
             params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
-        self.forward_unknown_methods(now, ReplyTo::default(), frame, asked);
+        self.forward_unknown_request(now, ReplyTo::default(), frame, unknown);
     }
 
-    /// A request of a client that has introduced itself.
-    pub(super) fn serve(
+    /// Serves a request of the handshake era.
+    pub(super) fn serve_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
@@ -83,16 +89,16 @@ impl Session {
         request: &JsonRpcRequest<'_>,
         method: Option<Method>,
     ) {
-        let revision = or_newest(self.revision);
+        let revision = or_latest_handshake(self.revision);
         let id = &request.id;
-        if method.is_none() && self.config.hands_on_unknown {
-            let asked = Unknown {
+        if method.is_none() && self.config.forward_unknown_methods {
+            let unknown = UnknownMethodRequest {
                 id,
                 method: &request.method,
                 params: request.params,
                 context: None,
             };
-            return self.forward_unknown_methods(now, to, frame, asked);
+            return self.forward_unknown_request(now, to, frame, unknown);
         }
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
@@ -103,40 +109,40 @@ impl Session {
             method,
             Method::SetLevel | Method::Subscribe | Method::Unsubscribe
         );
-        if !is_own || self.config.hands_on_all {
-            return self.hand_on(now, to, frame, request, method);
+        if !is_own || self.config.forward_session_requests {
+            return self.forward_request(now, to, frame, request, method);
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.settle(method, params) {
-            Ok(()) => self.end.accept(id, to),
+            Ok(()) => self.endpoint.answer_empty(id, to),
             Err(error) => {
                 let kind = error.kind(revision).map_or("not served", ErrorCode::name);
-                self.end.refuse_with(Some(id), to, kind, &error);
+                self.endpoint.refuse_with(Some(id), to, kind, &error);
             }
         }
     }
 
-    /// Does what a request asks of the session itself: `logging/setLevel`,
-    /// `resources/subscribe` and `resources/unsubscribe`. See
+    /// Applies a request about the session itself: `logging/setLevel`, `resources/subscribe` and
+    /// `resources/unsubscribe`. See
     /// [`SessionConfig::forward_session_requests`](super::SessionConfig::forward_session_requests).
     ///
     /// # Errors
     ///
-    /// When it is another request, asks for too much, or is not understood: what the client
-    /// gets.
+    /// Returns the error for the client if it is another request, exceeds a limit, or can't be
+    /// decoded.
     pub fn settle(&mut self, method: Method, params: &str) -> Result<(), ErrorObject> {
         match method {
             Method::SetLevel if self.config.capabilities.logging.is_some() => {
                 self.set_level(params)
             }
-            Method::Subscribe | Method::Unsubscribe if self.offers_watching() => {
-                self.watch(params, method == Method::Subscribe)
+            Method::Subscribe | Method::Unsubscribe if self.has_resource_subscriptions() => {
+                self.set_watched(params, method == Method::Subscribe)
             }
             _ => Err(self.error(ErrorCode::MethodNotFound, "not offered by this server")),
         }
     }
 
-    fn hand_on(
+    fn forward_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
@@ -144,12 +150,16 @@ impl Session {
         request: &JsonRpcRequest<'_>,
         method: Method,
     ) {
-        let params = request.params.map(|params| self.end.taken(frame, params));
+        let params = request
+            .params
+            .map(|params| self.endpoint.request_params(frame, params));
         let arrival = self.arrival(to, method, params.as_ref());
-        let admitted = self.end.admit(now, &request.id, method.as_str(), arrival);
+        let admitted = self
+            .endpoint
+            .admit(now, &request.id, method.as_str(), arrival);
         if let Some(request) = admitted {
-            self.end.regain_nonsense();
-            self.end.tell(SessionEvent::Request {
+            self.endpoint.restore_misbehavior_budget();
+            self.endpoint.push_event(SessionEvent::Request {
                 request,
                 method,
                 params,
@@ -158,22 +168,22 @@ impl Session {
         }
     }
 
-    /// A method that the protocol doesn't have, for whoever does.
-    fn forward_unknown_methods(
+    /// Forwards a request with a method that the protocol doesn't have.
+    fn forward_unknown_request(
         &mut self,
         now: Instant,
         to: ReplyTo,
         frame: &Bytes,
-        asked: Unknown<'_>,
+        unknown: UnknownMethodRequest<'_>,
     ) {
-        let Unknown {
+        let UnknownMethodRequest {
             id,
             method,
             params,
             context,
-        } = asked;
-        let params = params.map(|params| self.end.taken(frame, params));
-        // Its name is the client's own, and is kept as its parameters are.
+        } = unknown;
+        let params = params.map(|params| self.endpoint.request_params(frame, params));
+        // Its method is the client's text, and is counted as its parameters are.
         let bytes = method.len() + params.as_ref().map_or(0, Payload::len);
         let arrival = Arrival {
             to,
@@ -181,14 +191,14 @@ impl Session {
             bytes,
             ..Arrival::default()
         };
-        let Some(request) = self.end.admit(now, id, &shown(method), arrival) else {
+        let Some(request) = self.endpoint.admit(now, id, &shown(method), arrival) else {
             return;
         };
-        self.end.regain_nonsense();
+        self.endpoint.restore_misbehavior_budget();
         if context.is_some() {
-            self.end.requests.set_stateless(request);
+            self.endpoint.requests.set_stateless(request);
         }
-        self.end.tell(SessionEvent::UnknownRequest {
+        self.endpoint.push_event(SessionEvent::UnknownRequest {
             request,
             method: method.into(),
             params,
@@ -196,7 +206,7 @@ impl Session {
         });
     }
 
-    /// A request for a handler.
+    /// Returns the data of an arrived request for a handler.
     fn arrival(&self, to: ReplyTo, method: Method, params: Option<&Payload>) -> Arrival {
         // 2025-11-25, basic/utilities/tasks: it waits until the task has ended, which is not
         // a matter of its own handler.
@@ -212,9 +222,10 @@ impl Session {
     fn set_level(&mut self, params: &str) -> Result<(), ErrorObject> {
         match SetLevelParams::from_json(params).map(|params| params.level) {
             // Spec, server/utilities/logging: an unknown level is an invalid parameter.
-            Ok(LoggingLevel::Other(_)) | Err(_) => {
-                Err(self.error(ErrorCode::InvalidParams, "params.level is no known level"))
-            }
+            Ok(LoggingLevel::Other(_)) | Err(_) => Err(self.error(
+                ErrorCode::InvalidParams,
+                "params.level is not a known log level",
+            )),
             Ok(level) => {
                 self.log_level = Some(level);
                 Ok(())
@@ -222,7 +233,7 @@ impl Session {
         }
     }
 
-    fn watch(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
+    fn set_watched(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
         let params = SubscribeParams::from_json(params).map_err(|error| {
             let words = error.under_key("params").to_string();
             self.error(ErrorCode::InvalidParams, words)
@@ -248,13 +259,13 @@ impl Session {
         Ok(())
     }
 
-    /// An error in the words of the revision that is spoken.
+    /// Returns an error as the negotiated revision defines it.
     fn error(&self, kind: ErrorCode, message: impl Into<String>) -> ErrorObject {
-        let code = kind.code(or_newest(self.revision));
+        let code = kind.code(or_latest_handshake(self.revision));
         ErrorObject::new(code.unwrap_or(codes::INTERNAL_ERROR), message)
     }
 
-    fn offers_watching(&self) -> bool {
+    fn has_resource_subscriptions(&self) -> bool {
         let resources = self.config.capabilities.resources.as_ref();
         resources.and_then(|resources| resources.subscribe) == Some(true)
     }
@@ -263,21 +274,22 @@ impl Session {
         let phase = self.phase.as_str();
         let error = ErrorObject::invalid_request(format!("not allowed while {phase}"))
             .data(member("phase", phase));
-        self.end.refuse_with(Some(id), to, "wrong phase", &error);
-        self.violation(now, "a request in the wrong phase");
+        self.endpoint
+            .refuse_with(Some(id), to, "wrong phase", &error);
+        self.handle_violation(now, "a request in the wrong phase");
     }
 }
 
 /// A request whose method the protocol doesn't have.
-struct Unknown<'r> {
+struct UnknownMethodRequest<'r> {
     id: &'r RequestId,
     method: &'r str,
     params: Option<RawJsonRef<'r>>,
-    /// What it says of its client, in the stateless era.
+    /// Its `_meta`, in the stateless era.
     context: Option<Box<RequestContext>>,
 }
 
-/// An object with one member that is a string.
+/// Returns an object with one member that is a string.
 fn member(name: &str, value: &str) -> RawJson {
     let object: JsonObject = [(name, RawJson::from(value))].into_iter().collect();
     object.into()

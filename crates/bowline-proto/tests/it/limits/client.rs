@@ -4,7 +4,7 @@ use bowline_proto::codec::{FrameLimits, Framing, Oversize};
 use bowline_proto::{CallError, CallRequest, Config, Keepalive, Outcome, Timeouts};
 use bowline_types::{Revision, Revisions};
 
-use super::{SECOND, ZERO, at, call, client, hear, just_before, opened, outcomes, sent};
+use super::{SECOND, ZERO, at, call, client, just_before, opened, outcomes, receive, sent};
 
 #[test]
 fn handshake_timeout() {
@@ -119,7 +119,7 @@ fn max_tombstones() {
     // The ids are 2 to 5: the oldest is forgotten.
     for id in 2..=5 {
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        hear(&mut connection, ZERO, &answer);
+        receive(&mut connection, ZERO, &answer);
     }
     let stats = connection.stats();
     assert_eq!((stats.late_answers, stats.stale_answers), (3, 1));
@@ -133,9 +133,9 @@ fn tombstone_lifetime() {
     });
     let given_up = call(&mut connection, ZERO).unwrap();
     connection.cancel(ZERO, given_up, "");
-    hear(&mut connection, just_before(20), answer);
+    receive(&mut connection, just_before(20), answer);
     assert_eq!(connection.stats().late_answers, 1);
-    hear(&mut connection, at(20), answer);
+    receive(&mut connection, at(20), answer);
     assert_eq!(connection.stats().late_answers, 1);
     assert_eq!(connection.stats().stale_answers, 1);
 }
@@ -233,8 +233,8 @@ fn frames_in() {
         });
         call(&mut connection, ZERO).unwrap();
         call(&mut connection, ZERO).unwrap();
-        hear(&mut connection, ZERO, &answer_of(2, 300));
-        hear(&mut connection, ZERO, &answer_of(3, 301));
+        receive(&mut connection, ZERO, &answer_of(2, 300));
+        receive(&mut connection, ZERO, &answer_of(3, 301));
         let outcomes = outcomes(&mut connection);
         assert!(matches!(outcomes[0], Outcome::Result(_)));
         assert_eq!(outcomes[1], Outcome::TooLarge { size: 301 });

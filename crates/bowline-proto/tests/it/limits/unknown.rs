@@ -1,4 +1,4 @@
-//! Methods that the protocol doesn't have, where somebody wants them.
+//! Forwarding methods that the protocol doesn't have.
 
 use bowline_proto::Payload;
 
@@ -21,7 +21,7 @@ fn wanting(configure: impl FnOnce(&mut SessionConfig)) -> Session {
 
 // proves: SV-1
 #[test]
-fn they_are_told_only_where_that_is_wanted() {
+fn unknown_methods_are_forwarded_only_if_configured() {
     for is_stateless in [false, true] {
         let mut session = server(|_| {});
         ask(&mut session, ZERO, &asked(1, "acme/echo", is_stateless));
@@ -38,7 +38,7 @@ fn they_are_told_only_where_that_is_wanted() {
             ..
         }) = event
         else {
-            panic!("it is told: {event:?}");
+            panic!("an unexpected event: {event:?}");
         };
         assert_eq!((&*method, context.is_some()), ("acme/echo", is_stateless));
         let responded = session.respond(ZERO, request, Payload::EMPTY);
@@ -103,9 +103,9 @@ fn they_are_cancelled_and_end_in_time_as_all_requests_do() {
 }
 
 #[test]
-fn notifications_are_told_where_a_client_may_speak() {
+fn unknown_notifications_are_forwarded_while_the_session_serves() {
     let note = r#"{"jsonrpc":"2.0","method":"acme/ping","params":{"a":1}}"#;
-    let told = |session: &mut Session| {
+    let is_forwarded = |session: &mut Session| {
         ask(session, ZERO, note);
         match session.poll_event() {
             Some(SessionEvent::UnknownNotification { method, params }) => {
@@ -119,18 +119,18 @@ fn notifications_are_told_where_a_client_may_speak() {
             }
         }
     };
-    assert!(!told(&mut server(|_| {})));
-    assert!(told(&mut wanting(|_| {})));
+    assert!(!is_forwarded(&mut server(|_| {})));
+    assert!(is_forwarded(&mut wanting(|_| {})));
     let mut ending = wanting(|_| {});
     ending.shut_down();
-    assert!(!told(&mut ending));
-    // In the stateless era nobody introduces itself.
-    for (revisions, is_told) in [
+    assert!(!is_forwarded(&mut ending));
+    // In the stateless era there is no `initialize`.
+    for (revisions, expected) in [
         (Revisions::ALL, true),
         (Revisions::only(Revision::V2025_11_25), false),
     ] {
         let mut config = SessionConfig::new(Implementation::new("limits", "0"));
         config.forward_unknown_methods(true).revisions(revisions);
-        assert_eq!(told(&mut Session::new(ZERO, config)), is_told);
+        assert_eq!(is_forwarded(&mut Session::new(ZERO, config)), expected);
     }
 }

@@ -278,7 +278,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// Beside the rows: what the text around the table says.
+/// Beside the rows: the text around the table.
 const AROUND: &[&str] = &[
     "driver crash",
     "driver crashes too often",

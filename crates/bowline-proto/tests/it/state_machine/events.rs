@@ -2,12 +2,12 @@
 
 use super::Apply;
 use super::subjects::{
-    another_life, call, cancel, cancelled_all, cancelled_other, crash, crashes, discover_error,
-    discover_legacy, discover_legacy_error, discover_nothing, discover_other, discovered, eof,
-    initialize_error, initialized, initialized_unknown, input, lost, malformed, malformed_answer,
-    notification, notify, open_failed, open_refused, opened, oversized, progress, reconnect,
-    response, response_unknown, server_initialize, server_ping, server_request, slow_modern, stop,
-    timer, user_ping, waiting_call,
+    call, cancel, cancelled_all, cancelled_other, crash, crashes, discover_error, discover_legacy,
+    discover_legacy_error, discover_nothing, discover_other, discovered, eof, initialize_error,
+    initialized, initialized_unknown, input, input_of_another_connection, lost, malformed,
+    malformed_answer, notification, notify, open_failed, open_refused, opened, oversized, progress,
+    reconnect, response, response_unknown, server_initialize, server_ping, server_request,
+    slow_modern, stop, timer, user_ping, waiting_call,
 };
 
 /// An event, and its cells: starting, initializing, ready, backoff, closing, closed.
@@ -349,7 +349,11 @@ pub(crate) const EVENTS: &[Event] = &[
             "ignored",
         ],
     ),
-    event("anything of another life", another_life, NOWHERE),
+    event(
+        "anything of another life",
+        input_of_another_connection,
+        NOWHERE,
+    ),
     event(
         "input for no call",
         input,

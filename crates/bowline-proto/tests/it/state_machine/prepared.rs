@@ -33,7 +33,7 @@ pub(crate) fn was_ready() -> Rig {
 pub(crate) fn reopened() -> Rig {
     let mut rig = was_ready();
     rig.link
-        .handle_opened(rig.now, rig.life.expect("it is being opened"));
+        .handle_opened(rig.now, rig.connection_id.expect("it is being opened"));
     assert_eq!(rig.effects(), ["> initialize"]);
     rig
 }
@@ -46,7 +46,7 @@ pub(crate) fn reopened_twice() -> Rig {
     rig.wait(seconds(3));
     rig.settle();
     rig.link
-        .handle_opened(rig.now, rig.life.expect("it is being opened"));
+        .handle_opened(rig.now, rig.connection_id.expect("it is being opened"));
     assert_eq!(rig.effects(), ["> server/discover"]);
     rig
 }
@@ -95,7 +95,7 @@ pub(crate) fn silent_child() -> Rig {
 }
 
 pub(crate) fn first_byte(rig: &mut Rig) -> Option<String> {
-    rig.hear("installing");
+    rig.receive("installing");
     None
 }
 
@@ -107,7 +107,8 @@ pub(crate) fn one_pending() -> Rig {
 }
 
 pub(crate) fn busy_once(rig: &mut Rig) -> Option<String> {
-    rig.link.handle_busy(rig.now, rig.life?, rig.last.clone()?);
+    rig.link
+        .handle_busy(rig.now, rig.connection_id?, rig.last.clone()?);
     rig.now = rig.link.poll_timeout()?;
     rig.link.handle_timeout(rig.now);
     rig.now = bowline_proto::Instant::START + std::time::Duration::from_millis(10);
@@ -120,7 +121,8 @@ pub(crate) fn busy(rig: &mut Rig) -> Option<String> {
         rig.settle();
     }
     rig.now = bowline_proto::Instant::START + std::time::Duration::from_millis(20);
-    rig.link.handle_busy(rig.now, rig.life?, rig.last.clone()?);
+    rig.link
+        .handle_busy(rig.now, rig.connection_id?, rig.last.clone()?);
     // The pause before anything else is sent.
     rig.wait(std::time::Duration::from_millis(30));
     None
@@ -189,13 +191,16 @@ pub(crate) fn handling() -> Rig {
 }
 
 pub(crate) fn cancelled_request(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r"}}"#);
+    rig.receive(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r"}}"#,
+    );
     None
 }
 
 pub(crate) fn expired(rig: &mut Rig) -> Option<String> {
     let call = call_id(rig.last_id);
-    rig.link.handle_session_expired(rig.now, rig.life?, call);
+    rig.link
+        .handle_session_expired(rig.now, rig.connection_id?, call);
     None
 }
 
@@ -277,7 +282,7 @@ pub(crate) fn unstable() -> Rig {
     rig
 }
 
-/// The same, ten seconds later, though nobody looked at the clock meanwhile.
+/// The same, ten seconds later, without a timeout being handled in between.
 pub(crate) fn stable() -> Rig {
     let mut rig = unstable();
     rig.now = rig.now + seconds(10);

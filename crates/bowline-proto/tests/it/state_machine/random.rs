@@ -1,4 +1,4 @@
-//! Events in any order: only legal edges, nothing told twice, nothing left behind.
+//! Events in any order: only legal edges, nothing reported twice, nothing left behind.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -101,8 +101,9 @@ fn step(rig: &mut Rig, chance: &mut Chance, made: &mut BTreeSet<CallKey>) {
         }),
         9 => {
             let id = rig.last_id.saturating_sub(u64::from(chance.below(3)));
-            if let Some(life) = rig.life {
-                rig.link.handle_session_expired(rig.now, life, call_id(id));
+            if let Some(connection_id) = rig.connection_id {
+                rig.link
+                    .handle_session_expired(rig.now, connection_id, call_id(id));
             }
         }
         0 | 1 => {
@@ -139,7 +140,7 @@ fn step(rig: &mut Rig, chance: &mut Chance, made: &mut BTreeSet<CallKey>) {
     }
 }
 
-/// Told without a gap, by legal edges only, and remembered.
+/// Transitions are reported without a gap, by legal edges only, and remembered.
 fn check_transitions(rig: &Rig, seed: u64) {
     let mut state = State::Starting;
     let mut session = 0;

@@ -15,14 +15,14 @@ use bowline_proto::{
 use bowline_types::common::Implementation;
 use serde_json::Value;
 
-/// What the server of the handshake era says to `initialize`.
+/// The result of `initialize` from a server of the handshake era.
 const AGREED: &str =
     r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
 
 pub(crate) struct Rig {
     pub(crate) link: Link,
     pub(crate) now: Instant,
-    pub(crate) life: Option<ConnectionId>,
+    pub(crate) connection_id: Option<ConnectionId>,
     /// A call that is with the server.
     pub(crate) pending: Option<CallKey>,
     /// A call that waits for a connection.
@@ -34,7 +34,7 @@ pub(crate) struct Rig {
     /// The id of the last message of a handshake.
     handshake_id: u64,
     pub(crate) last: Option<Transmit>,
-    /// The changes of state that were told.
+    /// The transitions that were reported.
     pub(crate) transitions: Vec<Transition>,
     /// The calls that have ended.
     pub(crate) ended: Vec<CallKey>,
@@ -65,7 +65,7 @@ impl Rig {
         let mut rig = Self {
             link: Link::new(Instant::START, config, ids),
             now: Instant::START,
-            life: None,
+            connection_id: None,
             pending: None,
             waiting: None,
             request: None,
@@ -101,9 +101,9 @@ impl Rig {
             State::Ready => self.become_ready(),
             State::Backoff => {
                 self.wait_for_ready();
-                let life = self.life.expect("it was opened");
+                let connection_id = self.connection_id.expect("it was opened");
                 let error = bowline_proto::link::OpenError::transient("refused");
-                self.link.handle_open_failed(self.now, life, error);
+                self.link.handle_open_failed(self.now, connection_id, error);
             }
             State::Closing => {
                 self.become_ready();
@@ -131,8 +131,8 @@ impl Rig {
     }
 
     pub(crate) fn open(&mut self) {
-        let life = self.life.expect("it was opened");
-        self.link.handle_opened(self.now, life);
+        let connection_id = self.connection_id.expect("it was opened");
+        self.link.handle_opened(self.now, connection_id);
         self.settle();
     }
 
@@ -159,7 +159,7 @@ impl Rig {
     }
 
     pub(crate) fn answer_to(&mut self, id: u64, result: &str) {
-        self.hear(&format!(
+        self.receive(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
         ));
     }
@@ -172,35 +172,40 @@ impl Rig {
     /// The server refuses the last message of the handshake.
     pub(crate) fn refuse(&mut self, code: i32, data: &str) {
         let id = self.handshake_id;
-        self.hear(&format!(
+        self.receive(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"no","data":{data}}}}}"#
         ));
     }
 
-    /// The server says something, on the transport of this life.
-    pub(crate) fn hear(&mut self, frame: &str) {
-        let Some(life) = self.life else { return };
+    /// Receives a message of the server, on the current transport.
+    pub(crate) fn receive(&mut self, frame: &str) {
+        let Some(connection_id) = self.connection_id else {
+            return;
+        };
         if !self.is_shared {
             let frame = bytes::Bytes::copy_from_slice(frame.as_bytes());
-            return self.link.handle_message(self.now, life, None, &frame);
+            return self
+                .link
+                .handle_message(self.now, connection_id, None, &frame);
         }
-        if let Some(buffer) = self.link.read_buffer(life) {
+        if let Some(buffer) = self.link.read_buffer(connection_id) {
             buffer.extend_from_slice(frame.as_bytes());
             buffer.extend_from_slice(b"\n");
         }
-        self.link.handle_read(self.now, life);
+        self.link.handle_read(self.now, connection_id);
     }
 
     pub(crate) fn lose(&mut self) {
-        if let Some(life) = self.life {
-            self.link.handle_lost(self.now, life, "gone");
+        if let Some(connection_id) = self.connection_id {
+            self.link.handle_lost(self.now, connection_id, "gone");
         }
     }
 
     pub(crate) fn end_stream(&mut self, end: StreamEnd) {
-        if let Some(life) = self.life {
+        if let Some(connection_id) = self.connection_id {
             let call = call_id(self.last_id);
-            self.link.handle_stream_end(self.now, life, call, end);
+            self.link
+                .handle_stream_end(self.now, connection_id, call, end);
         }
     }
 
@@ -225,30 +230,30 @@ impl Rig {
         drop(self.effects());
     }
 
-    /// What the link wants and tells, in words.
+    /// Returns a description of the link's actions, messages and events.
     pub(crate) fn effects(&mut self) -> Vec<String> {
         let mut effects = Vec::new();
         while let Some(action) = self.link.poll_action() {
             effects.push(match action {
-                Action::Open(life) => {
-                    self.life = Some(life);
-                    format!("open {life}")
+                Action::Open(connection_id) => {
+                    self.connection_id = Some(connection_id);
+                    format!("open {connection_id}")
                 }
-                Action::Close(life) => format!("close {life}"),
+                Action::Close(connection_id) => format!("close {connection_id}"),
                 other => panic!("{other:?}"),
             });
         }
         while let Some(transmit) = self.link.poll_transmit() {
-            effects.push(self.said(&transmit));
+            effects.push(self.describe_message(&transmit));
             self.last = Some(transmit);
         }
         while let Some(event) = self.link.poll_event() {
-            effects.extend(self.told(event));
+            effects.extend(self.describe_event(event));
         }
         effects
     }
 
-    fn said(&mut self, transmit: &Transmit) -> String {
+    fn describe_message(&mut self, transmit: &Transmit) -> String {
         if let TransmitKind::Reset(_) = transmit.kind {
             return "> reset".into();
         }
@@ -269,7 +274,7 @@ impl Rig {
         }
     }
 
-    fn told(&mut self, event: LinkEvent) -> Option<String> {
+    fn describe_event(&mut self, event: LinkEvent) -> Option<String> {
         Some(match event {
             // The state is shown by itself.
             LinkEvent::State(transition) => {

@@ -8,19 +8,21 @@ use bowline_types::JsonObject;
 use super::rig::{Rig, call_id, refusal};
 
 pub(crate) fn opened(rig: &mut Rig) -> Option<String> {
-    rig.link.handle_opened(rig.now, rig.life?);
+    rig.link.handle_opened(rig.now, rig.connection_id?);
     None
 }
 
 pub(crate) fn open_failed(rig: &mut Rig) -> Option<String> {
     let error = OpenError::transient("refused");
-    rig.link.handle_open_failed(rig.now, rig.life?, error);
+    rig.link
+        .handle_open_failed(rig.now, rig.connection_id?, error);
     None
 }
 
 pub(crate) fn open_refused(rig: &mut Rig) -> Option<String> {
     let error = OpenError::permanent("no such command");
-    rig.link.handle_open_failed(rig.now, rig.life?, error);
+    rig.link
+        .handle_open_failed(rig.now, rig.connection_id?, error);
     None
 }
 
@@ -91,7 +93,7 @@ pub(crate) fn slow_modern(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn eof(rig: &mut Rig) -> Option<String> {
-    rig.link.handle_eof(rig.now, rig.life?);
+    rig.link.handle_eof(rig.now, rig.connection_id?);
     None
 }
 
@@ -102,17 +104,17 @@ pub(crate) fn lost(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn server_ping(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
     None
 }
 
 pub(crate) fn server_request(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
     None
 }
 
 pub(crate) fn notification(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     None
 }
 
@@ -149,7 +151,7 @@ pub(crate) fn cancel(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn oversized(rig: &mut Rig) -> Option<String> {
-    rig.hear(&"x".repeat(2000));
+    rig.receive(&"x".repeat(2000));
     None
 }
 
@@ -161,14 +163,14 @@ pub(crate) fn response(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn response_unknown(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","id":999,"result":{}}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","id":999,"result":{}}"#);
     None
 }
 
 pub(crate) fn progress(rig: &mut Rig) -> Option<String> {
     let token = rig.last_id;
     let params = format!(r#"{{"progressToken":{token},"progress":1}}"#);
-    rig.hear(&format!(
+    rig.receive(&format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#
     ));
     None
@@ -177,7 +179,7 @@ pub(crate) fn progress(rig: &mut Rig) -> Option<String> {
 pub(crate) fn cancelled_other(rig: &mut Rig) -> Option<String> {
     // Also the id of our own call: it is not the server's to cancel.
     for id in [rig.last_id, 999] {
-        rig.hear(&format!(
+        rig.receive(&format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
         ));
     }
@@ -185,25 +187,25 @@ pub(crate) fn cancelled_other(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn cancelled_all(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#);
     None
 }
 
 pub(crate) fn malformed(rig: &mut Rig) -> Option<String> {
-    rig.hear("{nonsense");
+    rig.receive("{nonsense");
     None
 }
 
 pub(crate) fn malformed_answer(rig: &mut Rig) -> Option<String> {
     if rig.pending.is_some() {
         let id = rig.last_id;
-        rig.hear(&format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#));
+        rig.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#));
     }
     None
 }
 
 pub(crate) fn server_initialize(rig: &mut Rig) -> Option<String> {
-    rig.hear(r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}"#);
+    rig.receive(r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}"#);
     None
 }
 
@@ -240,27 +242,27 @@ pub(crate) fn crashes(rig: &mut Rig) -> Option<String> {
 }
 
 /// Whatever a transport of another life does.
-pub(crate) fn another_life(rig: &mut Rig) -> Option<String> {
+pub(crate) fn input_of_another_connection(rig: &mut Rig) -> Option<String> {
     let mut other = Rig::new(|_| {});
-    while other.life == rig.life {
+    while other.connection_id == rig.connection_id {
         other.link.handle_crash(other.now);
         other.settle();
     }
-    let (link, now, life) = (&mut rig.link, rig.now, other.life?);
-    link.handle_opened(now, life);
-    link.handle_open_failed(now, life, OpenError::permanent("x"));
-    assert!(link.read_buffer(life).is_none());
-    link.handle_read(now, life);
-    link.handle_message(now, life, None, &bytes::Bytes::from_static(b"{}"));
-    link.handle_activity(now, life);
+    let (link, now, connection_id) = (&mut rig.link, rig.now, other.connection_id?);
+    link.handle_opened(now, connection_id);
+    link.handle_open_failed(now, connection_id, OpenError::permanent("x"));
+    assert!(link.read_buffer(connection_id).is_none());
+    link.handle_read(now, connection_id);
+    link.handle_message(now, connection_id, None, &bytes::Bytes::from_static(b"{}"));
+    link.handle_activity(now, connection_id);
     let id = call_id(rig.last_id);
-    link.handle_stream_end(now, life, id, StreamEnd::Complete);
-    link.handle_session_expired(now, life, id);
+    link.handle_stream_end(now, connection_id, id, StreamEnd::Complete);
+    link.handle_session_expired(now, connection_id, id);
     if let Some(transmit) = rig.last.clone() {
-        link.handle_busy(now, life, transmit);
+        link.handle_busy(now, connection_id, transmit);
     }
-    link.handle_lost(now, life, "x");
-    link.handle_eof(now, life);
+    link.handle_lost(now, connection_id, "x");
+    link.handle_eof(now, connection_id);
     None
 }
 

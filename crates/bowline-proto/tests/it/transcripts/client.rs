@@ -171,7 +171,7 @@ impl Client {
         true
     }
 
-    /// What the world does, beside what the peer says.
+    /// What happens beside the messages of the peer.
     fn world(&mut self, now: Instant, name: &str, rest: &str) -> bool {
         match name {
             "busy" => {

@@ -34,7 +34,7 @@ fn replay(text: &str) -> String {
     let mut player = Linked {
         is_shared: !text.contains("\n% carrier http"),
         link: Link::new(Instant::START, config, counter),
-        life: None,
+        connection_id: None,
         calls: Vec::new(),
         subscriptions: Vec::new(),
     };
@@ -44,7 +44,7 @@ fn replay(text: &str) -> String {
 struct Linked {
     link: Link,
     is_shared: bool,
-    life: Option<ConnectionId>,
+    connection_id: Option<ConnectionId>,
     calls: Vec<CallKey>,
     subscriptions: Vec<SubscriptionKey>,
 }
@@ -76,11 +76,11 @@ impl Player for Linked {
     fn poll_event(&mut self) -> Option<String> {
         if let Some(action) = self.link.poll_action() {
             return Some(match action {
-                Action::Open(life) => {
-                    self.life = Some(life);
-                    format!("open {life}")
+                Action::Open(connection_id) => {
+                    self.connection_id = Some(connection_id);
+                    format!("open {connection_id}")
                 }
-                Action::Close(life) => format!("close {life}"),
+                Action::Close(connection_id) => format!("close {connection_id}"),
                 other => panic!("{other:?}"),
             });
         }
@@ -134,17 +134,19 @@ impl Linked {
 
     /// What happens to the transport.
     fn world(&mut self, now: Instant, name: &str, rest: &str) -> bool {
-        let life = self.life.expect("a transport");
+        let connection_id = self.connection_id.expect("a transport");
         match name {
-            "opened" => self.link.handle_opened(now, life),
+            "opened" => self.link.handle_opened(now, connection_id),
             "open-failed" => {
                 let error = OpenError::transient(rest);
-                self.link.handle_open_failed(now, life, error);
+                self.link.handle_open_failed(now, connection_id, error);
             }
-            "lost" => self.link.handle_lost(now, life, rest),
-            "eof" => self.link.handle_eof(now, life),
+            "lost" => self.link.handle_lost(now, connection_id, rest),
+            "eof" => self.link.handle_eof(now, connection_id),
             "crash" => self.link.handle_crash(now),
-            "expired" => self.link.handle_session_expired(now, life, id(rest)),
+            "expired" => self
+                .link
+                .handle_session_expired(now, connection_id, id(rest)),
             "end" => {
                 let (call, how) = rest.split_once(' ').expect("a call and an end");
                 let end = match how {
@@ -153,7 +155,8 @@ impl Linked {
                     "not-sent" => StreamEnd::NotSent("refused".into()),
                     status => StreamEnd::Refused(status.parse().expect("a status")),
                 };
-                self.link.handle_stream_end(now, life, id(call), end);
+                self.link
+                    .handle_stream_end(now, connection_id, id(call), end);
             }
             _ => return false,
         }
@@ -161,16 +164,16 @@ impl Linked {
     }
 
     fn peer_says(&mut self, now: Instant, frame: &str) {
-        let life = self.life.expect("a transport");
+        let connection_id = self.connection_id.expect("a transport");
         if self.is_shared {
-            if let Some(buffer) = self.link.read_buffer(life) {
+            if let Some(buffer) = self.link.read_buffer(connection_id) {
                 buffer.extend_from_slice(frame.as_bytes());
                 buffer.extend_from_slice(b"\n");
             }
-            self.link.handle_read(now, life);
+            self.link.handle_read(now, connection_id);
         } else {
             let frame = Bytes::copy_from_slice(frame.as_bytes());
-            self.link.handle_message(now, life, None, &frame);
+            self.link.handle_message(now, connection_id, None, &frame);
         }
     }
 

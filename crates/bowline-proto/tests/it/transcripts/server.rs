@@ -1,4 +1,4 @@
-//! Transcripts of a server's session. `<` is what the client says. On a shared stream the
+//! Transcripts of a server's session. `<` is a message of the client. On a shared stream the
 //! session reads it; with `% carrier http` it is an HTTP request, whose stream and headers
 //! stand before the message: `< [7 Mcp-Method: tools/list] {…}`.
 
@@ -199,7 +199,7 @@ impl Server {
         true
     }
 
-    /// What the world does, beside what the client says.
+    /// What happens beside the messages of the client.
     fn world(&mut self, now: Instant, name: &str, rest: &str) -> bool {
         match name {
             "busy" => {

@@ -195,7 +195,7 @@ async fn every_later_call_reports_that_no_revision_is_common() -> Test {
     for error in errors(&client).await {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         let words = error.to_string();
-        assert!(words.contains("no protocol revision in common"), "{words}");
+        assert!(words.contains("no common protocol version"), "{words}");
         assert!(!words.contains("broke the protocol"), "{words}");
     }
     Ok(())

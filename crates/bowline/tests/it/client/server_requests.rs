@@ -386,7 +386,7 @@ async fn too_many_input_requests_end_the_call_before_any_handler_runs() -> Test 
         server.reply(&request, questions(most + 1)).await?;
         let error = answer.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Protocol);
-        let words = format!("the server asked more than {most} questions at once");
+        let words = format!("the server sent more than {most} input requests at once");
         assert!(error.to_string().ends_with(&words), "{error}");
         all_is_read(&client, &mut server).await?;
         assert_eq!(count.load(Ordering::SeqCst), most, "nobody was asked");

@@ -1,0 +1,422 @@
+//! Rounds of input on a server of the stateless era.
+//!
+//! A handler that needs input of the client ends its request with an input request, and is run
+//! again from the top when the response arrives. The server keeps nothing in between: earlier
+//! responses travel with the client, sealed, so that any node may serve the next round.
+//!
+//! ```
+//! use bowline_proto::server::{Binding, Round, Rounds, StateMark};
+//! # use bowline_proto::server::Seal;
+//! # struct Plain;
+//! # impl Seal for Plain {
+//! #     fn seal(&self, plain: &[u8], _: &[u8]) -> String { String::from_utf8_lossy(plain).into() }
+//! #     fn open(&self, sealed: &str, _: &[u8]) -> Option<Vec<u8>> { Some(sealed.into()) }
+//! # }
+//! # let seal = Plain;
+//! use bowline_types::roots::ListRootsParams;
+//!
+//! let params = r#"{"name":"tidy"}"#;
+//! let binding = Binding::new("alice", "tools/call", params)?;
+//! let mut rounds = Rounds::open(params, &seal, &binding, 1_000)?;
+//! // The handler, from the top:
+//! let question = rounds.next_question("roots");
+//! if rounds.answer(&question).is_none() {
+//!     rounds.ask(&question, ListRootsParams::new());
+//! }
+//! // The nonce is drawn by chance.
+//! let mark = StateMark::new("5e1f", 1_600);
+//! assert!(matches!(rounds.finish(&seal, &binding, mark), Round::Ask(_)));
+//! # Ok::<(), bowline_proto::server::RoundsError>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use bowline_types::input::{InputRequest, InputRequiredResult, InputResponse};
+use bowline_types::json::Reader;
+use bowline_types::wire::Map;
+use bowline_types::{
+    DecodeError, Encoder, ErrorObject, JsonObject, Method, RawJson, RawJsonRef, Wire,
+};
+use memchr::memchr2_iter;
+
+/// Seals the state that a client keeps for a server, so that it can neither be read nor changed.
+///
+/// Several nodes share a key. A state that was sealed for one `binding` opens for no other.
+pub trait Seal {
+    /// Seals a state. The text needs no escapes in a JSON string.
+    fn seal(&self, plain: &[u8], binding: &[u8]) -> String;
+
+    /// Opens a sealed state. Returns `None` if it was not sealed with this key and binding.
+    fn open(&self, sealed: &str, binding: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// The binding of the rounds of one request: its principal, method and parameters.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Binding(Vec<u8>);
+
+impl Binding {
+    /// Binds to a principal, a method and its parameters, except for those that change from round
+    /// to round. The order of the parameters doesn't matter; their values must be encoded as
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the parameters are no object.
+    pub fn new(principal: &str, method: &str, params: &str) -> Result<Self, RoundsError> {
+        let mut members = Vec::new();
+        let read = Reader::new(params).object(|reader, key| {
+            let value = reader.raw()?;
+            if !["_meta", "inputResponses", "requestState"].contains(&key) {
+                members.push((key.to_owned(), value));
+            }
+            Ok(())
+        });
+        read.map_err(|_| RoundsError::InvalidParams)?;
+        members.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut bound = Vec::with_capacity(params.len() + 64);
+        let mut encoder = Encoder::lossless(&mut bound);
+        // As JSON, so that no two different ones look alike.
+        encoder.begin_array();
+        encoder.string(principal);
+        encoder.separate();
+        encoder.string(method);
+        encoder.separate();
+        encoder.begin_object();
+        for (key, value) in members {
+            encoder.key(&key);
+            encoder.raw(value);
+        }
+        encoder.end_object();
+        encoder.end_array();
+        Ok(Self(bound))
+    }
+}
+
+/// Prints nothing of the principal and the parameters.
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Binding(…)")
+    }
+}
+
+/// The identity of a sealed state, and its expiry. A server that accepts each state once (MR-13)
+/// remembers the marks of used states until they expire.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct StateMark {
+    /// The expiry of the state, in seconds of the clock that all nodes share.
+    pub expires: u64,
+    /// A unique value: drawn by the caller, since the core has no randomness.
+    pub nonce: String,
+}
+
+impl StateMark {
+    /// Creates the mark of a state.
+    pub fn new(nonce: impl Into<String>, expires: u64) -> Self {
+        Self {
+            expires,
+            nonce: nonce.into(),
+        }
+    }
+}
+
+/// Why a request can't continue after a round of input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RoundsError {
+    /// The parameters, or the input responses in them, can't be decoded.
+    InvalidParams,
+    /// A response does not match its input request: its place, and the reason.
+    InvalidAnswer(DecodeError),
+    /// `requestState` was not issued by this server for this request.
+    InvalidState,
+    /// `requestState` has expired.
+    ExpiredState,
+    /// `requestState` was used before, on a server that accepts each once.
+    UsedState,
+}
+
+impl RoundsError {
+    /// Returns the error for the client.
+    pub fn to_error(&self) -> ErrorObject {
+        ErrorObject::invalid_params(self.to_string())
+    }
+}
+
+impl fmt::Display for RoundsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidAnswer(error) => return error.fmt(f),
+            Self::InvalidParams => "the parameters or inputResponses can't be read",
+            Self::InvalidState => "requestState was not given for this request",
+            Self::ExpiredState => "requestState is too old: begin anew",
+            Self::UsedState => "requestState was used before: begin anew",
+        })
+    }
+}
+
+impl std::error::Error for RoundsError {}
+
+/// The end of a run of a handler.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Round {
+    /// The handler requested no input: its result counts.
+    Done,
+    /// The handler requested input: this is the result instead.
+    Ask(Box<InputRequiredResult>),
+}
+
+/// The responses of earlier rounds, and the input requests of this one.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    answers: JsonObject,
+    done: BTreeSet<String>,
+    questions: Map<InputRequest>,
+    /// How often each key was used in this run.
+    uses: BTreeMap<String, u64>,
+    brought: Option<StateMark>,
+}
+
+impl Rounds {
+    /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
+    /// The caller checks if its state [was used](Self::brought) before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the state is not for this request, or has expired, or if a response does not match
+    /// its input request (MR-14). Unexpected responses are ignored, and missing ones are requested
+    /// again.
+    pub fn open(
+        params: &str,
+        seal: &dyn Seal,
+        binding: &Binding,
+        now: u64,
+    ) -> Result<Self, RoundsError> {
+        if !Self::has_state(params) {
+            return Ok(Self::new());
+        }
+        let member = |name| Reader::new(params).peek_member(name);
+        let state = member("requestState").map_err(|_| RoundsError::InvalidParams)?;
+        let Some(state) = state else {
+            return Ok(Self::new());
+        };
+        let state = state.reader().string();
+        let sealed = state.map_err(|_| RoundsError::InvalidState)?;
+        let plain = seal
+            .open(&sealed, &binding.0)
+            .ok_or(RoundsError::InvalidState)?;
+        let mut rounds = StatePayload::read(&plain, now)?;
+        let given = member("inputResponses").map_err(|_| RoundsError::InvalidParams)?;
+        if let Some(given) = given {
+            rounds.accept_responses(given)?;
+        }
+        Ok(rounds.known)
+    }
+
+    /// Returns `true` if parameters may bring the state of an earlier round, from a look at the
+    /// text. Those that don't need no [opening](Self::open), nor a binding for it.
+    pub fn has_state(params: &str) -> bool {
+        // An escape may hide any name. The letter is seldom: looking for it takes a fraction
+        // of what looking for the name does.
+        let text = params.as_bytes();
+        memchr2_iter(b'S', b'\\', text).any(|at| {
+            let (before, rest) = text.split_at(at);
+            before.ends_with(b"request") && rest.starts_with(b"State\"") || rest.starts_with(b"\\u")
+        })
+    }
+
+    /// Creates the first round of a request: without a state nothing was asked, so that nothing can
+    /// have been answered.
+    pub fn new() -> Self {
+        Self {
+            answers: JsonObject::new(),
+            done: BTreeSet::new(),
+            questions: Map::new(),
+            uses: BTreeMap::new(),
+            brought: None,
+        }
+    }
+
+    /// Returns the mark of the state that the request carries. `None` in the first round.
+    pub fn brought(&self) -> Option<&StateMark> {
+        self.brought.as_ref()
+    }
+
+    /// Returns the name of the next question with this key, by which it is [answered](Self::answer)
+    /// and [asked](Self::ask).
+    ///
+    /// A handler that uses a key again asks again: each use is a question of its own. Every
+    /// run counts from the first use on, so that answers are given in the order in which they
+    /// came.
+    pub fn next_question(&mut self, key: &str) -> String {
+        let uses = self.uses.entry(key.to_owned()).or_default();
+        *uses += 1;
+        name_of(key, *uses)
+    }
+
+    /// Returns how many questions were asked, those of earlier rounds with those of this run.
+    pub fn asked(&self) -> usize {
+        self.answers.iter().count() + self.questions.len()
+    }
+
+    /// Returns the answer to a question of this name, when it has come.
+    pub fn answer(&self, name: &str) -> Option<InputResponse> {
+        let answer = self.answers.get(name)?;
+        InputResponse::from_json(answer.as_str()).ok()
+    }
+
+    /// Asks the client. All that is asked in one run is asked together.
+    pub fn ask(&mut self, name: &str, question: impl Into<InputRequest>) {
+        self.questions.insert(name, question.into());
+    }
+
+    /// Returns `true` if an operation with an effect is still to be done: `true` once in all
+    /// rounds, as long as none of them is repeated. The state of the request records it, so a
+    /// client that sends an earlier state again repeats it, unless the caller of
+    /// [`open`](Self::open) accepts each state once. Call it right before the operation.
+    pub fn once(&mut self, key: &str) -> bool {
+        self.done.insert(key.to_owned())
+    }
+
+    /// Ends the run of the handler. Its input requests go to the client, with a state of this
+    /// mark.
+    pub fn finish(self, seal: &dyn Seal, binding: &Binding, mark: StateMark) -> Round {
+        if self.questions.iter().next().is_none() {
+            return Round::Done;
+        }
+        let plain = StatePayload::write(&self, &mark);
+        let mut result = InputRequiredResult::new();
+        result.request_state = Some(seal.seal(plain.as_bytes(), &binding.0));
+        result.input_requests = Some(self.questions);
+        Round::Ask(Box::new(result))
+    }
+}
+
+/// Returns what a question is called between us and the client. No two are called the same, so that
+/// a key that looks like the name of a later question gets a number at once.
+fn name_of(key: &str, uses: u64) -> String {
+    let number = key.rsplit_once(NUMBER).map(|(_, number)| number);
+    let looks_numbered =
+        number.is_some_and(|suffix| suffix.bytes().all(|byte| byte.is_ascii_digit()));
+    match uses {
+        1 if !looks_numbered => key.to_owned(),
+        _ => format!("{key}{NUMBER}{uses}"),
+    }
+}
+
+/// What is between a key and the number of its use.
+const NUMBER: char = '#';
+
+/// The content of a sealed state: its mark, the input requests, the responses, the operations.
+struct StatePayload {
+    known: Rounds,
+    /// The names of the questions, and their methods.
+    asked: BTreeMap<String, String>,
+}
+
+impl StatePayload {
+    fn write(rounds: &Rounds, mark: &StateMark) -> String {
+        let asked = rounds.questions.iter();
+        let asked: JsonObject = asked
+            .map(|(key, question)| (key, RawJson::from(method(question))))
+            .collect();
+        let done = rounds.done.iter();
+        let done: JsonObject = done.map(|key| (key.as_str(), true)).collect();
+        let mut kept = JsonObject::new();
+        kept.insert("expires", i64::try_from(mark.expires).unwrap_or(i64::MAX));
+        kept.insert("nonce", mark.nonce.as_str());
+        kept.insert("asked", asked);
+        kept.insert("done", done);
+        kept.insert("answers", rounds.answers.clone());
+        kept.as_str().to_owned()
+    }
+
+    fn read(plain: &[u8], now: u64) -> Result<Self, RoundsError> {
+        let broken = |_| RoundsError::InvalidState;
+        let text = std::str::from_utf8(plain).map_err(|_| RoundsError::InvalidState)?;
+        let mut mark = StateMark::new("", 0);
+        let mut kept = Self {
+            known: Rounds::new(),
+            asked: BTreeMap::new(),
+        };
+        let read = Reader::new(text).object(|reader, key| match key {
+            "expires" => {
+                mark.expires = u64::try_from(reader.integer()?).unwrap_or(0);
+                Ok(())
+            }
+            "nonce" => {
+                mark.nonce = reader.string()?.into_owned();
+                Ok(())
+            }
+            "asked" => reader.object(|reader, key| {
+                let method = reader.string()?.into_owned();
+                kept.asked.insert(key.to_owned(), method);
+                Ok(())
+            }),
+            "done" => reader.object(|reader, key| {
+                kept.known.done.insert(key.to_owned());
+                reader.raw().map(drop)
+            }),
+            "answers" => {
+                kept.known.answers = JsonObject::parse(reader.raw()?.as_str())?;
+                Ok(())
+            }
+            _ => reader.raw().map(drop),
+        });
+        read.map_err(broken)?;
+        if mark.nonce.is_empty() {
+            return Err(RoundsError::InvalidState);
+        }
+        if now >= mark.expires {
+            return Err(RoundsError::ExpiredState);
+        }
+        kept.known.brought = Some(mark);
+        Ok(kept)
+    }
+
+    /// Accepts the responses to the input requests. Others are ignored.
+    fn accept_responses(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
+        let (asked, answers) = (&self.asked, &mut self.known.answers);
+        let mut wrong = None;
+        let read = given.reader().object(|reader, key| {
+            let answer = reader.raw()?;
+            if let Some(method) = asked.get(key) {
+                if let Err(error) = check_response(answer, method) {
+                    wrong.get_or_insert(error.under_key(key));
+                }
+                answers.insert(key, answer);
+            }
+            Ok(())
+        });
+        read.map_err(|_| RoundsError::InvalidParams)?;
+        let at = |error: DecodeError| error.under_key("inputResponses").under_key("params");
+        wrong.map_or(Ok(()), |error| Err(RoundsError::InvalidAnswer(at(error))))
+    }
+}
+
+/// Returns the method of a question, from which its answer's type follows.
+fn method(question: &InputRequest) -> &'static str {
+    match question {
+        InputRequest::Elicit(_) => Method::Elicit.as_str(),
+        InputRequest::CreateMessage(_) => Method::CreateMessage.as_str(),
+        InputRequest::ListRoots(_) => Method::ListRoots.as_str(),
+        // The enum is of another crate and non-exhaustive: any object is a response.
+        _ => "",
+    }
+}
+
+/// Checks that a response matches the method of its input request.
+fn check_response(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
+    let answer = InputResponse::from_json(answer.as_str())?;
+    match method.parse() {
+        Ok(Method::Elicit) => answer.elicitation().map(drop),
+        Ok(Method::CreateMessage) => answer.sampling().map(drop),
+        Ok(Method::ListRoots) => answer.roots().map(drop),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
