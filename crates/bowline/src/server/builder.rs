@@ -1,6 +1,6 @@
 //! Setting a server up: what it has, and what is made of it.
 
-mod around;
+mod layers;
 mod settings;
 
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use bowline_proto::{Limits, Timeouts};
 use bowline_types::Revisions;
 use bowline_types::common::Implementation;
 
+use super::blocking_threads::SHARE;
 use super::caching::Caching;
-use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
 use super::features::{ServerFeatures, config_error};
 use super::handler::{Handler, HandlerService};
-use super::life::Life;
 use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
-use super::running::Running;
-use super::seal::RoundSeal;
+use super::round_state_seal::RoundSeal;
+use super::running_server::Running;
+use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
-use super::single_use::{UsedInProcess, UsedStates};
+use super::session_set::Life;
 use super::tasks::{TaskConfig, TaskStore};
-use super::threads::SHARE;
 use super::tool::{ToolDef, tool};
+use super::used_round_states::{UsedInProcess, UsedStates};
 use crate::error::Error;
 use crate::transport::Transport;
 

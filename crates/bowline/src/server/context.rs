@@ -18,9 +18,9 @@ use bowline_types::{
 use tokio::sync::Notify;
 use tracing::Span;
 
+use super::client_questions::Asking;
 use super::extract::States;
 use super::features::ServerFeatures;
-use super::input::Asking;
 use super::service::MethodName;
 use super::session::{Core, Shared};
 use super::tasks::Entry;

@@ -19,11 +19,11 @@ use bowline_types::{Era, ErrorObject, JsonObject, Method, RawJson, Revisions};
 use tokio::time::timeout;
 
 use super::caching::{Cacheable, Caching};
-use super::core::named;
 use super::features::{Contents, ServerFeatures};
+use super::named_table::Table;
 use super::resource::settle;
+use super::server_core::named;
 use super::service::{ClientRequest, Serve, method_not_found, say_with, served_by_session};
-use super::table::Table;
 use super::tasks::{TaskStore, Way, created, run};
 use super::tool::{CallText, Called, ToolDef, no_such_tool};
 use crate::RpcResult;

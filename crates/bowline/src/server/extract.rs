@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::de::DeserializeOwned;
 
-use super::checks::Checks;
 use super::context::Context;
-use super::texts::{self, Texts};
+use super::string_arguments::{self, Texts};
+use super::validation::Checks;
 
 /// An argument of a handler: see [`HandlerFn`]. A handler may ask for
 ///
@@ -116,7 +116,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
         match input.arguments {
             Arguments::Json(text) => serde_json::from_str(text).map_err(|_| wrong::<T>(text)),
             Arguments::Texts(texts) => {
-                T::deserialize(texts::Reader(texts)).map_err(|_| wrong_texts::<T>(texts))
+                T::deserialize(string_arguments::Reader(texts)).map_err(|_| wrong_texts::<T>(texts))
             }
         }
     }
@@ -137,9 +137,9 @@ fn wrong<T: DeserializeOwned>(arguments: &str) -> Rejection {
 /// The same for texts.
 #[cold]
 fn wrong_texts<T: DeserializeOwned>(texts: Texts<'_>) -> Rejection {
-    told(serde_path_to_error::deserialize::<_, T>(texts::Reader(
-        texts,
-    )))
+    told(serde_path_to_error::deserialize::<_, T>(
+        string_arguments::Reader(texts),
+    ))
 }
 
 fn told<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {

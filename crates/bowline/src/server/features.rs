@@ -9,10 +9,10 @@ use bowline_types::capabilities::{
 };
 
 use super::extract::{HandlerArguments, HandlerFn, Needs, States};
-use super::life::Sessions;
+use super::named_table::Table;
 use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
-use super::table::Table;
+use super::session_set::Sessions;
 use super::tool::ToolDef;
 use crate::error::{Error, ErrorKind};
 

@@ -18,8 +18,8 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
-use super::core::named;
-use super::following::{Turn, settle};
+use super::resource_subscriptions::{Turn, settle};
+use super::server_core::named;
 use super::service::{ClientRequest, Serve, method_not_found, say_with};
 use crate::RpcResult;
 use crate::transport::BoxFuture;

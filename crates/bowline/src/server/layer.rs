@@ -11,11 +11,11 @@ use bowline_types::tools::CallToolResult;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
-use super::checks::Checks;
 use super::context::Context;
 use super::service::{ClientRequest, Serve, Service};
 use super::telemetry::layer_failed;
 use super::tool::{Run, rejected};
+use super::validation::Checks;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+use super::client_questions::Unanswered;
 use super::context::Context;
-use super::input::Unanswered;
 use super::telemetry::{handler_failed, result_not_encoded};
 
 /// Something that a tool may return.

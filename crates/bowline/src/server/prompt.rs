@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::context::Context;
 use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
 use super::output::IntoToolError;
-use super::texts::{self, Texts};
+use super::string_arguments::{self, Texts};
 use crate::transport::BoxFuture;
 
 pub(super) type Got = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
@@ -130,7 +130,9 @@ where
     let mut prompt = Prompt::new(name);
     let schema = needs.schema.take();
     let of = format_args!("prompt {}", prompt.name);
-    let problem = schema.as_ref().and_then(|it| texts::problem(it, of));
+    let problem = schema
+        .as_ref()
+        .and_then(|it| string_arguments::problem(it, of));
     prompt.arguments = schema.as_ref().map(arguments_of);
     let run = move |arguments: Texts<'_>, context: &Context| -> Result<Got, Rejection> {
         context.begin_rounds()?;

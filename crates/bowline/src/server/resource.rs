@@ -15,8 +15,8 @@ pub(super) use self::contents::settle;
 use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
 use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::string_arguments::{self, Texts};
 use super::template::UriTemplate;
-use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
 
 pub(super) type Read = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
@@ -282,7 +282,7 @@ fn problem_of(
     let missing = missing.map(|missing| {
         format!("template {template}: its handler needs {missing:?}, which is no variable of it")
     });
-    missing.or_else(|| texts::problem(schema, format_args!("template {template}")))
+    missing.or_else(|| string_arguments::problem(schema, format_args!("template {template}")))
 }
 
 /// The members that a schema requires.

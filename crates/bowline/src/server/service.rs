@@ -8,7 +8,7 @@ use bowline_types::subscriptions::ListenParams;
 use bowline_types::{ErrorObject, JsonObject, Method, RawJsonRef, Wire};
 
 use super::context::Context;
-use super::following::settle;
+use super::resource_subscriptions::settle;
 use super::session::Core;
 use super::tasks::{declares_extension, missing_extension};
 use super::telemetry::result_not_encoded;

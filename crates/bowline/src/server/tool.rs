@@ -22,18 +22,18 @@ use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
-use super::checks::Checks;
+use super::blocking_threads::Job;
+use super::client_questions::Runner;
 use super::context::Context;
 use super::extract::{
     Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
 };
-use super::input::Runner;
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
 use super::session::GRACE;
 use super::tasks::TaskRule;
-use super::threads::Job;
 use super::tool_name;
+use super::validation::Checks;
 use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 

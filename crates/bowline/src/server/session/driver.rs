@@ -10,17 +10,17 @@ use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::Revision;
 use bowline_types::common::Implementation;
 
-use super::telling::{Heard, Told};
+use super::dispatch_inbound::{Heard, Told};
 use super::{Core, Draining, GRACE, Shared};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::logged::entered;
 use crate::read_grace::ReadGrace;
+use crate::server::blocking_threads::Job;
 use crate::server::context::Context;
-use crate::server::following::Subscribed;
+use crate::server::resource_subscriptions::Subscribed;
 use crate::server::service::MethodName;
 use crate::server::telemetry::Notice;
-use crate::server::threads::Job;
 use crate::transport::Stream;
 
 /// How long a session that is asked to end waits for its handlers and its client, and one

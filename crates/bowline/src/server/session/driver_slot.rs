@@ -14,9 +14,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use bowline_proto::{CloseReason, RequestKey};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::dispatch_inbound::Ran;
 use super::driver::Driver;
-use super::handling::Handling;
-use super::telling::Ran;
+use super::handler_run::Handling;
 use super::wakeup::{Next, Wakeup};
 use super::{Shared, block_monitor};
 use crate::logged::entered;

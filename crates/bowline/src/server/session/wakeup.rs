@@ -5,8 +5,8 @@ use std::task::Context as TaskContext;
 
 use bowline_proto::{CloseReason, Instant};
 
+use super::dispatch_inbound::Inbound;
 use super::driver::Driver;
-use super::telling::Inbound;
 
 /// Passes in one wake-up.
 const PASSES: usize = 32;

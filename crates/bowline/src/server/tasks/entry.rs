@@ -12,7 +12,7 @@ use bowline_types::{ErrorObject, JsonObject, Map, Revision};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use super::{TaskConfig, stamp};
+use super::{TaskConfig, timestamp};
 use crate::server::context::{Context, Holding};
 use crate::server::session::Shared;
 
@@ -125,7 +125,7 @@ pub(super) enum Ending {
 
 impl Entry {
     pub(super) fn new(id: Arc<str>, context: Context, config: &TaskConfig, ttl: Duration) -> Self {
-        let created = stamp::now();
+        let created = timestamp::now();
         Self {
             id,
             owner: Owner::of(&context),
@@ -210,7 +210,7 @@ impl Entry {
             state.message = ending.message();
             state.phase = Phase::Ended(ending);
             state.questions.clear();
-            state.updated = stamp::now();
+            state.updated = timestamp::now();
             Some(context)
         });
         // The handler is told without the lock: who waits for that may look at the task.
@@ -233,7 +233,7 @@ impl Entry {
         self.change(|state| {
             if let Phase::Begun(_) | Phase::Running(_) = state.phase {
                 state.message = Some(message.chars().take(MESSAGE).collect());
-                state.updated = stamp::now();
+                state.updated = timestamp::now();
             }
         });
     }

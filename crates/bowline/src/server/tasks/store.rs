@@ -7,12 +7,12 @@ use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Method, Revision};
 
 use super::TaskConfig;
-use super::ended::{EndedTasks, Gone, SHARE};
+use super::ended_tasks::{EndedTasks, Gone, SHARE};
 use super::entry::{Ending, Entry, Owner, weight_of};
 use crate::server::context::Context;
-use crate::server::seal::RoundSeal;
+use crate::server::named_table::Table;
+use crate::server::round_state_seal::RoundSeal;
 use crate::server::service::busy;
-use crate::server::table::Table;
 use crate::server::telemetry::result_not_encoded;
 
 /// All tasks of a server.

@@ -1,6 +1,6 @@
 //! Templates and URIs that follow them, or don't.
 
-mod expanding;
+mod expansion;
 
 use std::cell::Cell;
 

@@ -14,7 +14,7 @@ use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
 use super::Shared;
-use super::telling::Ran;
+use super::dispatch_inbound::Ran;
 use crate::RpcResult;
 use crate::logged::entered;
 use crate::panics::{CatchPanic, caught};

@@ -28,7 +28,7 @@ pub(super) use self::answer::Unanswered;
 use self::answer::{Answer, Later, Looked, checked};
 use super::context::Context;
 use super::principal::Principal;
-use super::seal::RoundSeal;
+use super::round_state_seal::RoundSeal;
 use super::service::say_with;
 use super::tasks::Entry;
 use crate::RpcResult;

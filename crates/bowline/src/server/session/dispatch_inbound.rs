@@ -10,11 +10,11 @@ use bowline_proto::{Instant, Payload, RequestKey};
 use bowline_types::{Method, Revision};
 
 use super::driver::Driver;
-use super::handling::Handling;
+use super::handler_run::Handling;
 use super::{Core, Shared};
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
-use crate::server::following::Subscribed;
+use crate::server::resource_subscriptions::Subscribed;
 use crate::server::service::{ClientRequest, MethodName};
 
 /// What the client says, in the order in which it does. The limits on requests bound what

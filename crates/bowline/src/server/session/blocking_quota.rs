@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::Shared;
-use crate::server::threads::Job;
+use crate::server::blocking_threads::Job;
 
 /// The place of a job among those of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

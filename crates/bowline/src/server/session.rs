@@ -3,14 +3,14 @@
 //! The core sits behind a short lock, as the client's does: a handler's answer, its log
 //! messages and its questions enter it directly.
 
-mod changes;
+mod blocking_quota;
+mod change_notifications;
+mod dispatch_inbound;
 mod driver;
 mod driver_slot;
-mod handling;
-mod listening;
-mod pages;
-mod telling;
-mod turns;
+mod handler_run;
+mod listen_subscriptions;
+mod pending_url_elicitations;
 mod wakeup;
 
 use std::collections::BTreeMap;
@@ -27,24 +27,24 @@ use tracing::Span;
 
 use super::block_monitor;
 use super::context::Context;
-use super::core::{Origin, ServerCore};
-use super::following::Following;
-use super::life::Ending;
 use super::principal::Principal;
+use super::resource_subscriptions::Following;
+use super::server_core::{Origin, ServerCore};
+use super::session_set::Ending;
 use super::telemetry::session_span;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
 use crate::transport::Stream;
-use changes::Changes;
+use blocking_quota::Turns;
+use change_notifications::Changes;
 use driver::Driver;
 use driver_slot::Replacing;
-use pages::Pages;
-use turns::Turns;
+use pending_url_elicitations::Pages;
 
+pub(super) use blocking_quota::Ticket;
 pub(super) use driver_slot::Serving;
-pub(super) use handling::GRACE;
-pub(super) use turns::Ticket;
+pub(super) use handler_run::GRACE;
 
 /// What a session's driver and its handlers share.
 #[derive(Debug)]

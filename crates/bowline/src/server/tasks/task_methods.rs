@@ -13,7 +13,7 @@ use bowline_types::{ErrorObject, Method, Revision};
 
 use super::entry::{Ending, Entry};
 use super::store::TaskStore;
-use super::way::{declares_extension, missing_extension};
+use super::task_mode::{declares_extension, missing_extension};
 use crate::RpcResult;
 use crate::server::context::Context;
 use crate::server::service::{ClientRequest, method_not_found, say, say_with};

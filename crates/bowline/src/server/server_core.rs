@@ -12,13 +12,13 @@ use bowline_types::{Method, Revision, Wire};
 
 use super::extract::States;
 use super::features::ServerFeatures;
-use super::life::Life;
 use super::principal::Principal;
-use super::seal::RoundSeal;
+use super::round_state_seal::RoundSeal;
 use super::service::{MethodName, Service};
-use super::single_use::UsedStates;
+use super::session_set::Life;
 use super::tasks::TaskStore;
 use super::telemetry::notification_span;
+use super::used_round_states::UsedStates;
 use crate::logged::shortened;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;

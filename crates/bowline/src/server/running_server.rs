@@ -7,10 +7,10 @@ use bowline_proto::CloseReason;
 use tokio::io::{duplex, split};
 use tokio::sync::watch;
 
-use super::core::{Origin, ServerCore};
-use super::life::Ending;
 use super::principal::Principal;
+use super::server_core::{Origin, ServerCore};
 use super::session::{Serving, Shared};
+use super::session_set::Ending;
 use crate::error::{Error, ErrorKind};
 use crate::transport::memory::CAPACITY;
 use crate::transport::{OpenError, Stream, Transport};

@@ -10,22 +10,22 @@
 //! of them within limits, `ended` those of them that have ended, `run` runs a handler to the end of its task, `asking` lets it ask,
 //! `serve` answers the methods, `way` decides what becomes a task.
 
-mod asking;
-mod ended;
+mod ended_tasks;
 mod entry;
-mod run;
-mod serve;
-mod stamp;
 mod store;
-mod way;
+mod task_handler;
+mod task_input;
+mod task_methods;
+mod task_mode;
+mod timestamp;
 
 use std::time::Duration;
 
 pub(super) use entry::Entry;
-pub(super) use run::run;
-pub(super) use serve::created;
 pub(super) use store::TaskStore;
-pub(super) use way::{TaskRule, Way, declares_extension, missing_extension};
+pub(super) use task_handler::run;
+pub(super) use task_methods::created;
+pub(super) use task_mode::{TaskRule, Way, declares_extension, missing_extension};
 
 /// How a server keeps tasks: see [`Server::tasks`](super::Server::tasks).
 ///

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use super::running::Running;
+use super::running_server::Running;
 use super::telemetry::listener_span;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
