@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use super::context::Context;
 use super::service::MethodName;
-use super::session::Shared;
+use super::session::SessionShared;
 use super::telemetry::{handler_is_blocking, notification_handler_is_blocking};
 use crate::logged::entered;
 use crate::panics::caught;
@@ -45,11 +45,11 @@ pub(super) enum Polled {
     /// A handler, on a task of its own.
     OwnTask(Context),
     /// A callback of the server, on the task that drives the connection.
-    Callback(Arc<Shared>, MethodName),
+    Callback(Arc<SessionShared>, MethodName),
 }
 
 impl Polled {
-    pub(super) fn session(&self) -> &Arc<Shared> {
+    pub(super) fn session(&self) -> &Arc<SessionShared> {
         match self {
             Self::InPlace(context) | Self::OwnTask(context) => &context.inner().session,
             Self::Callback(session, _) => session,

@@ -9,45 +9,45 @@ use std::thread;
 use std::time::Duration;
 
 use super::context::Context;
-use super::session::{Shared, Ticket};
+use super::session::{JobId, SessionShared};
 use crate::logged::entered;
 use crate::panics::caught;
 
 /// Threads of this process at most: as many as tokio has for the same purpose.
-const MOST: usize = 512;
+const MAX_THREADS: usize = 512;
 
 /// Those of one session at most, unless its server says otherwise: no client has all of them.
-pub(super) const SHARE: usize = MOST / 8;
+pub(super) const DEFAULT_SESSION_SHARE: usize = MAX_THREADS / 8;
 
 /// How long a thread waits for something else to do.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Something to be done on a thread, for a request.
 pub(super) struct Job {
     context: Context,
-    ticket: Ticket,
+    id: JobId,
     work: Box<dyn FnOnce() + Send>,
 }
 
 impl Job {
     /// Has something done when it is the session's turn, and a thread is free. Where there can
     /// be no thread at all it is dropped.
-    pub(super) fn submit(context: &Context, work: impl FnOnce() + Send + 'static) -> Submitted {
+    pub(super) fn submit(context: &Context, work: impl FnOnce() + Send + 'static) -> SubmittedJob {
         let session = &context.inner().session;
-        let (ticket, next) = session.line_up(|ticket| Self {
+        let (id, next) = session.enqueue_job(|id| Self {
             context: context.clone(),
-            ticket,
+            id,
             work: Box::new(work),
         });
         if let Some(job) = next {
             job.start();
         }
         let session = Arc::clone(session);
-        Submitted { session, ticket }
+        SubmittedJob { session, id }
     }
 
-    pub(super) fn ticket(&self) -> Ticket {
-        self.ticket
+    pub(super) fn id(&self) -> JobId {
+        self.id
     }
 
     /// Whether nobody wants it any more.
@@ -59,18 +59,18 @@ impl Job {
     pub(super) fn start(self) {
         let mut dropped = enqueue(self);
         while let Some(job) = dropped.pop_front() {
-            let (session, ticket) = (Arc::clone(&job.context.inner().session), job.ticket);
+            let (session, id) = (Arc::clone(&job.context.inner().session), job.id);
             drop(job);
             // There is no thread for the next one either.
-            dropped.extend(session.returned(ticket));
+            dropped.extend(session.finish_job(id));
         }
     }
 
     /// Does it, unless its client doesn't read what was answered before: then it waits for
     /// that, and keeps no thread.
     fn run(self) {
-        let (session, ticket) = (Arc::clone(&self.context.inner().session), self.ticket);
-        let Some(job) = session.park_if_full(self) else {
+        let (session, id) = (Arc::clone(&self.context.inner().session), self.id);
+        let Some(job) = session.park_if_no_room(self) else {
             return;
         };
         let _entered = entered(job.context.span());
@@ -80,7 +80,7 @@ impl Job {
                 "blocking handler panicked on its thread"
             );
         }
-        if let Some(next) = session.returned(ticket) {
+        if let Some(next) = session.finish_job(id) {
             next.start();
         }
     }
@@ -88,14 +88,14 @@ impl Job {
 
 /// A job that somebody waits for. Dropping this says that its result was taken, or is not
 /// wanted: then it doesn't begin.
-pub(super) struct Submitted {
-    session: Arc<Shared>,
-    ticket: Ticket,
+pub(super) struct SubmittedJob {
+    session: Arc<SessionShared>,
+    id: JobId,
 }
 
-impl Drop for Submitted {
+impl Drop for SubmittedJob {
     fn drop(&mut self) {
-        if let Some(next) = self.session.taken(self.ticket) {
+        if let Some(next) = self.session.release_job(self.id) {
             next.start();
         }
     }
@@ -106,7 +106,7 @@ fn enqueue(job: Job) -> VecDeque<Job> {
     let span = job.context.span().clone();
     let mut pool = lock();
     pool.queue.push_back(job);
-    if pool.queue.len() <= pool.idle || pool.threads >= MOST {
+    if pool.queue.len() <= pool.idle || pool.threads >= MAX_THREADS {
         drop(pool);
         HAS_WORK.notify_one();
         return VecDeque::new();
@@ -114,7 +114,7 @@ fn enqueue(job: Job) -> VecDeque<Job> {
     pool.threads += 1;
     drop(pool);
     let thread = thread::Builder::new().name("bowline-blocking".into());
-    let Err(error) = thread.spawn(work) else {
+    let Err(error) = thread.spawn(run_thread) else {
         return VecDeque::new();
     };
     tracing::error!(parent: &span, %error, "no thread for a blocking handler");
@@ -152,7 +152,7 @@ fn lock() -> MutexGuard<'static, Pool> {
 }
 
 /// What a thread does. The jobs catch their panics.
-fn work() {
+fn run_thread() {
     let mut pool = lock();
     loop {
         if let Some(job) = pool.queue.pop_front() {
@@ -162,7 +162,7 @@ fn work() {
             continue;
         }
         pool.idle += 1;
-        let waited = HAS_WORK.wait_timeout(pool, IDLE);
+        let waited = HAS_WORK.wait_timeout(pool, IDLE_TIMEOUT);
         let (awake, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         pool = awake;
         pool.idle -= 1;

@@ -11,7 +11,7 @@ use bowline_proto::{Limits, Timeouts};
 use bowline_types::Revisions;
 use bowline_types::common::Implementation;
 
-use super::blocking_threads::SHARE;
+use super::blocking_threads::DEFAULT_SESSION_SHARE;
 use super::caching::Caching;
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
@@ -87,7 +87,7 @@ impl Server {
             question_timeout: None,
             shutdown_deadline: None,
             max_sessions: 10_000,
-            max_blocking: SHARE,
+            max_blocking: DEFAULT_SESSION_SHARE,
             page_size: 100,
             list_caching: Caching::default(),
             has_logging: true,

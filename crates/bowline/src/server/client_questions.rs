@@ -141,7 +141,7 @@ impl Context {
             let needed = ClientCapabilities::new().elicitation(needed);
             return Err(self.not_declared("elicitation", needed));
         }
-        let page = self.announce_page(&mut params)?;
+        let page = self.prepare_url_elicitation(&mut params)?;
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::Elicit>(key, &params, question).await;
         let answer = answer.and_then(|answer| answer.read(InputResponse::elicitation));
@@ -149,13 +149,13 @@ impl Context {
             && !answer.as_ref().is_ok_and(ElicitResult::is_accepted)
         {
             // Nobody has opened it.
-            self.inner().session.forget_page(&page);
+            self.inner().session.forget_url_elicitation(&page);
         }
         checked(&params, answer?)
     }
 
     /// Gives a page an id where it needs one, and remembers it until somebody is done with it.
-    fn announce_page(&self, params: &mut ElicitParams) -> Result<Option<String>, Error> {
+    fn prepare_url_elicitation(&self, params: &mut ElicitParams) -> Result<Option<String>, Error> {
         let ElicitParams::Url(page) = params else {
             return Ok(None);
         };
@@ -168,7 +168,7 @@ impl Context {
             None => self.unique_id()?,
         };
         page.elicitation_id = Some(id.clone());
-        self.inner().session.open_page(&id);
+        self.inner().session.track_url_elicitation(&id);
         Ok(Some(id))
     }
 
@@ -280,7 +280,7 @@ impl Context {
                 let members = bytes.slice(1..bytes.len() - 1);
                 let inner = self.inner();
                 let request = CallRequest::new(method, members);
-                inner.session.ask(Some(inner.key), request).await
+                inner.session.call_client(Some(inner.key), request).await
             }
         };
         asked.map_err(|error| {

@@ -22,7 +22,7 @@ use super::client_questions::Asking;
 use super::extract::States;
 use super::features::ServerFeatures;
 use super::service::MethodName;
-use super::session::{Core, Shared};
+use super::session::{SessionCore, SessionShared};
 use super::tasks::Entry;
 use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
@@ -36,7 +36,7 @@ use crate::logged::entered;
 pub struct Context(Arc<Inner>);
 
 pub(super) struct Inner {
-    pub(super) session: Arc<Shared>,
+    pub(super) session: Arc<SessionShared>,
     pub(super) key: RequestKey,
     pub(super) method: MethodName,
     /// Where its handler runs.
@@ -84,7 +84,7 @@ impl Drop for Place {
 
 impl Context {
     pub(super) fn new(
-        session: Arc<Shared>,
+        session: Arc<SessionShared>,
         key: RequestKey,
         method: MethodName,
         revision: Revision,
@@ -304,7 +304,7 @@ impl Context {
     /// Whoever leaves last, and has not answered, frees the place.
     pub(super) fn leave(&self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let release = |core: &mut Core, now| core.session.release(now, self.0.key);
+            let release = |core: &mut SessionCore, now| core.session.release(now, self.0.key);
             self.0.session.with(release);
         }
     }

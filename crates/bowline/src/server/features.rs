@@ -353,7 +353,7 @@ impl ServerFeatures {
     /// [`ElicitUrlParams::elicitation_id`]: bowline_types::elicitation::ElicitUrlParams::elicitation_id
     /// [`Context::unique_id`]: super::Context::unique_id
     pub fn elicitation_done(&self, id: &str) -> bool {
-        self.sessions.page_done(id)
+        self.sessions.complete_url_elicitation(id)
     }
 
     pub(super) fn contents(&self) -> Arc<Contents> {

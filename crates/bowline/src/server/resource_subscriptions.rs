@@ -17,7 +17,7 @@ use bowline_types::{ErrorObject, Method};
 use super::context::Context;
 use super::handler::{Handler, HandlerService};
 use super::service::{ClientRequest, listen_params, method_not_found};
-use super::session::{Core, Shared};
+use super::session::{SessionCore, SessionShared};
 use crate::logged::{entered, shortened};
 use crate::panics::caught;
 
@@ -57,7 +57,7 @@ struct InLine {
 /// handler may take its time, and the last thing that the client said has to hold in the end.
 /// Dropping this lets the next one go on.
 pub(super) struct Turn {
-    session: Arc<Shared>,
+    session: Arc<SessionShared>,
     request: RequestKey,
     uri: String,
 }
@@ -243,7 +243,7 @@ impl<H: Handler> HandlerService<H> {
         }
         let capabilities = inner.session.server.capabilities();
         let (opened, _over) = inner.session.with(|core, _| {
-            let opened = core.listen(inner.key, params, &capabilities);
+            let opened = core.open_listen(inner.key, params, &capabilities);
             let over = match opened {
                 Ok(()) => core.following.listens.insert(inner.key, followed),
                 Err(_) => Some(followed),
@@ -275,7 +275,7 @@ pub(super) fn settle(request: &ClientRequest) -> Result<(), ErrorObject> {
     session.with(|core, _| settled(core, request))
 }
 
-fn settled(core: &mut Core, request: &ClientRequest) -> Result<(), ErrorObject> {
+fn settled(core: &mut SessionCore, request: &ClientRequest) -> Result<(), ErrorObject> {
     debug_assert!(
         request.known_method() != Some(Method::Listen),
         "it is opened otherwise"

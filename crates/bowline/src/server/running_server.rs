@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
-use super::session::{Serving, Shared};
+use super::session::{ServeSession, SessionShared};
 use super::session_set::Ending;
 use crate::error::{Error, ErrorKind};
 use crate::transport::memory::CAPACITY;
@@ -130,7 +130,7 @@ impl Running {
         origin: Origin,
         stream: Stream,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let serving: Serving = Shared::new(Arc::clone(&self.0), origin).serve(stream);
+        let serving: ServeSession = SessionShared::new(Arc::clone(&self.0), origin).serve(stream);
         async move {
             match serving.await {
                 CloseReason::Local | CloseReason::Transport(_) => Ok(()),

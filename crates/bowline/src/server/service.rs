@@ -9,7 +9,7 @@ use bowline_types::{ErrorObject, JsonObject, Method, RawJsonRef, Wire};
 
 use super::context::Context;
 use super::resource_subscriptions::settle;
-use super::session::Core;
+use super::session::SessionCore;
 use super::tasks::{declares_extension, missing_extension};
 use super::telemetry::result_not_encoded;
 use crate::RpcResult;
@@ -137,7 +137,8 @@ pub(super) fn served_by_session(request: &ClientRequest) -> Option<RpcResult> {
         Method::Listen => listen_params(request).and_then(|params| {
             let inner = request.context.inner();
             let capabilities = inner.session.server.capabilities();
-            let open = |core: &mut Core, _| core.listen(inner.key, params, &capabilities);
+            let open =
+                |core: &mut SessionCore, _| core.open_listen(inner.key, params, &capabilities);
             inner.session.with(open)
         }),
         _ => return None,

@@ -36,20 +36,20 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
 use crate::transport::Stream;
-use blocking_quota::Turns;
-use change_notifications::Changes;
+use blocking_quota::BlockingQuota;
+use change_notifications::PendingChanges;
 use driver::Driver;
-use driver_slot::Replacing;
-use pending_url_elicitations::Pages;
+use driver_slot::ReplacementContext;
+use pending_url_elicitations::PendingUrlElicitations;
 
-pub(super) use blocking_quota::Ticket;
-pub(super) use driver_slot::Serving;
-pub(super) use handler_run::GRACE;
+pub(super) use blocking_quota::JobId;
+pub(super) use driver_slot::ServeSession;
+pub(super) use handler_run::CANCEL_GRACE;
 
 /// What a session's driver and its handlers share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    core: Mutex<Core>,
+pub(super) struct SessionShared {
+    core: Mutex<SessionCore>,
     pub(super) server: Arc<ServerCore>,
     /// Whose stream it is.
     pub(super) principal: Option<Principal>,
@@ -57,76 +57,76 @@ pub(super) struct Shared {
     /// Where its events are.
     pub(super) span: Span,
     /// How another worker takes over when a handler blocks: none on a current-thread runtime.
-    replacing: OnceLock<Replacing>,
+    replacement_context: OnceLock<ReplacementContext>,
 }
 
 /// The session, and who waits for what.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(super) struct SessionCore {
     pub(super) session: Session,
     pub(super) client: Option<Arc<ClientInfo>>,
     /// Handlers that run in tasks of their own.
     pub(super) running: BTreeMap<RequestKey, Context>,
     /// Those of them that don't go on until answers have left.
-    gated: BTreeMap<RequestKey, Waker>,
+    waiting_for_room: BTreeMap<RequestKey, Waker>,
     /// Those that block, and who of them has a thread.
-    turns: Turns,
-    asked: MonotonicTable<CallId, Asked>,
+    blocking_quota: BlockingQuota,
+    pending_questions: MonotonicTable<CallId, PendingQuestion>,
     pub(super) listens: ListenSubscriptions,
     /// What a handler has taken on for it.
     pub(super) following: Following,
-    changes: Changes,
-    pages: Pages,
+    changes: PendingChanges,
+    url_elicitations: PendingUrlElicitations,
     /// The driver, while it has nothing to do.
     driver: Option<Waker>,
     /// Nothing new is begun, and the session ends when all is answered.
-    draining: Option<Draining>,
+    shutdown_reason: Option<ShutdownReason>,
 }
 
 /// Why a session is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Draining {
+enum ShutdownReason {
     /// The client says nothing more. It may listen.
-    ClientLeft,
+    ClientDisconnected,
     /// We are asked to, within a time.
-    AskedTo,
+    Requested,
 }
 
-impl Core {
+impl SessionCore {
     /// A handler is done.
-    fn forget(&mut self, request: RequestKey) {
+    fn remove_handler(&mut self, request: RequestKey) {
         self.running.remove(&request);
-        self.gated.remove(&request);
+        self.waiting_for_room.remove(&request);
     }
 }
 
 /// Where the answer to a question of ours is put.
 #[derive(Debug, Default)]
-struct Asked {
+struct PendingQuestion {
     /// How it has ended, and whether the client may have seen it.
     outcome: Option<(Outcome, Sent)>,
     waker: Option<Waker>,
 }
 
-impl Shared {
+impl SessionShared {
     pub(super) fn new(server: Arc<ServerCore>, origin: Origin) -> Arc<Self> {
         let span = session_span(&server.name);
         let _entered = entered(&span);
         let mut config = server.session_config(&origin);
         config.seed(RandomState::new().hash_one(0));
-        let core = Core {
+        let core = SessionCore {
             listens: ListenSubscriptions::new(config.listen_limits()),
             session: Session::new(Instant::START, config),
             client: None,
             running: BTreeMap::new(),
-            asked: MonotonicTable::new(),
-            gated: BTreeMap::new(),
-            turns: Turns::new(server.max_blocking),
+            pending_questions: MonotonicTable::new(),
+            waiting_for_room: BTreeMap::new(),
+            blocking_quota: BlockingQuota::new(server.max_blocking),
             following: Following::default(),
-            changes: Changes::default(),
-            pages: Pages::default(),
+            changes: PendingChanges::default(),
+            url_elicitations: PendingUrlElicitations::default(),
             driver: None,
-            draining: None,
+            shutdown_reason: None,
         };
         let shared = Arc::new(Self {
             core: Mutex::new(core),
@@ -134,29 +134,29 @@ impl Shared {
             span: span.clone(),
             server,
             principal: origin.principal(),
-            replacing: OnceLock::new(),
+            replacement_context: OnceLock::new(),
         });
         shared.server.life.join(&shared);
         shared
     }
 
     /// Serves a stream until it ends. Must be called within a runtime.
-    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> Serving {
-        Serving::new(Driver::new(Arc::clone(self), stream))
+    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> ServeSession {
+        ServeSession::new(Driver::new(Arc::clone(self), stream))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SessionCore> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with the core, and wakes the driver if it sleeps.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut SessionCore, Instant) -> T) -> T {
         let now = self.now();
         self.with_core(|core| work(core, now))
     }
 
     /// The same, for who doesn't need the time.
-    fn with_core<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+    fn with_core<T>(&self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
         let mut core = self.lock();
         let done = work(&mut core);
         let driver = core.driver.take();
@@ -172,13 +172,13 @@ impl Shared {
     }
 
     /// Something has changed. Whoever doesn't want to know is not even woken.
-    pub(super) fn note(&self, change: Change<'_>) {
+    pub(super) fn on_change(&self, change: Change<'_>) {
         let _entered = entered(&self.span);
         let mut core = self.lock();
-        if !core.wants(change) {
+        if !core.wants_change(change) {
             return;
         }
-        core.note(change);
+        core.record_change(change);
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
@@ -192,58 +192,59 @@ impl Shared {
         self.with(|core, now| match ending {
             Ending::ShutDown => {
                 core.session.shut_down();
-                core.draining = Some(Draining::AskedTo);
+                core.shutdown_reason = Some(ShutdownReason::Requested);
             }
             Ending::Close => core.session.close(now),
         });
     }
 
     /// Asks the client something, for a request of its own.
-    pub(super) async fn ask(
+    pub(super) async fn call_client(
         &self,
         about: Option<RequestKey>,
         request: CallRequest,
     ) -> Result<Payload, Error> {
-        let asked = self.with(|core, now| {
+        let question = self.with(|core, now| {
             let call = core.session.ask(now, about, request)?;
-            core.asked.insert(call, Asked::default());
+            core.pending_questions
+                .insert(call, PendingQuestion::default());
             Ok(call)
         });
-        let call = asked.map_err(|error: bowline_proto::CallError| {
+        let call = question.map_err(|error: bowline_proto::CallError| {
             Error::new(ErrorKind::State, error.to_string())
         })?;
-        let waiting = Waiting { shared: self, call };
-        let (outcome, sent) = poll_fn(|cx| waiting.poll(cx)).await;
+        let wait = QuestionWait { shared: self, call };
+        let (outcome, sent) = poll_fn(|cx| wait.poll(cx)).await;
         Error::from_outcome(outcome, Some(sent), None)
     }
 }
 
 /// A question that waits. Dropping it gives it up.
-struct Waiting<'s> {
-    shared: &'s Shared,
+struct QuestionWait<'s> {
+    shared: &'s SessionShared,
     call: CallId,
 }
 
-impl Waiting<'_> {
+impl QuestionWait<'_> {
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<(Outcome, Sent)> {
         let mut core = self.shared.lock();
-        let Some(asked) = core.asked.get_mut(self.call) else {
+        let Some(question) = core.pending_questions.get_mut(self.call) else {
             return Poll::Pending;
         };
-        match asked.outcome.take() {
+        match question.outcome.take() {
             Some(outcome) => Poll::Ready(outcome),
             None => {
-                asked.waker = Some(cx.waker().clone());
+                question.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QuestionWait<'_> {
     fn drop(&mut self) {
         self.shared.with(|core, now| {
-            core.asked.remove(self.call);
+            core.pending_questions.remove(self.call);
             core.session.cancel(now, self.call, "no longer wanted");
         });
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bowline_proto::server::Change;
 use tokio::sync::watch;
 
-use super::session::Shared;
+use super::session::SessionShared;
 
 /// The sessions of one server, and whether they are to end.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Life {
 
     /// A session begins. On a server that ends it does so at once: whoever ends the server
     /// finds it here, or is found by it.
-    pub(super) fn join(&self, session: &Arc<Shared>) {
+    pub(super) fn join(&self, session: &Arc<SessionShared>) {
         self.told.join(session);
         let own = self.own();
         own.sessions.join(session);
@@ -79,10 +79,10 @@ impl Life {
 
 /// Sessions, as long as they last. Clones are the same ones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sessions(Arc<Mutex<Vec<Weak<Shared>>>>);
+pub(super) struct Sessions(Arc<Mutex<Vec<Weak<SessionShared>>>>);
 
 impl Sessions {
-    fn join(&self, session: &Arc<Shared>) {
+    fn join(&self, session: &Arc<SessionShared>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() == sessions.capacity() {
             // Seldom enough, however many come and go.
@@ -94,7 +94,7 @@ impl Sessions {
     }
 
     /// All that have not ended.
-    fn all(&self) -> Vec<Arc<Shared>> {
+    fn all(&self) -> Vec<Arc<SessionShared>> {
         let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.iter().filter_map(Weak::upgrade).collect()
     }
@@ -102,12 +102,14 @@ impl Sessions {
     /// Something has changed that clients may want to know.
     pub(super) fn changed(&self, change: Change<'_>) {
         for session in self.all() {
-            session.note(change);
+            session.on_change(change);
         }
     }
 
     /// Somebody is done with a page: whoever asked them to open it is told. Whether one was.
-    pub(super) fn page_done(&self, id: &str) -> bool {
-        self.all().iter().any(|session| session.page_done(id))
+    pub(super) fn complete_url_elicitation(&self, id: &str) -> bool {
+        self.all()
+            .iter()
+            .any(|session| session.complete_url_elicitation(id))
     }
 }

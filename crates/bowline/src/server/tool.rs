@@ -30,7 +30,7 @@ use super::extract::{
 };
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
-use super::session::GRACE;
+use super::session::CANCEL_GRACE;
 use super::tasks::TaskRule;
 use super::tool_name;
 use super::validation::Checks;
@@ -361,7 +361,7 @@ async fn while_wanted(
 ) -> Option<Result<CallToolResult, ErrorObject>> {
     let mut given_up = pin!(async {
         context.cancelled().await;
-        sleep(GRACE).await;
+        sleep(CANCEL_GRACE).await;
     });
     poll_fn(|cx| match called.as_mut().poll(cx) {
         Poll::Ready(called) => Poll::Ready(Some(called)),

@@ -11,30 +11,30 @@ use bowline_proto::server::Change;
 use bowline_types::json::Encoder;
 use bytes::Bytes;
 
-use super::Core;
+use super::SessionCore;
 
 /// How often a client is told of changes at most.
-const PAUSE: Duration = Duration::from_millis(100);
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Resources whose changes wait to be told before it is looked which of them are still
 /// wanted. What a client watches at a time is bounded, but not how often it changes that.
-const RESOURCES: usize = 1000;
+const MAX_UPDATED: usize = 1000;
 
 /// What has changed.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct PendingChanges {
     tools: bool,
     prompts: bool,
     resources: bool,
     updated: BTreeSet<String>,
     /// How many there may be before it is looked which of them are still wanted.
-    look_at: usize,
+    prune_at: usize,
     /// Nothing is told before.
     not_before: Option<Instant>,
 }
 
-impl Changes {
-    fn note(&mut self, change: Change<'_>) {
+impl PendingChanges {
+    fn record(&mut self, change: Change<'_>) {
         match change {
             Change::Tools => self.tools = true,
             Change::Prompts => self.prompts = true,
@@ -59,25 +59,25 @@ impl Changes {
     }
 }
 
-impl Core {
+impl SessionCore {
     /// Whether the client wants to know of a change.
-    pub(super) fn wants(&self, change: Change<'_>) -> bool {
-        self.is_told_by_itself(change) || self.listens.wants(change)
+    pub(super) fn wants_change(&self, change: Change<'_>) -> bool {
+        self.notifies_without_listen(change) || self.listens.wants(change)
     }
 
     /// Something has changed that the client wants to know.
-    pub(super) fn note(&mut self, change: Change<'_>) {
-        if self.changes.updated.len() >= self.changes.look_at.max(RESOURCES) {
+    pub(super) fn record_change(&mut self, change: Change<'_>) {
+        if self.changes.updated.len() >= self.changes.prune_at.max(MAX_UPDATED) {
             let mut updated = std::mem::take(&mut self.changes.updated);
-            updated.retain(|uri| self.wants(Change::Resource(uri)));
-            self.changes.look_at = 2 * updated.len();
+            updated.retain(|uri| self.wants_change(Change::Resource(uri)));
+            self.changes.prune_at = 2 * updated.len();
             self.changes.updated = updated;
         }
-        self.changes.note(change);
+        self.changes.record(change);
     }
 
     /// Whether the client is told of a change without a subscription of the stateless era.
-    fn is_told_by_itself(&self, change: Change<'_>) -> bool {
+    fn notifies_without_listen(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.session.watches(uri),
             _ => self.session.declares(change),
@@ -85,12 +85,12 @@ impl Core {
     }
 
     /// Tells the client what has changed, if it is time. Whether something was told.
-    pub(super) fn tell_changes(&mut self, now: Instant) -> bool {
+    pub(super) fn send_due_changes(&mut self, now: Instant) -> bool {
         if self.changes.due().is_none_or(|due| due > now) {
             return false;
         }
         let changes = std::mem::take(&mut self.changes);
-        self.changes.not_before = Some(now + PAUSE);
+        self.changes.not_before = Some(now + MIN_INTERVAL);
         let lists = [
             (changes.tools, Change::Tools),
             (changes.prompts, Change::Prompts),
@@ -98,31 +98,31 @@ impl Core {
         ];
         for (has_changed, change) in lists {
             if has_changed {
-                self.tell_change(change);
+                self.send_change(change);
             }
         }
         for uri in &changes.updated {
-            self.tell_change(Change::Resource(uri));
+            self.send_change(Change::Resource(uri));
         }
         true
     }
 
-    fn tell_change(&mut self, change: Change<'_>) {
+    fn send_change(&mut self, change: Change<'_>) {
         let method = change.method().as_str();
-        let mut is_kept = false;
-        if self.is_told_by_itself(change) {
+        let mut is_unsent = false;
+        if self.notifies_without_listen(change) {
             let body = match change {
                 Change::Resource(uri) => uri_member(uri),
                 _ => Bytes::new(),
             };
-            is_kept |= self.session.notify(None, method, body).is_err();
+            is_unsent |= self.session.notify(None, method, body).is_err();
         }
         for (request, body) in self.listens.told(change) {
-            is_kept |= self.session.notify(Some(request), method, body).is_err();
+            is_unsent |= self.session.notify(Some(request), method, body).is_err();
         }
-        if is_kept {
+        if is_unsent {
             // There is no room now. Being told twice does no harm.
-            self.changes.note(change);
+            self.changes.record(change);
         }
     }
 }

@@ -10,8 +10,8 @@ use bowline_proto::{CloseReason, Instant, Payload, RequestKey};
 use bowline_types::Revision;
 use bowline_types::common::Implementation;
 
-use super::dispatch_inbound::{Heard, Told};
-use super::{Core, Draining, GRACE, Shared};
+use super::dispatch_inbound::{InboundMessage, InboundNotification};
+use super::{CANCEL_GRACE, SessionCore, SessionShared, ShutdownReason};
 use crate::clock::Alarm;
 use crate::io::Io;
 use crate::logged::entered;
@@ -25,35 +25,35 @@ use crate::transport::Stream;
 
 /// How long a session that is asked to end waits for its handlers and its client, and one
 /// whose client has left for the client to take a part of the last answers.
-const DEADLINE: Duration = Duration::from_secs(5);
+const DEFAULT_SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long the last answers may take to be written; what handlers may take longer than
 /// their grace, on a busy machine.
-const SLACK: Duration = Duration::from_millis(50);
+const FLUSH_TIME: Duration = Duration::from_millis(50);
 
 /// Handlers that go on at once when answers have left.
-const RESUMED: usize = 8;
+const MAX_RESUMED_AT_ONCE: usize = 8;
 
 /// Drives a session.
 pub(super) struct Driver {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SessionShared>,
     pub(super) io: Option<Io>,
     pub(super) alarm: Alarm,
     read_grace: ReadGrace,
-    drain: Option<Drain>,
-    pub(super) told: VecDeque<Told>,
+    shutdown: Option<Shutdown>,
+    pub(super) inbound: VecDeque<InboundMessage>,
     /// Notifications that came while handlers wait for the client to read. They are told
     /// before these go on: whoever doesn't read can't make us keep what it says.
-    pub(super) overtaking: VecDeque<Heard>,
-    pub(super) cancelled: Vec<Context>,
+    pub(super) urgent_notifications: VecDeque<InboundNotification>,
+    pub(super) to_cancel: Vec<Context>,
     /// Handlers that learn that the session ends, and can still answer.
-    pub(super) warned: Vec<Context>,
+    pub(super) to_notify_of_shutdown: Vec<Context>,
     /// Requests that were told and are not wanted any more: their handlers don't begin.
-    pub(super) withdrawn: BTreeSet<RequestKey>,
+    pub(super) withdrawn_requests: BTreeSet<RequestKey>,
     pub(super) wakers: Vec<Waker>,
-    pub(super) resumed: Vec<Job>,
+    pub(super) jobs_to_start: Vec<Job>,
     /// Subscriptions that are over: their handler is told.
-    pub(super) unsubscribed: Vec<Vec<Subscribed>>,
+    pub(super) ended_subscriptions: Vec<Vec<Subscribed>>,
     /// More handlers may answer: what they have answered leaves.
     pub(super) has_room: bool,
     /// When it was last looked at: once for each handler, since that costs as much as a
@@ -62,21 +62,21 @@ pub(super) struct Driver {
     /// Handlers that block the tasks which have run this driver before.
     pub(super) blocking: BTreeSet<RequestKey>,
     /// When the next handler begins beside the first of them. Until then it may answer.
-    pub(super) begins_at: Option<Instant>,
+    pub(super) next_handler_at: Option<Instant>,
     /// A callback of the server runs. What came after it waits until it returns.
-    pub(super) is_calling_back: bool,
-    pub(super) closed: Option<Closed>,
+    pub(super) is_in_callback: bool,
+    pub(super) closed: Option<ClosedSession>,
     is_at_end: bool,
     /// The log has the client's name.
-    is_introduced: bool,
+    is_client_logged: bool,
     /// For the log.
     pub(super) notices: Vec<Notice>,
 }
 
 /// The end of a session that finishes what it can.
 #[derive(Clone, Copy)]
-struct Drain {
-    stage: Stage,
+struct Shutdown {
+    phase: ShutdownPhase,
     /// When the next stage begins.
     until: Instant,
     /// Bytes that were not written when it was looked at.
@@ -84,19 +84,19 @@ struct Drain {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ShutdownPhase {
     /// Handlers finish.
-    Finishing,
+    WaitForHandlers,
     /// They were told, and can still answer.
-    Warned,
+    HandlersNotified,
     /// Those that have not answered were answered for. It leaves, and the session ends.
-    Refused,
+    RequestsRefused,
     /// The client has left, and everything is answered. It may read on as long as it does.
-    Writing,
+    Flushing,
 }
 
 /// A session that is over.
-pub(super) struct Closed {
+pub(super) struct ClosedSession {
     pub(super) reason: CloseReason,
     /// How long handlers are waited for that tidy up.
     until: Instant,
@@ -104,30 +104,30 @@ pub(super) struct Closed {
 }
 
 impl Driver {
-    pub(super) fn new(shared: Arc<Shared>, stream: Stream) -> Self {
+    pub(super) fn new(shared: Arc<SessionShared>, stream: Stream) -> Self {
         let alarm = Alarm::new(shared.clock);
         Self {
             shared,
             io: Some(Io::new(stream)),
             alarm,
             read_grace: ReadGrace::default(),
-            drain: None,
-            told: VecDeque::new(),
-            overtaking: VecDeque::new(),
-            cancelled: Vec::new(),
-            warned: Vec::new(),
-            withdrawn: BTreeSet::new(),
+            shutdown: None,
+            inbound: VecDeque::new(),
+            urgent_notifications: VecDeque::new(),
+            to_cancel: Vec::new(),
+            to_notify_of_shutdown: Vec::new(),
+            withdrawn_requests: BTreeSet::new(),
             wakers: Vec::new(),
-            resumed: Vec::new(),
-            unsubscribed: Vec::new(),
+            jobs_to_start: Vec::new(),
+            ended_subscriptions: Vec::new(),
             has_room: true,
             now: Instant::START,
             blocking: BTreeSet::new(),
-            begins_at: None,
-            is_calling_back: false,
+            next_handler_at: None,
+            is_in_callback: false,
             closed: None,
             is_at_end: false,
-            is_introduced: false,
+            is_client_logged: false,
             notices: Vec::new(),
         }
     }
@@ -144,18 +144,19 @@ impl Driver {
             core.session.handle_timeout(now);
             has_worked = true;
         }
-        has_worked |= core.tell_changes(now);
+        has_worked |= core.send_due_changes(now);
         while let Some(event) = core.session.poll_event() {
-            self.take_event(&mut core, event, now);
+            self.handle_event(&mut core, event, now);
             has_worked = true;
         }
-        has_worked |= self.take_transmits(&mut core, now);
-        has_worked |= self.open_gate(&mut core);
-        has_worked |= self.end_if_drained(&mut core, now);
-        let Core {
+        has_worked |= self.queue_transmits(&mut core, now);
+        has_worked |= self.resume_waiting_handlers(&mut core);
+        has_worked |= self.advance_shutdown(&mut core, now);
+        let SessionCore {
             following, listens, ..
         } = &mut *core;
-        self.unsubscribed.extend(following.take_ended(listens));
+        self.ended_subscriptions
+            .extend(following.take_ended(listens));
         if let Some(closed) = &mut self.closed {
             closed.is_idle = core.running.is_empty() || now >= closed.until;
         }
@@ -164,9 +165,9 @@ impl Driver {
             let next = [
                 self.read_grace.next(core.session.poll_timeout()),
                 core.changes.due(),
-                self.drain.map(|drain| drain.until),
+                self.shutdown.map(|shutdown| shutdown.until),
                 self.closed.as_ref().map(|closed| closed.until),
-                self.begins_at.filter(|at| *at > now),
+                self.next_handler_at.filter(|at| *at > now),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -175,8 +176,13 @@ impl Driver {
         has_worked
     }
 
-    fn poll_read(&mut self, core: &mut Core, now: Instant, cx: &mut TaskContext<'_>) -> bool {
-        let is_held_up = self.is_held_up();
+    fn poll_read(
+        &mut self,
+        core: &mut SessionCore,
+        now: Instant,
+        cx: &mut TaskContext<'_>,
+    ) -> bool {
+        let is_held_up = self.must_pause_reading();
         let Some(io) = &mut self.io else {
             return false;
         };
@@ -191,7 +197,8 @@ impl Driver {
                 self.is_at_end = true;
                 core.session.handle_eof(now);
                 core.session.shut_down();
-                core.draining.get_or_insert(Draining::ClientLeft);
+                core.shutdown_reason
+                    .get_or_insert(ShutdownReason::ClientDisconnected);
             }
             Poll::Ready(Err(error)) => {
                 self.is_at_end = true;
@@ -202,7 +209,7 @@ impl Driver {
     }
 
     /// Takes what is to be written. Whether there was something.
-    pub(super) fn take_transmits(&mut self, core: &mut Core, now: Instant) -> bool {
+    pub(super) fn queue_transmits(&mut self, core: &mut SessionCore, now: Instant) -> bool {
         let Some(io) = &mut self.io else {
             return false;
         };
@@ -214,7 +221,7 @@ impl Driver {
             has_taken = true;
         }
         if has_taken {
-            core.tell_pages();
+            core.send_unsent_completions();
         }
         core.session.set_unwritten(now, io.unwritten());
         has_taken
@@ -222,54 +229,65 @@ impl Driver {
 
     /// Lets handlers go on when there is room for their answers, a few at a time, since the
     /// first may take it all. Whether there were some.
-    fn open_gate(&mut self, core: &mut Core) -> bool {
+    fn resume_waiting_handlers(&mut self, core: &mut SessionCore) -> bool {
         self.has_room = core.session.takes_answers();
         let mut has_opened = false;
-        for _ in 0..RESUMED {
+        for _ in 0..MAX_RESUMED_AT_ONCE {
             if !self.has_room {
                 break;
             }
-            let waker = core.gated.pop_first().map(|(_, waker)| waker);
-            let job = core.turns.next(true);
+            let waker = core.waiting_for_room.pop_first().map(|(_, waker)| waker);
+            let job = core.blocking_quota.start_next(true);
             has_opened |= waker.is_some() || job.is_some();
             self.wakers.extend(waker);
-            self.resumed.extend(job);
+            self.jobs_to_start.extend(job);
         }
         has_opened
     }
 
     /// Ends a session that is to end, when everything is answered and written, or when that
     /// takes too long.
-    fn end_if_drained(&mut self, core: &mut Core, now: Instant) -> bool {
-        let Some(draining) = core.draining else {
+    fn advance_shutdown(&mut self, core: &mut SessionCore, now: Instant) -> bool {
+        let Some(reason) = core.shutdown_reason else {
             return false;
         };
         if core.session.phase() == SessionPhase::Closed {
             return false;
         }
-        let mut drain = self.drain_now(draining, now);
-        let has_listens = core.end_listens(now);
+        let mut shutdown = self.current_shutdown(reason, now);
+        let has_ended_listens = core.end_listen_subscriptions(now);
         let unwritten = self.io.as_ref().map_or(0, Io::unwritten);
         let is_written = self.io.as_ref().is_none_or(Io::is_empty);
-        let is_answered = match drain.stage {
-            Stage::Finishing | Stage::Warned => core.session.open_handlers() == 0,
-            Stage::Refused | Stage::Writing => core.session.open_requests() == 0,
+        let is_answered = match shutdown.phase {
+            ShutdownPhase::WaitForHandlers | ShutdownPhase::HandlersNotified => {
+                core.session.open_handlers() == 0
+            }
+            ShutdownPhase::RequestsRefused | ShutdownPhase::Flushing => {
+                core.session.open_requests() == 0
+            }
         };
-        if is_answered && is_written && !has_listens {
+        if is_answered && is_written && !has_ended_listens {
             core.session.close(now);
             return true;
         }
-        let only_writes = is_answered && !has_listens && draining == Draining::ClientLeft;
-        if only_writes && (drain.stage != Stage::Writing || unwritten < drain.unwritten) {
-            drain = self.enter(Stage::Writing, now + DEADLINE, unwritten);
+        let only_writes =
+            is_answered && !has_ended_listens && reason == ShutdownReason::ClientDisconnected;
+        if only_writes
+            && (shutdown.phase != ShutdownPhase::Flushing || unwritten < shutdown.unwritten)
+        {
+            shutdown = self.enter_phase(
+                ShutdownPhase::Flushing,
+                now + DEFAULT_SHUTDOWN_DEADLINE,
+                unwritten,
+            );
         }
-        if now < drain.until {
-            return has_listens;
+        if now < shutdown.until {
+            return has_ended_listens;
         }
-        match drain.stage {
-            Stage::Finishing => self.warn(core, now),
-            Stage::Warned => self.refuse(core, now),
-            Stage::Refused | Stage::Writing => {
+        match shutdown.phase {
+            ShutdownPhase::WaitForHandlers => self.notify_handlers(core, now),
+            ShutdownPhase::HandlersNotified => self.refuse_open_requests(core, now),
+            ShutdownPhase::RequestsRefused | ShutdownPhase::Flushing => {
                 if unwritten > 0 {
                     tracing::warn!(unwritten, "session ended with unwritten bytes");
                 }
@@ -280,35 +298,46 @@ impl Driver {
     }
 
     /// How far the end is. Whoever asks for it sets the time, also where the client has left.
-    fn drain_now(&mut self, draining: Draining, now: Instant) -> Drain {
-        let patience = self.shared.server.shutdown_deadline.unwrap_or(DEADLINE);
-        match self.drain {
-            Some(drain) if drain.stage == Stage::Writing && draining == Draining::AskedTo => {
-                self.enter(Stage::Refused, now + patience, 0)
+    fn current_shutdown(&mut self, reason: ShutdownReason, now: Instant) -> Shutdown {
+        let deadline = self
+            .shared
+            .server
+            .shutdown_deadline
+            .unwrap_or(DEFAULT_SHUTDOWN_DEADLINE);
+        match self.shutdown {
+            Some(shutdown)
+                if shutdown.phase == ShutdownPhase::Flushing
+                    && reason == ShutdownReason::Requested =>
+            {
+                self.enter_phase(ShutdownPhase::RequestsRefused, now + deadline, 0)
             }
-            Some(drain) => drain,
-            None => self.enter(Stage::Finishing, now + patience.saturating_sub(GRACE), 0),
+            Some(shutdown) => shutdown,
+            None => self.enter_phase(
+                ShutdownPhase::WaitForHandlers,
+                now + deadline.saturating_sub(CANCEL_GRACE),
+                0,
+            ),
         }
     }
 
-    fn enter(&mut self, stage: Stage, until: Instant, unwritten: usize) -> Drain {
-        *self.drain.insert(Drain {
-            stage,
+    fn enter_phase(&mut self, phase: ShutdownPhase, until: Instant, unwritten: usize) -> Shutdown {
+        *self.shutdown.insert(Shutdown {
+            phase,
             until,
             unwritten,
         })
     }
 
     /// Tells handlers that the session ends, in time for them to answer.
-    fn warn(&mut self, core: &mut Core, now: Instant) {
-        self.enter(Stage::Warned, now + GRACE, 0);
+    fn notify_handlers(&mut self, core: &mut SessionCore, now: Instant) {
+        self.enter_phase(ShutdownPhase::HandlersNotified, now + CANCEL_GRACE, 0);
         let running = core.running.values().cloned();
         if !self.is_at_end {
-            return self.warned.extend(running);
+            return self.to_notify_of_shutdown.extend(running);
         }
         // A client that has left may listen to what it asked for, not to what became of it
         // because it left: some fail at that.
-        self.cancelled.extend(running);
+        self.to_cancel.extend(running);
         for key in core.running.keys() {
             core.session.abandon_request(*key);
         }
@@ -316,22 +345,22 @@ impl Driver {
 
     /// Answers for the handlers that have not. It is taken at once: however late it is, what
     /// the client's buffer has room for is written before the session ends.
-    fn refuse(&mut self, core: &mut Core, now: Instant) {
-        self.enter(Stage::Refused, now + SLACK, 0);
+    fn refuse_open_requests(&mut self, core: &mut SessionCore, now: Instant) {
+        self.enter_phase(ShutdownPhase::RequestsRefused, now + FLUSH_TIME, 0);
         core.session.refuse_open(now);
-        self.take_transmits(core, now);
+        self.queue_transmits(core, now);
     }
 
     /// Whether handlers were told that the session ends.
-    pub(super) fn has_warned(&self) -> bool {
-        self.drain
-            .is_some_and(|drain| drain.stage != Stage::Finishing)
+    pub(super) fn has_notified_handlers(&self) -> bool {
+        self.shutdown
+            .is_some_and(|shutdown| shutdown.phase != ShutdownPhase::WaitForHandlers)
     }
 
-    fn take_event(&mut self, core: &mut Core, event: SessionEvent, now: Instant) {
+    fn handle_event(&mut self, core: &mut SessionCore, event: SessionEvent, now: Instant) {
         match event {
             SessionEvent::Initialized(client) => {
-                self.introduce(|| Some(client.info.clone()), client.revision);
+                self.log_client(|| Some(client.info.clone()), client.revision);
                 core.client = Some(Arc::from(client));
             }
             SessionEvent::Request {
@@ -339,20 +368,20 @@ impl Driver {
                 method,
                 params,
                 context,
-            } => self.requested(core, request, MethodName::Known(method), params, context),
+            } => self.queue_request(core, request, MethodName::Known(method), params, context),
             SessionEvent::UnknownRequest {
                 request,
                 method,
                 params,
                 context,
-            } => self.requested(core, request, MethodName::Unknown(method), params, context),
+            } => self.queue_request(core, request, MethodName::Unknown(method), params, context),
             SessionEvent::RequestCancelled(key) | SessionEvent::RequestTimedOut(key) => {
                 if core.listens.close(key) {
                     core.session.release(now, key);
                 } else if let Some(context) = core.running.get(&key) {
-                    self.cancelled.push(context.clone());
+                    self.to_cancel.push(context.clone());
                 } else {
-                    self.withdrawn.insert(key);
+                    self.withdrawn_requests.insert(key);
                 }
             }
             SessionEvent::Ended {
@@ -360,28 +389,28 @@ impl Driver {
                 outcome,
                 sent,
             } => {
-                if let Some(asked) = core.asked.get_mut(call) {
-                    asked.outcome = Some((outcome, sent));
-                    self.wakers.extend(asked.waker.take());
+                if let Some(question) = core.pending_questions.get_mut(call) {
+                    question.outcome = Some((outcome, sent));
+                    self.wakers.extend(question.waker.take());
                 }
             }
             SessionEvent::Notification { method, params } => {
-                self.heard(MethodName::Known(method), params);
+                self.queue_notification(MethodName::Known(method), params);
             }
             SessionEvent::UnknownNotification { method, params } => {
-                self.heard(MethodName::Unknown(method), params);
+                self.queue_notification(MethodName::Unknown(method), params);
             }
             SessionEvent::HandshakeTimedOut => {
                 tracing::warn!("client has sent nothing within the handshake timeout");
             }
             SessionEvent::Closed(reason) => {
-                let ended = reason_of(&reason, core);
+                let ended = end_reason(&reason, core);
                 self.notices.push(Notice::Ended { reason: ended });
                 // The client sees it now. Handlers may tidy up.
                 self.io = None;
-                self.closed = Some(Closed {
+                self.closed = Some(ClosedSession {
                     reason,
-                    until: now + GRACE + SLACK,
+                    until: now + CANCEL_GRACE + FLUSH_TIME,
                     is_idle: false,
                 });
             }
@@ -389,9 +418,9 @@ impl Driver {
         }
     }
 
-    fn requested(
+    fn queue_request(
         &mut self,
-        core: &Core,
+        core: &SessionCore,
         key: RequestKey,
         method: MethodName,
         params: Option<Payload>,
@@ -399,12 +428,12 @@ impl Driver {
     ) {
         let revision = match &stateless {
             Some(stateless) => {
-                self.introduce(|| stateless.client_info(), stateless.revision);
+                self.log_client(|| stateless.client_info(), stateless.revision);
                 Some(stateless.revision)
             }
             None => core.session.revision(),
         };
-        self.told.push_back(Told::Request {
+        self.inbound.push_back(InboundMessage::Request {
             key,
             method,
             params,
@@ -414,22 +443,24 @@ impl Driver {
     }
 
     /// Notes who the client is, the first time that it is known.
-    fn introduce(&mut self, info: impl FnOnce() -> Option<Implementation>, revision: Revision) {
-        let was_introduced = std::mem::replace(&mut self.is_introduced, true);
+    fn log_client(&mut self, info: impl FnOnce() -> Option<Implementation>, revision: Revision) {
+        let was_introduced = std::mem::replace(&mut self.is_client_logged, true);
         if !was_introduced && !self.shared.span.is_disabled() {
             let client = info();
             self.notices.push(Notice::Connected { client, revision });
         }
     }
 
-    fn heard(&mut self, method: MethodName, params: Option<Payload>) {
+    fn queue_notification(&mut self, method: MethodName, params: Option<Payload>) {
         if !self.shared.server.hears_notifications() {
             return;
         }
-        let heard = Heard { method, params };
+        let notification = InboundNotification { method, params };
         match self.has_room {
-            true => self.told.push_back(Told::Notification(heard)),
-            false => self.overtaking.push_back(heard),
+            true => self
+                .inbound
+                .push_back(InboundMessage::Notification(notification)),
+            false => self.urgent_notifications.push_back(notification),
         }
     }
 }
@@ -438,13 +469,13 @@ impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
         let _entered = entered(&self.shared.span);
-        let (running, begun, _following, driver) = {
+        let (running, started, _following, driver) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
             while let Some(event) = core.session.poll_event() {
                 if let SessionEvent::Closed(reason) = &event {
-                    let reason = reason_of(reason, &core);
+                    let reason = end_reason(reason, &core);
                     self.notices.push(Notice::Ended { reason });
                 }
                 if let SessionEvent::Ended {
@@ -452,16 +483,21 @@ impl Drop for Driver {
                     outcome,
                     sent,
                 } = event
-                    && let Some(asked) = core.asked.get_mut(call)
+                    && let Some(question) = core.pending_questions.get_mut(call)
                 {
-                    asked.outcome = Some((outcome, sent));
-                    self.wakers.extend(asked.waker.take());
+                    question.outcome = Some((outcome, sent));
+                    self.wakers.extend(question.waker.take());
                 }
             }
-            let begun = core.turns.end();
+            let started = core.blocking_quota.on_client_gone();
             let following = std::mem::take(&mut core.following);
             let driver = core.driver.take();
-            (std::mem::take(&mut core.running), begun, following, driver)
+            (
+                std::mem::take(&mut core.running),
+                started,
+                following,
+                driver,
+            )
         };
         for notice in self.notices.drain(..) {
             notice.emit(&self.shared.span);
@@ -474,17 +510,17 @@ impl Drop for Driver {
             waker.wake();
         }
         // Tasks go on, and the others see that nobody wants them.
-        for job in self.resumed.drain(..).chain(begun) {
+        for job in self.jobs_to_start.drain(..).chain(started) {
             job.start();
         }
     }
 }
 
 /// Returns why a session has ended, in words of our own.
-fn reason_of(reason: &CloseReason, core: &Core) -> &'static str {
-    match (reason, core.draining) {
-        (CloseReason::Local, Some(Draining::ClientLeft)) => "client disconnected",
-        (CloseReason::Local, Some(Draining::AskedTo)) => "server shutdown",
+fn end_reason(reason: &CloseReason, core: &SessionCore) -> &'static str {
+    match (reason, core.shutdown_reason) {
+        (CloseReason::Local, Some(ShutdownReason::ClientDisconnected)) => "client disconnected",
+        (CloseReason::Local, Some(ShutdownReason::Requested)) => "server shutdown",
         (reason, _) => reason.name(),
     }
 }

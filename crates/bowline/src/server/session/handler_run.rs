@@ -13,8 +13,8 @@ use bowline_proto::Instant;
 use bowline_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
-use super::Shared;
-use super::dispatch_inbound::Ran;
+use super::SessionShared;
+use super::dispatch_inbound::InvocationOutcome;
 use crate::RpcResult;
 use crate::logged::entered;
 use crate::panics::{CatchPanic, caught};
@@ -25,32 +25,32 @@ use crate::server::telemetry::{handler_blocked, handler_panicked};
 use crate::transport::BoxFuture;
 
 /// How long a handler may go on that nobody waits for, to tidy up.
-pub(in super::super) const GRACE: Duration = Duration::from_millis(100);
+pub(in super::super) const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
 /// How long a handler may keep its thread at a time before it is told of.
-const BLOCKED: Duration = Duration::from_millis(100);
+const BLOCKED_WARNING: Duration = Duration::from_millis(100);
 
 /// A handler, and the request that it serves.
-pub(super) struct Handling {
+pub(super) struct HandlerRun {
     future: CatchPanic<BoxFuture<'static, RpcResult>>,
-    open: Open,
+    request: OpenRequest,
     /// Until when it may go on although it was cancelled.
     grace: Option<Pin<Box<Sleep>>>,
     is_cancelled: Option<BoxFuture<'static, ()>>,
 }
 
-impl Handling {
+impl HandlerRun {
     /// Starts a handler. What is ready at once is answered at once. The time is looked at once
     /// for each handler, since that costs as much as a small one does.
     pub(super) fn start(
-        shared: &Arc<Shared>,
+        shared: &Arc<SessionShared>,
         request: ClientRequest,
         now: Instant,
         cx: &mut TaskContext<'_>,
-    ) -> Ran {
+    ) -> InvocationOutcome {
         let context = request.context.clone();
         let _entered = entered(context.span());
-        let mut open = Open {
+        let mut open = OpenRequest {
             context,
             is_answered: false,
         };
@@ -59,45 +59,47 @@ impl Handling {
             Ok(future) => future,
             Err(panicked) => {
                 drop(watch);
-                let reply = failed(&open.context, &panicked.0);
-                return open.answer(reply, shared.now());
+                let reply = panic_error(&open.context, &panicked.0);
+                return open.respond(reply, shared.now());
             }
         };
-        let mut handling = Self {
+        let mut run = Self {
             future: CatchPanic::new(future),
-            open,
+            request: open,
             grace: None,
             is_cancelled: None,
         };
-        let polled = handling.poll_reply(now, cx);
+        let polled = run.poll_result(now, cx);
         // What is answered is known to be the end of it.
         drop(watch);
         match polled {
-            (at, Poll::Ready(reply)) => handling.open.answer(reply, at),
-            (_, Poll::Pending) => Ran::Waits(handling),
+            (at, Poll::Ready(reply)) => run.request.respond(reply, at),
+            (_, Poll::Pending) => InvocationOutcome::Pending(run),
         }
     }
 
     pub(super) fn context(&self) -> &Context {
-        &self.open.context
+        &self.request.context
     }
 
     /// Lets the handler go on. When it had, and its reply.
-    fn poll_reply(
+    fn poll_result(
         &mut self,
         started: Instant,
         cx: &mut TaskContext<'_>,
     ) -> (Instant, Poll<RpcResult>) {
         let polled = Pin::new(&mut self.future).poll(cx);
-        let now = self.open.context.inner().session.now();
+        let now = self.request.context.inner().session.now();
         let blocked = now.since(started);
-        if blocked > BLOCKED {
-            handler_blocked(&self.open.context, blocked);
+        if blocked > BLOCKED_WARNING {
+            handler_blocked(&self.request.context, blocked);
         }
         let reply = match polled {
             Poll::Ready(Ok(reply)) => Poll::Ready(reply),
-            Poll::Ready(Err(panicked)) => Poll::Ready(failed(&self.open.context, &panicked.0)),
-            Poll::Pending => match self.open.context.questions(cx) {
+            Poll::Ready(Err(panicked)) => {
+                Poll::Ready(panic_error(&self.request.context, &panicked.0))
+            }
+            Poll::Pending => match self.request.context.questions(cx) {
                 Some(questions) => Poll::Ready(questions),
                 None => Poll::Pending,
             },
@@ -107,27 +109,27 @@ impl Handling {
 
     /// Whether it must not go on, since the client doesn't read what was answered before.
     /// One whose request was cancelled answers nothing.
-    fn is_gated(&self, cx: &TaskContext<'_>) -> bool {
-        let inner = self.open.context.inner();
+    fn must_wait_for_room(&self, cx: &TaskContext<'_>) -> bool {
+        let inner = self.request.context.inner();
         let mut core = inner.session.lock();
         if core.session.takes_answers() || core.session.request_id(inner.key).is_none() {
             return false;
         }
-        core.gated.insert(inner.key, cx.waker().clone());
+        core.waiting_for_room.insert(inner.key, cx.waker().clone());
         true
     }
 
     /// Ready when it was cancelled, and its time is over.
     fn poll_grace(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         if self.grace.is_none() {
-            let context = self.open.context.clone();
+            let context = self.request.context.clone();
             let is_cancelled = self
                 .is_cancelled
                 .get_or_insert_with(|| Box::pin(async move { context.cancelled().await }));
             if is_cancelled.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            self.grace = Some(Box::pin(sleep(GRACE)));
+            self.grace = Some(Box::pin(sleep(CANCEL_GRACE)));
         }
         match &mut self.grace {
             Some(grace) => grace.as_mut().poll(cx),
@@ -136,12 +138,12 @@ impl Handling {
     }
 }
 
-impl Future for Handling {
+impl Future for HandlerRun {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let _entered = entered(self.open.context.span());
-        while self.is_gated(cx) {
+        let _entered = entered(self.request.context.span());
+        while self.must_wait_for_room(cx) {
             let was_cancelled = self.grace.is_some();
             ready!(self.poll_grace(cx));
             if was_cancelled || self.grace.is_none() {
@@ -149,13 +151,13 @@ impl Future for Handling {
             }
             // It was cancelled just now.
         }
-        let started = self.open.context.inner().session.now();
-        let session = &self.open.context.inner().session;
-        let watch = session.watch(|| Polled::OwnTask(self.open.context.clone()));
-        let polled = self.poll_reply(started, cx);
+        let started = self.request.context.inner().session.now();
+        let session = &self.request.context.inner().session;
+        let watch = session.watch(|| Polled::OwnTask(self.request.context.clone()));
+        let polled = self.poll_result(started, cx);
         drop(watch);
         if let (at, Poll::Ready(reply)) = polled {
-            self.open.answer(reply, at);
+            self.request.respond(reply, at);
             return Poll::Ready(());
         }
         self.poll_grace(cx)
@@ -163,24 +165,24 @@ impl Future for Handling {
 }
 
 /// What a panic is to the client: nothing of it but that it was (ER-4).
-fn failed(context: &Context, words: &str) -> RpcResult {
+fn panic_error(context: &Context, words: &str) -> RpcResult {
     handler_panicked(context, words);
     Err(ErrorObject::internal_error("the handler failed"))
 }
 
 /// A request that is being handled. Its place is free again when the handler is really gone.
-struct Open {
+struct OpenRequest {
     context: Context,
     is_answered: bool,
 }
 
-impl Open {
-    fn answer(&mut self, reply: RpcResult, at: Instant) -> Ran {
+impl OpenRequest {
+    fn respond(&mut self, reply: RpcResult, at: Instant) -> InvocationOutcome {
         self.is_answered = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();
         let (responded, has_room) = inner.session.with_core(|core| {
-            core.forget(inner.key);
+            core.remove_handler(inner.key);
             let is_listening = core.listens.contains(inner.key);
             let responded = match reply {
                 // It is answered when it ends.
@@ -206,17 +208,17 @@ impl Open {
             // Who still holds the context may wait for this.
             None => self.context.cancel(),
         }
-        Ran::Answered { at, has_room }
+        InvocationOutcome::Answered { at, has_room }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         if self.is_answered {
             return;
         }
         let inner = self.context.inner();
-        inner.session.with(|core, _| core.forget(inner.key));
+        inner.session.with(|core, _| core.remove_handler(inner.key));
         self.context.leave();
         if let Some(task) = self.context.task() {
             task.abandon();

@@ -7,26 +7,26 @@ use bowline_types::meta::{NotificationMeta, SubscriptionResultMeta, keys};
 use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResult};
 use bowline_types::{ErrorObject, Method, Revision};
 
-use super::Core;
+use super::SessionCore;
 use crate::server::service::busy;
 
-impl Core {
+impl SessionCore {
     /// Opens a subscription: the client is told what of it is honoured, and then every
     /// change, until either side ends it (2026-07-28, basic/patterns/subscriptions).
-    pub(in super::super) fn listen(
+    pub(in super::super) fn open_listen(
         &mut self,
         request: RequestKey,
         params: ListenParams,
         server: &ServerCapabilities,
     ) -> Result<(), ErrorObject> {
-        let opened = self.open_listen(request, params, server);
+        let opened = self.acknowledge_listen(request, params, server);
         if opened.is_err() {
             self.listens.close(request);
         }
         opened
     }
 
-    fn open_listen(
+    fn acknowledge_listen(
         &mut self,
         request: RequestKey,
         params: ListenParams,
@@ -44,9 +44,9 @@ impl Core {
         })?;
         let meta = NotificationMeta::new().with(keys::SUBSCRIPTION_ID, id);
         let acknowledged = AcknowledgedParams::new(granted).meta(meta);
-        let said = Payload::encode(&acknowledged, Revision::LATEST);
-        let said = said.map_err(|error| invalid(error.to_string()))?;
-        let bytes = said.into_bytes();
+        let encoded = Payload::encode(&acknowledged, Revision::LATEST);
+        let encoded = encoded.map_err(|error| invalid(error.to_string()))?;
+        let bytes = encoded.into_bytes();
         let body = bytes.slice(1..bytes.len() - 1);
         let sent = self
             .session
@@ -59,7 +59,7 @@ impl Core {
     }
 
     /// Ends all subscriptions with their result. Whether there were some.
-    pub(super) fn end_listens(&mut self, now: Instant) -> bool {
+    pub(super) fn end_listen_subscriptions(&mut self, now: Instant) -> bool {
         let open: Vec<RequestKey> = self.listens.requests().collect();
         for request in &open {
             self.listens.close(*request);

@@ -5,16 +5,16 @@ use std::task::Context as TaskContext;
 
 use bowline_proto::{CloseReason, Instant};
 
-use super::dispatch_inbound::Inbound;
+use super::dispatch_inbound::Invocation;
 use super::driver::Driver;
 
 /// Passes in one wake-up.
-const PASSES: usize = 32;
+const MAX_PASSES: usize = 32;
 
 /// What a driver needs from the task that runs it.
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// A handler is to be run, and it began at this time.
-    Run(Inbound, Instant),
+    Run(Invocation, Instant),
     /// There is nothing to do until it is woken.
     Wait,
     /// The session is over.
@@ -37,46 +37,46 @@ pub(super) struct Wakeup {
 impl Driver {
     /// Works until there is a handler to be run, which is done without the lock of the slot, or
     /// nothing to do.
-    pub(super) fn work(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> Next {
+    pub(super) fn run_passes(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> NextStep {
         if wakeup.passes == 0 && !wakeup.has_run {
-            self.look_for_room();
+            self.check_room();
         }
         loop {
-            if self.has_inbound() {
-                if wakeup.has_woken && self.shared.replacing.get().is_some() {
+            if self.has_invocation() {
+                if wakeup.has_woken && self.shared.replacement_context.get().is_some() {
                     // If the handler blocked, no other worker could take the task that was woken
                     // last on this thread.
                     cx.waker().wake_by_ref();
-                    return Next::Wait;
+                    return NextStep::Wait;
                 }
                 wakeup.has_run = true;
-                if let Some(inbound) = self.next_inbound() {
-                    return Next::Run(inbound, self.now);
+                if let Some(invocation) = self.next_invocation() {
+                    return NextStep::Run(invocation, self.now);
                 }
             }
             if std::mem::take(&mut wakeup.is_in_pass) && !self.end_pass(wakeup, cx) {
                 if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
-                    return Next::Close(closed.reason);
+                    return NextStep::Close(closed.reason);
                 }
                 if self.alarm.poll(cx).is_pending() {
-                    return Next::Wait;
+                    return NextStep::Wait;
                 }
             }
-            if wakeup.passes == PASSES {
+            if wakeup.passes == MAX_PASSES {
                 cx.waker().wake_by_ref();
-                return Next::Wait;
+                return NextStep::Wait;
             }
             wakeup.passes += 1;
             wakeup.is_in_pass = true;
             self.now = self.shared.now();
             wakeup.has_worked = self.poll_core(self.now, cx);
-            wakeup.has_woken |= self.wake_waiting();
+            wakeup.has_woken |= self.wake_deferred();
         }
     }
 
     /// Handlers may be left from the last time, and others may have answered since.
-    fn look_for_room(&mut self) {
-        if self.told.is_empty() {
+    fn check_room(&mut self) {
+        if self.inbound.is_empty() {
             return;
         }
         let shared = Arc::clone(&self.shared);
@@ -93,7 +93,7 @@ impl Driver {
             wakeup.has_worked = true;
             // Most handlers have answered: it is written with what is written now.
             let shared = Arc::clone(&self.shared);
-            self.take_transmits(&mut shared.lock(), now);
+            self.queue_transmits(&mut shared.lock(), now);
         }
         if let Some(io) = &mut self.io {
             let has_written = io.poll_write(cx);

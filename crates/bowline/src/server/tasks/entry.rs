@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{TaskConfig, timestamp};
 use crate::server::context::{Context, Holding};
-use crate::server::session::Shared;
+use crate::server::session::SessionShared;
 
 /// The most of a status message that is kept, in characters.
 const MESSAGE: usize = 1000;
@@ -45,7 +45,7 @@ pub(super) enum Owner {
     /// It alone may see it (TK-14, TX-20).
     Principal(String),
     /// Nobody knows who it is: whoever knows the id may see it. This is where it was begun.
-    Session(Weak<Shared>),
+    Session(Weak<SessionShared>),
 }
 
 impl Owner {

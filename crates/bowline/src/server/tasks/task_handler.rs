@@ -15,7 +15,7 @@ use super::store::TaskStore;
 use crate::panics::CatchPanic;
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
-use crate::server::session::GRACE;
+use crate::server::session::CANCEL_GRACE;
 use crate::server::telemetry::handler_panicked;
 use crate::server::tool::Called;
 
@@ -69,7 +69,7 @@ async fn handled(
     let mut called = CatchPanic::new(called);
     let mut over = pin!(async {
         given_up(entry, context).await;
-        sleep(GRACE).await;
+        sleep(CANCEL_GRACE).await;
     });
     let session = &context.inner().session;
     let done = poll_fn(|cx| {

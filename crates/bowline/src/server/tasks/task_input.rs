@@ -62,7 +62,7 @@ impl Entry {
         let (mut latest, waiting) = self.latest_waiting();
         let asked = match &waiting {
             Some(waiting) => ask(waiting, request()).await,
-            None => context.inner().session.ask(None, request()).await,
+            None => context.inner().session.call_client(None, request()).await,
         };
         let mut asked = asked;
         loop {
@@ -124,7 +124,7 @@ impl Entry {
 
 async fn ask(waiting: &Context, request: CallRequest) -> Result<Payload, Error> {
     let inner = waiting.inner();
-    inner.session.ask(Some(inner.key), request).await
+    inner.session.call_client(Some(inner.key), request).await
 }
 
 /// Whether the client may be reached another time.
