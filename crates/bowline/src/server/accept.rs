@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 
 /// How long nobody is accepted after that has failed, at first and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Something that clients come in by.
 pub trait Listener: Send + 'static {
@@ -79,22 +79,22 @@ impl Running {
 
     async fn accept_all(&self, mut listener: impl Listener) -> Result<(), Error> {
         let mut sessions = JoinSet::new();
-        let mut ending = self.ending();
-        let mut pause = PAUSES.0;
-        while !*ending.borrow() {
+        let mut end_signal = self.end_signal();
+        let mut delay = RETRY_DELAYS.0;
+        while !*end_signal.borrow() {
             let has_room = sessions.len() < self.max_sessions();
-            match next(&mut listener, &mut ending, &mut sessions, has_room).await {
-                Next::Other => {}
-                Next::Client(Ok(stream)) => {
-                    pause = PAUSES.0;
+            match next_event(&mut listener, &mut end_signal, &mut sessions, has_room).await {
+                AcceptEvent::Other => {}
+                AcceptEvent::Accepted(Ok(stream)) => {
+                    delay = RETRY_DELAYS.0;
                     sessions.spawn(self.serve_accepted(stream));
                 }
-                Next::Client(Err(error)) if is_passing(&error) => {
+                AcceptEvent::Accepted(Err(error)) if is_transient(&error) => {
                     tracing::warn!(%error, "accepting a client failed, trying again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PAUSES.1);
+                    tokio::time::sleep(delay).await;
+                    delay = (delay * 2).min(RETRY_DELAYS.1);
                 }
-                Next::Client(Err(error)) => {
+                AcceptEvent::Accepted(Err(error)) => {
                     let words = error.to_string();
                     return Err(Error::new(ErrorKind::Transport, words).in_operation("listen"));
                 }
@@ -107,29 +107,29 @@ impl Running {
 }
 
 /// What happens next to a listener.
-enum Next {
-    Client(io::Result<Stream>),
+enum AcceptEvent {
+    Accepted(io::Result<Stream>),
     /// A session ended, or the server is to end.
     Other,
 }
 
-async fn next(
+async fn next_event(
     listener: &mut impl Listener,
-    ending: &mut watch::Receiver<bool>,
+    end_signal: &mut watch::Receiver<bool>,
     sessions: &mut JoinSet<Result<(), Error>>,
     has_room: bool,
-) -> Next {
-    let mut changed = pin!(ending.changed());
+) -> AcceptEvent {
+    let mut changed = pin!(end_signal.changed());
     let mut accepted = pin!(listener.accept());
     poll_fn(|cx| {
         if changed.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Next::Other);
+            return Poll::Ready(AcceptEvent::Other);
         }
         if !sessions.is_empty() && sessions.poll_join_next(cx).is_ready() {
-            return Poll::Ready(Next::Other);
+            return Poll::Ready(AcceptEvent::Other);
         }
         match has_room {
-            true => accepted.as_mut().poll(cx).map(Next::Client),
+            true => accepted.as_mut().poll(cx).map(AcceptEvent::Accepted),
             false => Poll::Pending,
         }
     })
@@ -138,7 +138,7 @@ async fn next(
 
 /// Whether the next client may be luckier: there are too many descriptors or too little
 /// memory now, or one client went before it was accepted.
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::NotConnected | io::ErrorKind::Unsupported

@@ -24,10 +24,10 @@ use super::round_state_seal::RoundSeal;
 use super::running_server::Running;
 use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
-use super::session_set::Life;
+use super::session_set::SessionSet;
 use super::tasks::{TaskConfig, TaskStore};
 use super::tool::{ToolDef, tool};
-use super::used_round_states::{UsedInProcess, UsedStates};
+use super::used_round_states::{InProcessRoundStates, UsedRoundStates};
 use crate::error::Error;
 use crate::transport::Transport;
 
@@ -60,7 +60,7 @@ pub struct Server {
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
     /// What was added twice, in words.
-    twice: Option<String>,
+    duplicate: Option<String>,
 }
 
 /// Makes whoever serves requests, when everything else is said.
@@ -100,7 +100,7 @@ impl Server {
             on_notification: None,
             handler: None,
             layers: Vec::new(),
-            twice: None,
+            duplicate: None,
         }
     }
 
@@ -161,7 +161,7 @@ impl Server {
         tool.prepare();
         let name = &tool.tool.name;
         let is_known = self.features.contents().tools.get(name).is_some();
-        self.note_twice(is_known, "tool", name);
+        self.record_duplicate(is_known, "tool", name);
         self.features.insert_tool(tool);
         self
     }
@@ -182,7 +182,7 @@ impl Server {
     pub fn add_resource(mut self, resource: ResourceDef) -> Self {
         let uri = &resource.resource.uri;
         let is_known = self.features.contents().resources.get(uri).is_some();
-        self.note_twice(is_known, "resource", uri);
+        self.record_duplicate(is_known, "resource", uri);
         self.features.insert_resource(resource);
         self
     }
@@ -203,7 +203,7 @@ impl Server {
     pub fn add_template(mut self, template: TemplateDef) -> Self {
         let uri = &template.template.uri_template;
         let is_known = self.features.contents().templates.get(uri).is_some();
-        self.note_twice(is_known, "template", uri);
+        self.record_duplicate(is_known, "template", uri);
         self.features.insert_template(template);
         self
     }
@@ -229,16 +229,16 @@ impl Server {
     pub fn add_prompt(mut self, prompt: PromptDef) -> Self {
         let name = &prompt.prompt.name;
         let is_known = self.features.contents().prompts.get(name).is_some();
-        self.note_twice(is_known, "prompt", name);
+        self.record_duplicate(is_known, "prompt", name);
         self.features.insert_prompt(prompt);
         self
     }
 
     /// The second of two would silently replace the first.
-    fn note_twice(&mut self, is_known: bool, kind: &str, name: &str) {
+    fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
             let words = format!("{kind} {name}: there are two of this name");
-            self.twice.get_or_insert(words);
+            self.duplicate.get_or_insert(words);
         }
     }
 
@@ -301,21 +301,21 @@ impl Server {
     /// When something was registered that can't be served: an error that names it.
     pub fn build(mut self) -> Result<Running, Error> {
         let problem = self.features.contents().problem(&self.states);
-        if let Some(problem) = self.twice.take().or(problem) {
+        if let Some(problem) = self.duplicate.take().or(problem) {
             return Err(config_error(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
         let seal = seal.map_err(|error| config_error(format!("no randomness: {error}")))?;
-        let used = self.has_single_use.then(|| self.used_states());
+        let used_round_states = self.has_single_use.then(|| self.used_round_states());
         let mut config = self.session_config();
         let is_handler = self.handler.is_some();
         config.forward_unknown_methods(is_handler);
         let tasks = Arc::new(TaskStore::new(self.tasks.clone()));
         let (mut service, capabilities) = match self.handler.take() {
             Some(handler) => handler(&self),
-            None => self.registered(&tasks),
+            None => self.feature_service(&tasks),
         };
-        let hears = is_handler.then(|| service.clone());
+        let raw_notification_handler = is_handler.then(|| service.clone());
         for layer in self.layers {
             service = layer(service);
         }
@@ -324,7 +324,7 @@ impl Server {
             service,
             states: self.states,
             seal,
-            used,
+            used_round_states,
             max_questions: self.max_questions,
             has_logging,
             meta: result_meta(&self.info),
@@ -338,15 +338,15 @@ impl Server {
             max_sessions: self.max_sessions,
             max_blocking: self.max_blocking,
             on_notification: self.on_notification,
-            hears,
-            life: Life::new(self.features.sessions.clone()),
+            raw_notification_handler,
+            sessions: SessionSet::new(self.features.sessions.clone()),
             features: self.features,
             tasks,
         }))
     }
 
-    fn used_states(&self) -> Box<dyn UsedStates> {
-        Box::new(UsedInProcess::new(self.max_used_rounds))
+    fn used_round_states(&self) -> Box<dyn UsedRoundStates> {
+        Box::new(InProcessRoundStates::new(self.max_used_rounds))
     }
 
     fn session_config(&self) -> SessionConfig {
@@ -366,7 +366,7 @@ impl Server {
     }
 
     /// Whoever serves what is registered, and what that can do.
-    fn registered(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
+    fn feature_service(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
         let dispatch = Arc::new(Dispatch {
             features: self.features.clone(),
             revisions: self.revisions,

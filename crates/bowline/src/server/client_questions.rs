@@ -24,22 +24,22 @@ use bowline_types::roots::{ListRootsParams, ListRootsResult};
 use bowline_types::sampling::{CreateMessageParams, CreateMessageResult};
 use bowline_types::{Era, ErrorObject, JsonObject, RequestId, Revision};
 
-pub(super) use self::answer::Unanswered;
-use self::answer::{Answer, Later, Looked, checked};
+pub(super) use self::answer::NoAnswer;
+use self::answer::{Answer, QuestionLookup, StatelessAnswer, checked_form};
 use super::context::Context;
 use super::principal::Principal;
 use super::round_state_seal::RoundSeal;
-use super::service::say_with;
-use super::tasks::Entry;
+use super::service::encode_result_with;
+use super::tasks::TaskEntry;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 
 /// What a request has asked and been answered, in the stateless era.
 #[derive(Debug, Default)]
-pub(super) struct Asking(Mutex<State>);
+pub(super) struct ClientQuestions(Mutex<QuestionState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct QuestionState {
     /// `None` where nothing can be asked, and when the request has ended with its questions.
     rounds: Option<Rounds>,
     has_asked: bool,
@@ -53,7 +53,7 @@ struct State {
 
 /// Somebody who runs a handler, and ends it when it asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Runner {
+pub(super) enum HandlerRunner {
     Task,
     Thread,
 }
@@ -87,11 +87,11 @@ impl Context {
         let declared = self.client_capabilities().sampling;
         if declared.is_none_or(|it| needed.tools.is_some() && it.tools.is_none()) {
             let needed = ClientCapabilities::new().sampling(needed);
-            return Err(self.not_declared("sampling", needed));
+            return Err(self.missing_capability("sampling", needed));
         }
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::CreateMessage>(key, &params, question);
-        answer.await?.read(InputResponse::sampling)
+        answer.await?.decode(InputResponse::sampling)
     }
 
     /// Asks the person who uses the client: see [`sample`](Self::sample). Cancel safe.
@@ -139,19 +139,19 @@ impl Context {
         };
         if !can_do {
             let needed = ClientCapabilities::new().elicitation(needed);
-            return Err(self.not_declared("elicitation", needed));
+            return Err(self.missing_capability("elicitation", needed));
         }
         let page = self.prepare_url_elicitation(&mut params)?;
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::Elicit>(key, &params, question).await;
-        let answer = answer.and_then(|answer| answer.read(InputResponse::elicitation));
+        let answer = answer.and_then(|answer| answer.decode(InputResponse::elicitation));
         if let Some(page) = page
             && !answer.as_ref().is_ok_and(ElicitResult::is_accepted)
         {
             // Nobody has opened it.
             self.inner().session.forget_url_elicitation(&page);
         }
-        checked(&params, answer?)
+        checked_form(&params, answer?)
     }
 
     /// Gives a page an id where it needs one, and remembers it until somebody is done with it.
@@ -179,7 +179,7 @@ impl Context {
     ///
     /// When the system has no randomness.
     pub fn unique_id(&self) -> Result<String, Error> {
-        RoundSeal::nonce()
+        RoundSeal::random_id()
             .map_err(|error| Error::new(ErrorKind::State, format!("no randomness: {error}")))
     }
 
@@ -191,12 +191,12 @@ impl Context {
     pub async fn roots(&self, key: &str) -> Result<ListRootsResult, Error> {
         if self.client_capabilities().roots.is_none() {
             let needed = ClientCapabilities::new().roots(RootsCapability::new());
-            return Err(self.not_declared("roots", needed));
+            return Err(self.missing_capability("roots", needed));
         }
         let params = ListRootsParams::new();
         let question = InputRequest::from(params.clone());
         let answer = self.ask::<requests::ListRoots>(key, &params, question);
-        answer.await?.read(InputResponse::roots)
+        answer.await?.decode(InputResponse::roots)
     }
 
     /// Whether something with an effect is still to be done for this request: `true` the first
@@ -230,13 +230,13 @@ impl Context {
     /// let server = Server::new("cook", "1.0.0").tool("cook", "Cooks a meal", cook);
     /// ```
     pub fn once(&self, key: &str) -> bool {
-        let asking = &mut *self.asking();
-        let is_first = match &mut asking.rounds {
+        let questions = &mut *self.lock_questions();
+        let is_first = match &mut questions.rounds {
             Some(rounds) => rounds.once(key),
-            None => !asking.has_asked,
+            None => !questions.has_asked,
         };
         // A layer may run the handler again, from the same state.
-        is_first && asking.done.insert(key.to_owned())
+        is_first && questions.done.insert(key.to_owned())
     }
 
     async fn ask<R: RequestMethod>(
@@ -247,19 +247,21 @@ impl Context {
     ) -> Result<Answer, Error> {
         match self.revision().era() {
             Era::Handshake => {
-                let answer = self.ask_now::<R>(params, question).await;
+                let answer = self.ask_by_request::<R>(params, question).await;
                 answer.map(Answer::Payload)
             }
-            Era::Stateless => match self.ask_later(key, question).await {
-                Later::Answer(answer) => answer,
+            Era::Stateless => match self.ask_in_result(key, question).await {
+                StatelessAnswer::Answer(answer) => answer,
                 // The request is answered, and the handler goes on: it is asked elsewhere.
-                Later::Task(task, question) => Ok(Answer::Input(task.ask(key, *question).await)),
+                StatelessAnswer::Task(task, question) => {
+                    Ok(Answer::Input(task.ask(key, *question).await))
+                }
             },
         }
     }
 
     /// Asks, and waits for the answer.
-    async fn ask_now<R: RequestMethod>(
+    async fn ask_by_request<R: RequestMethod>(
         &self,
         params: &R::Params,
         question: InputRequest,
@@ -268,7 +270,7 @@ impl Context {
         let params = Payload::encode(params, self.revision());
         // PV-5: the words say what it is, and which revisions have it.
         let params = params.map_err(|error| {
-            let told = Unanswered::Told(format!("{method}: {error}"));
+            let told = NoAnswer::Message(format!("{method}: {error}"));
             Error::new(ErrorKind::CapabilityNotSupported, error.to_string())
                 .in_operation(method)
                 .caused_by(told)
@@ -287,26 +289,26 @@ impl Context {
             let words = error.to_string();
             error
                 .in_operation(method)
-                .caused_by(Unanswered::Told(words))
+                .caused_by(NoAnswer::Message(words))
         })
     }
 
     /// Looks for the answer among those that came with the request. Without one the request
     /// ends with the question, so that nothing after it runs.
-    async fn ask_later(&self, key: &str, question: InputRequest) -> Later {
-        let failed = |words| Later::Answer(Err(Error::new(ErrorKind::State, words)));
-        let runners = match self.look_for_answer(key, question) {
-            Looked::Here(later) => return later,
-            Looked::Impossible => {
+    async fn ask_in_result(&self, key: &str, question: InputRequest) -> StatelessAnswer {
+        let failed = |words| StatelessAnswer::Answer(Err(Error::new(ErrorKind::State, words)));
+        let runners = match self.find_answer(key, question) {
+            QuestionLookup::Found(later) => return later,
+            QuestionLookup::NotAllowed => {
                 return failed("nothing can be asked while this request is served");
             }
-            Looked::TooMany => {
+            QuestionLookup::TooMany => {
                 // A handler that asks until it likes the answer, and minds no error, must not
                 // hold up all others.
                 tokio::task::yield_now().await;
-                return Later::Answer(Err(self.too_many_questions()));
+                return StatelessAnswer::Answer(Err(self.too_many_questions()));
             }
-            Looked::Asked(runners) => runners,
+            QuestionLookup::Asked(runners) => runners,
         };
         for runner in runners.into_iter().flatten() {
             runner.wake();
@@ -316,74 +318,78 @@ impl Context {
         failed("the request has ended with this question")
     }
 
-    fn look_for_answer(&self, key: &str, question: InputRequest) -> Looked {
-        let mut asking = self.asking();
-        let Some(rounds) = &mut asking.rounds else {
-            return Looked::Impossible;
+    fn find_answer(&self, key: &str, question: InputRequest) -> QuestionLookup {
+        let mut questions = self.lock_questions();
+        let Some(rounds) = &mut questions.rounds else {
+            return QuestionLookup::NotAllowed;
         };
         let name = rounds.next_question(key);
         match (rounds.answer(&name), self.task()) {
-            (Some(answer), _) => return Looked::Here(Later::Answer(Ok(Answer::Input(answer)))),
-            (None, Some(task)) => return Looked::Here(Later::Task(task, Box::new(question))),
+            (Some(answer), _) => {
+                return QuestionLookup::Found(StatelessAnswer::Answer(Ok(Answer::Input(answer))));
+            }
+            (None, Some(task)) => {
+                return QuestionLookup::Found(StatelessAnswer::Task(task, Box::new(question)));
+            }
             (None, None) => {}
         }
         if rounds.asked() >= self.inner().session.server.max_questions {
-            return Looked::TooMany;
+            return QuestionLookup::TooMany;
         }
         rounds.ask(&name, question);
-        asking.has_asked = true;
-        Looked::Asked(std::mem::take(&mut asking.runners))
+        questions.has_asked = true;
+        QuestionLookup::Asked(std::mem::take(&mut questions.runners))
     }
 
     fn too_many_questions(&self) -> Error {
         let most = self.inner().session.server.max_questions;
         let words = format!("too much is asked: a request may ask {most} questions");
-        Error::new(ErrorKind::State, words.clone()).caused_by(Unanswered::Told(words))
+        Error::new(ErrorKind::State, words.clone()).caused_by(NoAnswer::Message(words))
     }
 
-    fn asking(&self) -> MutexGuard<'_, State> {
-        let asking = self.inner().asking.0.lock();
-        asking.unwrap_or_else(PoisonError::into_inner)
+    fn lock_questions(&self) -> MutexGuard<'_, QuestionState> {
+        let questions = self.inner().questions.0.lock();
+        questions.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the handler waits for an answer with which the request has to come again.
     /// Whoever runs it is woken when it does.
-    pub(super) fn has_asked(&self, runner: Runner, cx: &TaskContext<'_>) -> bool {
-        let mut asking = self.asking();
-        if asking.rounds.is_some() && !asking.has_asked {
+    pub(super) fn has_asked(&self, runner: HandlerRunner, cx: &TaskContext<'_>) -> bool {
+        let mut questions = self.lock_questions();
+        if questions.rounds.is_some() && !questions.has_asked {
             let waker = match runner {
-                Runner::Task => &mut asking.runners[0],
-                Runner::Thread => &mut asking.runners[1],
+                HandlerRunner::Task => &mut questions.runners[0],
+                HandlerRunner::Thread => &mut questions.runners[1],
             };
             *waker = Some(cx.waker().clone());
         }
-        asking.has_asked
+        questions.has_asked
     }
 
     /// Makes the request a task, unless it waits for an answer with which it has to come again
     /// (TX-18). Whether it is one now.
-    pub(super) fn become_task(&self, task: &Arc<Entry>) -> bool {
+    pub(super) fn become_task(&self, task: &Arc<TaskEntry>) -> bool {
         // Whoever asks at this moment does so before or after.
-        let asking = self.asking();
-        if asking.has_asked {
+        let questions = self.lock_questions();
+        if questions.has_asked {
             return false;
         }
         let is_first = self.inner().task.set(Arc::downgrade(task)).is_ok();
-        self.keep_little();
+        self.drop_large_params();
         is_first
     }
 
     /// The error for a client that can't be asked (LC-48).
-    fn not_declared(&self, capability: &str, needed: ClientCapabilities) -> Error {
+    fn missing_capability(&self, capability: &str, needed: ClientCapabilities) -> Error {
         let words = format!("the client doesn't declare {capability}");
         let cause = match self.revision().era() {
-            Era::Handshake => Unanswered::Told(words.clone()),
+            Era::Handshake => NoAnswer::Message(words.clone()),
             Era::Stateless => {
                 // The id is known to whoever answers.
                 let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
                 // Many clients show nothing of an error but its message.
                 refusal.error.message.clone_from(&words);
-                Unanswered::Refused(Box::new(refusal.error))
+                NoAnswer::Protocol(Box::new(refusal.error))
             }
         };
         Error::new(ErrorKind::CapabilityNotSupported, words).caused_by(cause)
@@ -410,24 +416,25 @@ impl Context {
                 let now = seal.now();
                 let rounds = Rounds::open(params, seal, &self.binding()?, now);
                 let rounds = rounds.map_err(|error| error.to_error())?;
-                self.claim(rounds.brought(), now)?;
+                self.claim_round_state(rounds.brought(), now)?;
                 rounds
             }
         };
-        self.asking().rounds = Some(rounds);
+        self.lock_questions().rounds = Some(rounds);
         Ok(())
     }
 
     /// Uses the state that came, where each is good for one use (MR-13). A layer may serve one
     /// request twice: that is no second use.
-    fn claim(&self, brought: Option<&StateMark>, now: u64) -> Result<(), ErrorObject> {
-        let (Some(used), Some(mark)) = (&self.inner().session.server.used, brought) else {
+    fn claim_round_state(&self, brought: Option<&StateMark>, now: u64) -> Result<(), ErrorObject> {
+        let (Some(used), Some(mark)) = (&self.inner().session.server.used_round_states, brought)
+        else {
             return Ok(());
         };
-        let mut asking = self.asking();
-        if !asking.is_claimed {
-            used.claim(mark, now).granted()?;
-            asking.is_claimed = true;
+        let mut questions = self.lock_questions();
+        if !questions.is_claimed {
+            used.claim(mark, now).into_result()?;
+            questions.is_claimed = true;
         }
         Ok(())
     }
@@ -444,17 +451,17 @@ impl Context {
     }
 
     /// What the request ends with when the handler waits for an answer.
-    pub(super) fn questions(&self, cx: &TaskContext<'_>) -> Option<RpcResult> {
-        if !self.has_asked(Runner::Task, cx) {
+    pub(super) fn take_questions(&self, cx: &TaskContext<'_>) -> Option<RpcResult> {
+        if !self.has_asked(HandlerRunner::Task, cx) {
             return None;
         }
-        let rounds = self.asking().rounds.take()?;
+        let rounds = self.lock_questions().rounds.take()?;
         let binding = match self.binding() {
             Ok(binding) => binding,
             Err(error) => return Some(Err(error)),
         };
         let seal = &self.inner().session.server.seal;
-        let mark = match RoundSeal::nonce() {
+        let mark = match RoundSeal::random_id() {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the state of a request");
@@ -463,7 +470,11 @@ impl Context {
             }
         };
         match rounds.finish(seal, &binding, mark) {
-            Round::Ask(result) => Some(say_with(self, &*result, &self.inner().session.server.meta)),
+            Round::Ask(result) => Some(encode_result_with(
+                self,
+                &*result,
+                &self.inner().session.server.meta,
+            )),
             _ => None,
         }
     }

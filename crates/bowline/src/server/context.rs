@@ -18,12 +18,12 @@ use bowline_types::{
 use tokio::sync::Notify;
 use tracing::Span;
 
-use super::client_questions::Asking;
+use super::client_questions::ClientQuestions;
 use super::extract::States;
 use super::features::ServerFeatures;
 use super::service::MethodName;
 use super::session::{SessionCore, SessionShared};
-use super::tasks::Entry;
+use super::tasks::TaskEntry;
 use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
@@ -44,13 +44,13 @@ pub(super) struct Inner {
     /// What it is about, once its parameters are not kept.
     subject: OnceLock<Option<Subject>>,
     pub(super) revision: Revision,
-    /// Its parameters, or [what is kept](Context::keep_little) of them.
+    /// Its parameters, or [what is kept](Context::drop_large_params) of them.
     params: Mutex<Option<Payload>>,
     /// What a request of the stateless era says of its client.
     pub(super) stateless: Option<Box<RequestContext>>,
-    pub(super) asking: Asking,
+    pub(super) questions: ClientQuestions,
     /// The task that it has become. The task has the context.
-    pub(super) task: OnceLock<Weak<Entry>>,
+    pub(super) task: OnceLock<Weak<TaskEntry>>,
     extensions: Mutex<States>,
     /// The last progress that was sent.
     progress: Mutex<Option<f64>>,
@@ -63,22 +63,22 @@ pub(super) struct Inner {
 }
 
 /// A part in the place of a request.
-pub(super) struct Place(Context);
+pub(super) struct RequestHold(Context);
 
 /// Tells whether the place of a request is held. It holds nothing itself.
 #[derive(Debug)]
-pub(super) struct Holding(Weak<Inner>);
+pub(super) struct HoldStatus(Weak<Inner>);
 
-impl Holding {
+impl HoldStatus {
     pub(super) fn is_held(&self) -> bool {
         let inner = self.0.upgrade();
         inner.is_some_and(|inner| inner.holders.load(Ordering::Acquire) > 0)
     }
 }
 
-impl Drop for Place {
+impl Drop for RequestHold {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release_hold();
     }
 }
 
@@ -100,7 +100,7 @@ impl Context {
             revision,
             params: Mutex::new(params),
             stateless,
-            asking: Asking::default(),
+            questions: ClientQuestions::default(),
             task: OnceLock::new(),
             extensions: Mutex::default(),
             progress: Mutex::default(),
@@ -131,7 +131,7 @@ impl Context {
     }
 
     /// The task that the request has become.
-    pub(super) fn task(&self) -> Option<Arc<Entry>> {
+    pub(super) fn task(&self) -> Option<Arc<TaskEntry>> {
         self.0.task.get()?.upgrade()
     }
 
@@ -191,14 +191,14 @@ impl Context {
 
     /// Forgets the parameters but for a `_meta` that isn't large: what lasts longer than its
     /// request is not counted where requests are.
-    pub(super) fn keep_little(&self) {
+    pub(super) fn drop_large_params(&self) {
         let params = self.params();
         self.0
             .subject
             .get_or_init(|| Subject::of(&self.0.method, params.as_ref()));
         let reader = params.as_ref().map(|params| params.as_json().reader());
         let meta = reader.and_then(|reader| reader.peek_member("_meta").ok().flatten());
-        let meta = meta.filter(|meta| meta.as_str().len() <= KEPT_META);
+        let meta = meta.filter(|meta| meta.as_str().len() <= MAX_KEPT_META);
         let little = meta.map(|meta| [("_meta", meta)].into_iter().collect::<JsonObject>());
         let mut params = self.0.params.lock().unwrap_or_else(PoisonError::into_inner);
         *params = little.map(Payload::from);
@@ -250,7 +250,7 @@ impl Context {
     /// Waits until nobody gets the answer any more. A handler that doesn't end within a tenth
     /// of a second after that is dropped. Cancel safe.
     pub async fn cancelled(&self) {
-        self.until(Self::is_cancelled).await;
+        self.wait_until(Self::is_cancelled).await;
     }
 
     /// Whether the server ends. What is answered at once still reaches the client: it is
@@ -263,11 +263,11 @@ impl Context {
     /// Waits until the server ends, or nobody gets the answer any more: for a handler that has
     /// something to say when it can't finish. Cancel safe.
     pub async fn shutting_down(&self) {
-        self.until(|context| context.is_shutting_down() || context.is_cancelled())
+        self.wait_until(|context| context.is_shutting_down() || context.is_cancelled())
             .await;
     }
 
-    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, is_so: impl Fn(&Self) -> bool) {
         loop {
             let ends = self.0.ends.notified();
             if is_so(self) {
@@ -291,18 +291,18 @@ impl Context {
 
     /// Keeps the place of the request until this is dropped, whatever becomes of its
     /// handler: a thread goes on until it returns, and the limit is one of what runs.
-    pub(super) fn hold(&self) -> Place {
+    pub(super) fn hold(&self) -> RequestHold {
         self.0.holders.fetch_add(1, Ordering::Relaxed);
-        Place(self.clone())
+        RequestHold(self.clone())
     }
 
     /// What tells whether somebody still [holds](Self::hold) the place.
-    pub(super) fn holding(&self) -> Holding {
-        Holding(Arc::downgrade(&self.0))
+    pub(super) fn hold_status(&self) -> HoldStatus {
+        HoldStatus(Arc::downgrade(&self.0))
     }
 
     /// Whoever leaves last, and has not answered, frees the place.
-    pub(super) fn leave(&self) {
+    pub(super) fn release_hold(&self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             let release = |core: &mut SessionCore, now| core.session.release(now, self.0.key);
             self.0.session.with(release);
@@ -325,7 +325,7 @@ impl Context {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.set_message(message);
         }
-        let Some(token) = self.progress_token().filter(|_| self.may_tell()) else {
+        let Some(token) = self.progress_token().filter(|_| self.may_notify()) else {
             return false;
         };
         let progress = progress.into();
@@ -339,7 +339,7 @@ impl Context {
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(str::to_owned);
-        params.meta = self.related();
+        params.meta = self.related_task_meta();
         let is_sent = self.notify(Method::Progress, &params).is_ok();
         if is_sent {
             *last = Some(value);
@@ -363,13 +363,13 @@ impl Context {
         }
         let mut params = LoggingMessageParams::new(level, data);
         params.logger = self.0.session.server.logger.clone();
-        params.meta = self.related();
+        params.meta = self.related_task_meta();
         self.notify(Method::LoggingMessage, &params).is_ok()
     }
 
     /// Whether a log message of this level would be sent.
     pub fn wants_log(&self, level: &LoggingLevel) -> bool {
-        if !self.0.session.server.has_logging || !self.may_tell() {
+        if !self.0.session.server.has_logging || !self.may_notify() {
             return false;
         }
         match &self.0.stateless {
@@ -382,12 +382,12 @@ impl Context {
     }
 
     /// Whether notifications are sent: none for a task of the extension (TX-16).
-    fn may_tell(&self) -> bool {
+    fn may_notify(&self) -> bool {
         !self.is_task() || self.revision().era() == Era::Handshake
     }
 
     /// What notifications of a task say of it (TK-11).
-    fn related(&self) -> Option<NotificationMeta> {
+    fn related_task_meta(&self) -> Option<NotificationMeta> {
         let task = self.task()?;
         let related = RelatedTask::new(task.id());
         Some(NotificationMeta::new().with(keys::RELATED_TASK, related))
@@ -402,17 +402,17 @@ impl Context {
         })?;
         let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
-        let tell = |about| {
+        let send = |about| {
             let session = &self.0.session;
             session.with(|core, _| core.session.notify(about, method.as_str(), members))
         };
         // The request of a task is answered, and the token goes on until the task has ended
         // (LC-127).
         let sent = match self.is_task() {
-            false => tell(Some(self.0.key)),
+            false => send(Some(self.0.key)),
             true => {
                 let task = self.task();
-                let told = task.and_then(|task| task.while_it_lasts(|| tell(None)));
+                let told = task.and_then(|task| task.run_unless_ended(|| send(None)));
                 told.unwrap_or(Err(CallError::RequestClosed))
             }
         };
@@ -423,7 +423,7 @@ impl Context {
 }
 
 /// The largest `_meta` that is kept of a request that lasts.
-const KEPT_META: usize = 16 * 1024;
+const MAX_KEPT_META: usize = 16 * 1024;
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -20,12 +20,14 @@ use tokio::time::timeout;
 
 use super::caching::{Cacheable, Caching};
 use super::features::{Contents, ServerFeatures};
-use super::named_table::Table;
-use super::resource::settle;
-use super::server_core::named;
-use super::service::{ClientRequest, Serve, method_not_found, say_with, served_by_session};
-use super::tasks::{TaskStore, Way, created, run};
-use super::tool::{CallText, Called, ToolDef, no_such_tool};
+use super::named_table::NamedTable;
+use super::resource::resolve_not_found;
+use super::server_core::add_server_info;
+use super::service::{
+    ClientRequest, Serve, encode_result_with, method_not_found, served_by_session,
+};
+use super::tasks::{TaskMode, TaskStore, create_task_result, run_task};
+use super::tool::{CallParams, ToolDef, ToolFuture, unknown_tool};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
@@ -68,7 +70,7 @@ impl Serve for Dispatch {
                 let meta = self.meta_for(&request).to_owned();
                 self.tasks.serve(request, &meta, self.page_size)
             }
-            _ => Box::pin(std::future::ready(self.look(&contents, &request))),
+            _ => Box::pin(std::future::ready(self.serve_list(&contents, &request))),
         }
     }
 }
@@ -93,7 +95,7 @@ impl Dispatch {
     }
 
     /// What needs no handler.
-    fn look(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
+    fn serve_list(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
         if let Some(reply) = served_by_session(request) {
             return reply;
         }
@@ -101,32 +103,32 @@ impl Dispatch {
         match request.known_method().ok_or_else(unknown)? {
             Method::Discover => self.discover(request),
             Method::ListTools if contents.has_tools() => {
-                let (page, next) = self.page(&contents.tools, request)?;
+                let (page, next) = self.list_page(&contents.tools, request)?;
                 let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
                 let mut result = ListToolsResult::new(tools).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResources if contents.has_resources() => {
-                let (page, next) = self.page(&contents.resources, request)?;
+                let (page, next) = self.list_page(&contents.resources, request)?;
                 let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
                 let mut result = ListResourcesResult::new(resources).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResourceTemplates if contents.has_resources() => {
-                let (page, next) = self.page(&contents.templates, request)?;
+                let (page, next) = self.list_page(&contents.templates, request)?;
                 let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
                 let mut result = ListResourceTemplatesResult::new(templates).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListPrompts if contents.has_prompts() => {
-                let (page, next) = self.page(&contents.prompts, request)?;
+                let (page, next) = self.list_page(&contents.prompts, request)?;
                 let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
                 let mut result = ListPromptsResult::new(prompts).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             _ => Err(unknown()),
         }
@@ -141,12 +143,12 @@ impl Dispatch {
         }
         let mut result = DiscoverResult::new(versions, capabilities).cached(self.caching);
         result.instructions.clone_from(&self.instructions);
-        say_with(&request.context, &result, &self.full_meta)
+        encode_result_with(&request.context, &result, &self.full_meta)
     }
 
-    fn page<'t, T>(
+    fn list_page<'t, T>(
         &self,
-        table: &'t Table<T>,
+        table: &'t NamedTable<T>,
         request: &ClientRequest,
     ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
         let params: PaginatedParams = request.decode()?;
@@ -164,7 +166,7 @@ impl Dispatch {
     }
 
     /// The same, for a result that comes later.
-    fn later_meta(&self, request: &ClientRequest) -> Option<Arc<str>> {
+    fn owned_meta_for(&self, request: &ClientRequest) -> Option<Arc<str>> {
         let era = request.context.revision().era();
         (era == Era::Stateless).then(|| Arc::clone(&self.meta))
     }
@@ -174,27 +176,27 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let meta = self.later_meta(&request);
-        let offered = offered(contents.has_tools(), &request);
-        let call = offered.and_then(|()| CallText::read(request.params_json()));
+        let meta = self.owned_meta_for(&request);
+        let offered = check_offered(contents.has_tools(), &request);
+        let call = offered.and_then(|()| CallParams::parse(request.params_json()));
         let called = call.and_then(|call| {
             let tool = contents.tools.get(&call.name);
-            let tool = tool.ok_or_else(|| no_such_tool(&call.name))?;
-            let way = match (tool.tasks, call.task) {
-                (None, None) => Way::Plain,
+            let tool = tool.ok_or_else(|| unknown_tool(&call.name))?;
+            let mode = match (tool.tasks, call.task) {
+                (None, None) => TaskMode::Plain,
                 (rule, asked) => {
                     let offers = || contents.has_task_tools();
-                    Way::of(rule, asked, offers, &request.context)?
+                    TaskMode::select(rule, asked, offers, &request.context)?
                 }
             };
-            match way {
-                Way::Plain => Ok(Ok(tool.call(call.arguments, &request.context))),
-                Way::After(after) => {
+            match mode {
+                TaskMode::Plain => Ok(Ok(tool.call(call.arguments, &request.context))),
+                TaskMode::TaskAfter(after) => {
                     let called = tool.call(call.arguments, &request.context);
-                    Ok(Err(self.call_patiently(called, &request, after)))
+                    Ok(Err(self.call_with_task_fallback(called, &request, after)))
                 }
-                Way::Task(ttl) => {
-                    let begun = self.begin_task(tool, call.arguments, &request, ttl);
+                TaskMode::Task(ttl) => {
+                    let begun = self.call_as_task(tool, call.arguments, &request, ttl);
                     Ok(Err(Box::pin(std::future::ready(begun))))
                 }
             }
@@ -204,14 +206,14 @@ impl Dispatch {
             Ok(Err(replying)) => replying,
             Ok(Ok(called)) => Box::pin(async move {
                 let mut result = called.await?;
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
 
     /// Calls a tool as a task.
-    fn begin_task(
+    fn call_as_task(
         &self,
         tool: &Arc<ToolDef>,
         arguments: &str,
@@ -219,46 +221,50 @@ impl Dispatch {
         ttl: Option<i64>,
     ) -> RpcResult {
         let context = &request.context;
-        let entry = self.tasks.begin(context, ttl)?;
-        let reply = created(&entry, context, self.meta_for(request));
+        let entry = self.tasks.create(context, ttl)?;
+        let reply = create_task_result(&entry, context, self.meta_for(request));
         if !context.become_task(&entry) {
             // A layer has it served twice: it is one task, and runs once.
-            self.tasks.take_back(&entry);
+            self.tasks.discard(&entry);
             let words = || ErrorObject::internal_error("this request can't become a task");
             let begun = context.task().ok_or_else(words)?;
-            return created(&begun, context, self.meta_for(request));
+            return create_task_result(&begun, context, self.meta_for(request));
         }
         let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
         let (caller, context) = (context.clone(), context.clone());
         // Where a panic is the task's own affair.
         let called = Box::pin(async move { tool.call(&arguments, &caller).await });
-        run(&self.tasks, entry, context, called);
+        run_task(&self.tasks, entry, context, called);
         reply
     }
 
     /// Answers with the result if it is there soon, and with a task otherwise.
-    fn call_patiently(
+    fn call_with_task_fallback(
         &self,
-        mut called: Called,
+        mut called: ToolFuture,
         request: &ClientRequest,
         after: Duration,
     ) -> BoxFuture<'static, RpcResult> {
-        let meta = self.later_meta(request);
+        let meta = self.owned_meta_for(request);
         let (context, tasks) = (request.context.clone(), Arc::clone(&self.tasks));
         Box::pin(async move {
             let mut result = match timeout(after, &mut called).await {
                 Ok(result) => result?,
-                Err(_) => match tasks.begin_late(&context) {
+                Err(_) => match tasks.create_late(&context) {
                     Some(entry) => {
-                        let reply = created(&entry, &context, meta.as_deref().unwrap_or_default());
-                        run(&tasks, entry, context, called);
+                        let reply = create_task_result(
+                            &entry,
+                            &context,
+                            meta.as_deref().unwrap_or_default(),
+                        );
+                        run_task(&tasks, entry, context, called);
                         return reply;
                     }
                     None => called.await?,
                 },
             };
-            let meta = named(&mut result.meta, meta.as_deref());
-            say_with(&context, &result, meta)
+            let meta = add_server_info(&mut result.meta, meta.as_deref());
+            encode_result_with(&context, &result, meta)
         })
     }
 
@@ -268,7 +274,7 @@ impl Dispatch {
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
         let revision = request.context.revision();
-        let offered = offered(contents.has_resources(), &request);
+        let offered = check_offered(contents.has_resources(), &request);
         let read = offered.and_then(|()| {
             let params: ReadResourceParams = request.decode()?;
             let uri = params.uri;
@@ -282,13 +288,15 @@ impl Dispatch {
             let read = read.ok_or_else(|| ErrorObject::resource_not_found(&uri, revision))?;
             Ok((uri, read))
         });
-        let meta = self.later_meta(&request);
+        let meta = self.owned_meta_for(&request);
         match read {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((uri, read)) => Box::pin(async move {
-                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let mut result = read
+                    .await
+                    .map_err(|error| resolve_not_found(error, &uri, revision))?;
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
@@ -298,7 +306,7 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let offered = offered(contents.has_prompts(), &request);
+        let offered = check_offered(contents.has_prompts(), &request);
         let got = offered.and_then(|()| {
             let params: GetPromptParams = request.decode()?;
             let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
@@ -309,7 +317,7 @@ impl Dispatch {
             let arguments: Vec<_> = arguments.into_iter().collect();
             Ok((Arc::clone(prompt), prompt.get(&arguments, &request.context)))
         });
-        let meta = self.later_meta(&request);
+        let meta = self.owned_meta_for(&request);
         match got {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((prompt, got)) => Box::pin(async move {
@@ -317,8 +325,8 @@ impl Dispatch {
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.prompt.description);
                 }
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
@@ -328,13 +336,13 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let completed = completer(contents, &request);
-        let meta = self.later_meta(&request);
+        let completed = find_completion(contents, &request);
+        let meta = self.owned_meta_for(&request);
         match completed {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(completed) => Box::pin(async move {
                 let result = CompleteResult::new(completed.await?);
-                say_with(
+                encode_result_with(
                     &request.context,
                     &result,
                     meta.as_deref().unwrap_or_default(),
@@ -345,7 +353,7 @@ impl Dispatch {
 }
 
 /// Refuses a method that the server doesn't offer, whatever its parameters are.
-fn offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
+fn check_offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
     match is_offered {
         true => Ok(()),
         false => Err(method_not_found(request.method())),
@@ -354,11 +362,11 @@ fn offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject>
 
 /// Finds who completes an argument. Nobody suggests nothing, where the prompt or template
 /// exists (CP-5).
-fn completer(
+fn find_completion(
     contents: &Contents,
     request: &ClientRequest,
-) -> Result<super::prompt::Completed, ErrorObject> {
-    offered(contents.has_completers(), request)?;
+) -> Result<super::prompt::CompletionFuture, ErrorObject> {
+    check_offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;
     let invalid = |words: String| ErrorObject::invalid_params(words);
     let (of, exists) = match &params.reference {

@@ -18,8 +18,8 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::de::DeserializeOwned;
 
 use super::context::Context;
-use super::string_arguments::{self, Texts};
-use super::validation::Checks;
+use super::string_arguments::{self, StringArguments};
+use super::validation::ToolValidators;
 
 /// An argument of a handler: see [`HandlerFn`]. A handler may ask for
 ///
@@ -59,14 +59,14 @@ pub struct Input<'a> {
     /// The resource that is read.
     pub(super) uri: Option<&'a str>,
     /// What arguments have to be besides decodable.
-    pub(super) checks: Option<&'a Checks>,
+    pub(super) checks: Option<&'a ToolValidators>,
 }
 
 impl Input<'_> {
     /// Checks arguments that could be decoded: decoding has the better words.
     fn check(&self) -> Result<(), Rejection> {
         match (self.checks, self.arguments) {
-            (Some(checks), Arguments::Json(text)) => checks.arguments(text),
+            (Some(checks), Arguments::Json(text)) => checks.check_arguments(text),
             _ => Ok(()),
         }
     }
@@ -78,7 +78,7 @@ pub(super) enum Arguments<'a> {
     /// An object, as JSON.
     Json(&'a str),
     /// Texts, whatever the handler takes them for.
-    Texts(Texts<'a>),
+    Strings(StringArguments<'a>),
 }
 
 /// Why a handler can't be run.
@@ -114,9 +114,12 @@ pub struct Needs {
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
         match input.arguments {
-            Arguments::Json(text) => serde_json::from_str(text).map_err(|_| wrong::<T>(text)),
-            Arguments::Texts(texts) => {
-                T::deserialize(string_arguments::Reader(texts)).map_err(|_| wrong_texts::<T>(texts))
+            Arguments::Json(text) => {
+                serde_json::from_str(text).map_err(|_| arguments_error::<T>(text))
+            }
+            Arguments::Strings(strings) => {
+                T::deserialize(string_arguments::StringArgumentsReader(strings))
+                    .map_err(|_| string_arguments_error::<T>(strings))
             }
         }
     }
@@ -129,20 +132,20 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
 
 /// Reads again what could not be read, to tell where it is wrong (SV-5).
 #[cold]
-fn wrong<T: DeserializeOwned>(arguments: &str) -> Rejection {
+fn arguments_error<T: DeserializeOwned>(arguments: &str) -> Rejection {
     let mut reader = serde_json::Deserializer::from_str(arguments);
-    told(serde_path_to_error::deserialize::<_, T>(&mut reader))
+    rejection_of(serde_path_to_error::deserialize::<_, T>(&mut reader))
 }
 
 /// The same for texts.
 #[cold]
-fn wrong_texts<T: DeserializeOwned>(texts: Texts<'_>) -> Rejection {
-    told(serde_path_to_error::deserialize::<_, T>(
-        string_arguments::Reader(texts),
+fn string_arguments_error<T: DeserializeOwned>(strings: StringArguments<'_>) -> Rejection {
+    rejection_of(serde_path_to_error::deserialize::<_, T>(
+        string_arguments::StringArgumentsReader(strings),
     ))
 }
 
-fn told<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
+fn rejection_of<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
     Rejection::Arguments(match read {
         Ok(_) => "they are not one JSON object".to_owned(),
         Err(error) => {
@@ -151,24 +154,24 @@ fn told<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Reject
             // The place in the text is of no use to whoever made it from an object.
             let words = words.rsplit_once(" at line ").map_or(&*words, |(it, _)| it);
             match path.as_str() {
-                "." => shortened(words).into_owned(),
-                path => format!("{}: {}", shortened(path), shortened(words)),
+                "." => truncate_middle(words).into_owned(),
+                path => format!("{}: {}", truncate_middle(path), truncate_middle(words)),
             }
         }
     })
 }
 
 /// How much of the words of an error is told.
-const SHOWN: usize = 512;
+const MAX_ERROR_TEXT: usize = 512;
 
 /// Words without their middle, where they are long: they have in them what a client sent, and
 /// at the end what is expected instead.
-fn shortened(words: &str) -> Cow<'_, str> {
-    if words.len() <= SHOWN {
+fn truncate_middle(words: &str) -> Cow<'_, str> {
+    if words.len() <= MAX_ERROR_TEXT {
         return words.into();
     }
-    let begin = &words[..words.floor_char_boundary(SHOWN / 2)];
-    let end = &words[words.ceil_char_boundary(words.len() - SHOWN / 4)..];
+    let begin = &words[..words.floor_char_boundary(MAX_ERROR_TEXT / 2)];
+    let end = &words[words.ceil_char_boundary(words.len() - MAX_ERROR_TEXT / 4)..];
     format!("{begin} … {end}").into()
 }
 
@@ -420,7 +423,7 @@ pub(super) fn arguments_schema(mut schema: schemars::Schema) -> Option<JsonObjec
 
 /// The schema of a handler's arguments or of its result, as a client gets it.
 pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {
-    RecursiveTransform(forget_format_of_number).transform(&mut schema);
+    RecursiveTransform(remove_number_format).transform(&mut schema);
     let mut value = schema.to_value();
     let object = value.as_object_mut()?;
     // 2020-12 is what the protocol takes for granted, and the name of a Rust type is
@@ -431,15 +434,15 @@ pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {
 }
 
 /// JSON Schema 2020-12 has no formats of numbers, and validators complain about `uint64`.
-fn forget_format_of_number(schema: &mut schemars::Schema) {
+fn remove_number_format(schema: &mut schemars::Schema) {
     let format = schema.get("format").and_then(|it| it.as_str());
-    if format.is_some_and(|format| FORMATS_OF_NUMBERS.contains(&format)) {
+    if format.is_some_and(|format| NUMBER_FORMATS.contains(&format)) {
         schema.remove("format");
     }
 }
 
 /// What schemars says of Rust's numbers.
-const FORMATS_OF_NUMBERS: [&str; 14] = [
+const NUMBER_FORMATS: [&str; 14] = [
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
     "uint128", "uint", "float", "double",
 ];

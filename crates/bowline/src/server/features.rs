@@ -9,7 +9,7 @@ use bowline_types::capabilities::{
 };
 
 use super::extract::{HandlerArguments, HandlerFn, Needs, States};
-use super::named_table::Table;
+use super::named_table::NamedTable;
 use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
 use super::session_set::Sessions;
@@ -20,10 +20,10 @@ use crate::error::{Error, ErrorKind};
 /// needs no lock for long.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
-    pub(super) tools: Table<ToolDef>,
-    pub(super) resources: Table<ResourceDef>,
-    pub(super) templates: Table<TemplateDef>,
-    pub(super) prompts: Table<PromptDef>,
+    pub(super) tools: NamedTable<ToolDef>,
+    pub(super) resources: NamedTable<ResourceDef>,
+    pub(super) templates: NamedTable<TemplateDef>,
+    pub(super) prompts: NamedTable<PromptDef>,
     /// By what is completed and the name of its argument.
     pub(super) completers: HashMap<(String, String), Completer>,
     /// Whether there ever was a completer, or a tool that runs as a task.
@@ -180,7 +180,7 @@ impl ServerFeatures {
     /// object, or its schemas can't be checked. Nothing is changed then.
     pub fn add_tool(&self, mut tool: ToolDef) -> Result<(), Error> {
         tool.prepare();
-        refuse(tool.problem.as_deref())?;
+        check_problem(tool.problem.as_deref())?;
         self.insert_tool(tool);
         Ok(())
     }
@@ -212,7 +212,7 @@ impl ServerFeatures {
     /// Of kind [`Config`](ErrorKind::Config) when its handler needs arguments: a resource has
     /// none. Nothing is changed then.
     pub fn add_resource(&self, resource: ResourceDef) -> Result<(), Error> {
-        refuse(resource.problem.as_deref())?;
+        check_problem(resource.problem.as_deref())?;
         self.insert_resource(resource);
         Ok(())
     }
@@ -241,7 +241,7 @@ impl ServerFeatures {
     /// Of kind [`Config`](ErrorKind::Config) when it is no URI template, or its handler needs
     /// what is no variable of it. Nothing is changed then.
     pub fn add_template(&self, template: TemplateDef) -> Result<(), Error> {
-        refuse(template.pattern.as_ref().err().map(String::as_str))?;
+        check_problem(template.pattern.as_ref().err().map(String::as_str))?;
         self.insert_template(template);
         Ok(())
     }
@@ -270,7 +270,7 @@ impl ServerFeatures {
     /// Of kind [`Config`](ErrorKind::Config) when its arguments can't be read from texts.
     /// Nothing is changed then.
     pub fn add_prompt(&self, prompt: PromptDef) -> Result<(), Error> {
-        refuse(prompt.problem.as_deref())?;
+        check_problem(prompt.problem.as_deref())?;
         self.insert_prompt(prompt);
         Ok(())
     }
@@ -322,23 +322,23 @@ impl ServerFeatures {
     /// The list of tools has changed, where a [`Handler`](super::Handler) has it: those who
     /// want to know are told. What is changed here is told by itself.
     pub fn tools_changed(&self) {
-        self.sessions.changed(Change::Tools);
+        self.sessions.notify_change(Change::Tools);
     }
 
     /// The list of resources or of templates has changed: see
     /// [`tools_changed`](Self::tools_changed).
     pub fn resources_changed(&self) {
-        self.sessions.changed(Change::Resources);
+        self.sessions.notify_change(Change::Resources);
     }
 
     /// The list of prompts has changed: see [`tools_changed`](Self::tools_changed).
     pub fn prompts_changed(&self) {
-        self.sessions.changed(Change::Prompts);
+        self.sessions.notify_change(Change::Prompts);
     }
 
     /// What a resource contains has changed: those who watch it are told.
     pub fn resource_updated(&self, uri: &str) {
-        self.sessions.changed(Change::Resource(uri));
+        self.sessions.notify_change(Change::Resource(uri));
     }
 
     /// A person is done with a page that a handler asked them to open: the client that has
@@ -374,7 +374,7 @@ impl ServerFeatures {
 }
 
 /// Refuses what can't be served.
-fn refuse(problem: Option<&str>) -> Result<(), Error> {
+fn check_problem(problem: Option<&str>) -> Result<(), Error> {
     match problem {
         Some(problem) => Err(config_error(problem.to_owned())),
         None => Ok(()),

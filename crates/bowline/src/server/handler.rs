@@ -18,9 +18,9 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
-use super::resource_subscriptions::{Turn, settle};
-use super::server_core::named;
-use super::service::{ClientRequest, Serve, method_not_found, say_with};
+use super::resource_subscriptions::{QueuePlace, apply_to_session};
+use super::server_core::add_server_info;
+use super::service::{ClientRequest, Serve, encode_result_with, method_not_found};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
@@ -263,28 +263,28 @@ macro_rules! answered {
         let answered = $service.handler.$method(params, $request.context.clone());
         let mut result = answered.await?;
         let meta = $service.meta_for(&$request.context);
-        let meta = named(&mut result.meta, meta.as_deref());
-        say_with(&$request.context, &result, meta)
+        let meta = add_server_info(&mut result.meta, meta.as_deref());
+        encode_result_with(&$request.context, &result, meta)
     }};
 }
 
 impl<H: Handler> Serve for Arc<HandlerService<H>> {
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = Self::clone(self);
-        let turn = Turn::of(&request);
+        let place = QueuePlace::enqueue(&request);
         Box::pin(async move {
             let request = match service.handler.request(request).await {
                 ControlFlow::Break(reply) => return reply,
                 ControlFlow::Continue(request) => request,
             };
-            if let Some(turn) = &turn {
-                turn.comes().await;
+            if let Some(place) = &place {
+                place.wait().await;
             }
             service.dispatch(request).await
         })
     }
 
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         self.handler.notified(method, params);
     }
 }
@@ -294,7 +294,7 @@ impl<H: Handler> HandlerService<H> {
         let Some(method) = request.known_method() else {
             return self.handler.other(request).await;
         };
-        let settled = match method {
+        let applied = match method {
             Method::Discover => return self.discover(&request),
             Method::ListTools => return answered!(self, request, list_tools),
             Method::CallTool => return answered!(self, request, call_tool),
@@ -313,7 +313,7 @@ impl<H: Handler> HandlerService<H> {
             Method::SetLevel => self.set_level(&request).await,
             _ => return self.handler.other(request).await,
         };
-        settled.map(|()| Payload::EMPTY)
+        applied.map(|()| Payload::EMPTY)
     }
 
     async fn set_level(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
@@ -323,14 +323,14 @@ impl<H: Handler> HandlerService<H> {
         let params: SetLevelParams = request.decode()?;
         let context = &request.context;
         self.handler.set_level(params.level, context).await?;
-        settle(request)
+        apply_to_session(request)
     }
 
     fn discover(&self, request: &ClientRequest) -> RpcResult {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut result = DiscoverResult::new(versions, self.handler.capabilities());
         result.instructions.clone_from(&self.instructions);
-        say_with(&request.context, &result, &self.full_meta)
+        encode_result_with(&request.context, &result, &self.full_meta)
     }
 
     fn meta_for(&self, context: &Context) -> Option<Arc<str>> {

@@ -14,8 +14,8 @@ use tower_service::Service as TowerService;
 use super::context::Context;
 use super::service::{ClientRequest, Serve, Service};
 use super::telemetry::layer_failed;
-use super::tool::{Run, rejected};
-use super::validation::Checks;
+use super::tool::{RunTool, rejection_result};
+use super::validation::ToolValidators;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
@@ -50,7 +50,7 @@ where
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.clone();
-        Box::pin(through(service, request.context.clone(), request))
+        Box::pin(call_layer(service, request.context.clone(), request))
     }
 }
 
@@ -59,7 +59,7 @@ where
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends a request through a service that is used for it alone.
-async fn through<S, R>(
+async fn call_layer<S, R>(
     mut service: S,
     context: Context,
     request: R,
@@ -112,12 +112,12 @@ impl Next {
 }
 
 /// A service with a function around it.
-struct Surrounded<F> {
+struct FunctionLayer<F> {
     function: Arc<F>,
     service: Service,
 }
 
-impl<F, Fut> Serve for Surrounded<F>
+impl<F, Fut> Serve for FunctionLayer<F>
 where
     F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = RpcResult> + Send + 'static,
@@ -131,13 +131,13 @@ where
 }
 
 /// Puts a function around whoever serves requests.
-pub(super) fn surround<F, Fut>(service: Service, function: F) -> Service
+pub(super) fn wrap_function<F, Fut>(service: Service, function: F) -> Service
 where
     F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = RpcResult> + Send + 'static,
 {
     let function = Arc::new(function);
-    Service(Arc::new(Surrounded { function, service }))
+    Service(Arc::new(FunctionLayer { function, service }))
 }
 
 /// A call of a tool, as a layer around the tool sees it.
@@ -148,12 +148,12 @@ pub struct ToolRequest {
     pub arguments: String,
     /// Where it comes from.
     pub context: Context,
-    checks: Checks,
+    checks: ToolValidators,
 }
 
 /// What a layer around a tool wraps: the tool, as a tower service.
 #[derive(Clone)]
-pub struct ToolService(Arc<Run>);
+pub struct ToolService(Arc<RunTool>);
 
 impl TowerService<ToolRequest> for ToolService {
     type Response = CallToolResult;
@@ -168,7 +168,7 @@ impl TowerService<ToolRequest> for ToolService {
         match (self.0)(&call.arguments, &call.context, &call.checks) {
             Ok(called) => called,
             Err(rejection) => {
-                let rejected = rejected(rejection, call.context.revision());
+                let rejected = rejection_result(rejection, call.context.revision());
                 Box::pin(std::future::ready(rejected))
             }
         }
@@ -182,7 +182,7 @@ impl fmt::Debug for ToolService {
 }
 
 /// Puts a layer around a tool.
-pub(super) fn wrap_tool<L>(run: Arc<Run>, layer: &L) -> Arc<Run>
+pub(super) fn wrap_tool<L>(run: Arc<RunTool>, layer: &L) -> Arc<RunTool>
 where
     L: Layer<ToolService>,
     L::Service: TowerService<ToolRequest, Response = CallToolResult> + Clone + Send + 'static,
@@ -198,6 +198,6 @@ where
             context: context.clone(),
             checks: checks.clone(),
         };
-        Ok(Box::pin(through(service, context.clone(), call)))
+        Ok(Box::pin(call_layer(service, context.clone(), call)))
     })
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 /// Things with names. Cloning it shares them.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(super) struct NamedTable<T> {
     /// The same ones, so that finding one takes one look-up however many there are.
     by_name: HashMap<Arc<str>, (u64, Arc<T>)>,
     in_order: BTreeMap<u64, Arc<T>>,
     next: u64,
 }
 
-impl<T> Table<T> {
+impl<T> NamedTable<T> {
     /// Adds one, in place of another one of its name, which is given back: whoever holds a
     /// lock must not drop what is a user's.
     pub(super) fn insert(&mut self, name: &str, value: T) -> Option<Arc<T>> {
@@ -81,7 +81,7 @@ impl<T> Table<T> {
 /// What is between the list and the number.
 const AFTER: &str = "-after-";
 
-impl<T> Default for Table<T> {
+impl<T> Default for NamedTable<T> {
     fn default() -> Self {
         Self {
             by_name: HashMap::new(),
@@ -91,7 +91,7 @@ impl<T> Default for Table<T> {
     }
 }
 
-impl<T> Clone for Table<T> {
+impl<T> Clone for NamedTable<T> {
     fn clone(&self) -> Self {
         Self {
             by_name: self.by_name.clone(),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn pages_are_complete_and_in_order_while_things_come_and_go() {
-        let mut table = Table::default();
+        let mut table = NamedTable::default();
         assert!(!table.has_had_any());
         for number in 0..7 {
             assert!(table.insert(&format!("n{number}"), number).is_none());

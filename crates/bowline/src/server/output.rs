@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-use super::client_questions::Unanswered;
+use super::client_questions::NoAnswer;
 use super::context::Context;
 use super::telemetry::{handler_failed, result_not_encoded};
 
@@ -125,7 +125,7 @@ fn structured<T: Serialize>(
 pub struct ToolError(Inner);
 
 enum Inner {
-    Told(Box<CallToolResult>),
+    Visible(Box<CallToolResult>),
     Hidden(Box<dyn Error + Send + Sync>),
     Protocol(ErrorObject),
 }
@@ -133,14 +133,14 @@ enum Inner {
 impl ToolError {
     /// A failure, in words for the model.
     pub fn new(words: impl Into<String>) -> Self {
-        Self(Inner::Told(Box::new(CallToolResult::error(words))))
+        Self(Inner::Visible(Box::new(CallToolResult::error(words))))
     }
 
     /// A failure with content of its own.
     pub fn with_content(content: impl IntoIterator<Item = ContentBlock>) -> Self {
         let content: Vec<_> = content.into_iter().collect();
         let result = CallToolResult::new().content(content).is_error(true);
-        Self(Inner::Told(Box::new(result)))
+        Self(Inner::Visible(Box::new(result)))
     }
 
     /// An error of the protocol instead of a result of the tool: for what the model can't
@@ -152,7 +152,7 @@ impl ToolError {
     /// What the client gets. What it doesn't get is logged, with its request (ER-4).
     pub(super) fn into_result(self, of: Option<&Context>) -> Result<CallToolResult, ErrorObject> {
         match self.0 {
-            Inner::Told(result) => Ok(*result),
+            Inner::Visible(result) => Ok(*result),
             Inner::Protocol(error) => Err(error),
             Inner::Hidden(error) => {
                 handler_failed(of, &Causes(&*error));
@@ -203,8 +203,8 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
         let error: Box<dyn Error + Send + Sync> = error.into();
         // Why a question has no answer is the client's own affair.
         match error.source().and_then(|cause| cause.downcast_ref()) {
-            Some(Unanswered::Told(words)) => Self::new(words),
-            Some(Unanswered::Refused(error)) => Self::protocol((**error).clone()),
+            Some(NoAnswer::Message(words)) => Self::new(words),
+            Some(NoAnswer::Protocol(error)) => Self::protocol((**error).clone()),
             None => Self(Inner::Hidden(error)),
         }
     }
@@ -213,7 +213,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Inner::Told(result) => f.debug_tuple("ToolError").field(result).finish(),
+            Inner::Visible(result) => f.debug_tuple("ToolError").field(result).finish(),
             Inner::Hidden(error) => f.debug_tuple("ToolError").field(error).finish(),
             Inner::Protocol(error) => f.debug_tuple("ToolError").field(error).finish(),
         }

@@ -15,11 +15,11 @@ use serde::Deserialize;
 use super::context::Context;
 use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
 use super::output::IntoToolError;
-use super::string_arguments::{self, Texts};
+use super::string_arguments::{self, StringArguments};
 use crate::transport::BoxFuture;
 
-pub(super) type Got = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
-type Run = dyn Fn(Texts<'_>, &Context) -> Result<Got, Rejection> + Send + Sync;
+pub(super) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
+type Run = dyn Fn(StringArguments<'_>, &Context) -> Result<PromptFuture, Rejection> + Send + Sync;
 
 /// Something that a prompt may be: a text (which the user says), messages, or a `Result` of
 /// these.
@@ -132,12 +132,14 @@ where
     let of = format_args!("prompt {}", prompt.name);
     let problem = schema
         .as_ref()
-        .and_then(|it| string_arguments::problem(it, of));
+        .and_then(|it| string_arguments::schema_problem(it, of));
     prompt.arguments = schema.as_ref().map(arguments_of);
-    let run = move |arguments: Texts<'_>, context: &Context| -> Result<Got, Rejection> {
+    let run = move |arguments: StringArguments<'_>,
+                    context: &Context|
+          -> Result<PromptFuture, Rejection> {
         context.begin_rounds()?;
         let got = handler.run(&Input {
-            arguments: Arguments::Texts(arguments),
+            arguments: Arguments::Strings(arguments),
             context,
             uri: None,
             checks: None,
@@ -201,7 +203,7 @@ impl PromptDef {
         self
     }
 
-    pub(super) fn get(&self, arguments: Texts<'_>, context: &Context) -> Got {
+    pub(super) fn get(&self, arguments: StringArguments<'_>, context: &Context) -> PromptFuture {
         match (self.run)(arguments, context) {
             Ok(got) => got,
             Err(rejection) => {
@@ -287,14 +289,14 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     }
 }
 
-pub(super) type Completed = BoxFuture<'static, Result<Completion, ErrorObject>>;
+pub(super) type CompletionFuture = BoxFuture<'static, Result<Completion, ErrorObject>>;
 
 /// Completes one argument of a prompt, or one variable of a template.
 #[derive(Clone)]
 pub(super) struct Completer {
     pub(super) needs: Arc<Needs>,
     #[expect(clippy::type_complexity, reason = "it is said once")]
-    run: Arc<dyn Fn(&str, &Context) -> Result<Completed, Rejection> + Send + Sync>,
+    run: Arc<dyn Fn(&str, &Context) -> Result<CompletionFuture, Rejection> + Send + Sync>,
 }
 
 impl Completer {
@@ -304,25 +306,26 @@ impl Completer {
         H: HandlerFn<A>,
         H::Output: IntoCompletion + Send,
     {
-        let run = move |arguments: &str, context: &Context| -> Result<Completed, Rejection> {
-            let completed = handler.run(&Input {
-                arguments: Arguments::Json(arguments),
-                context,
-                uri: None,
-                checks: None,
-            })?;
-            let of = context.clone();
-            Ok(Box::pin(
-                async move { completed.await.into_completion_of(&of) },
-            ))
-        };
+        let run =
+            move |arguments: &str, context: &Context| -> Result<CompletionFuture, Rejection> {
+                let completed = handler.run(&Input {
+                    arguments: Arguments::Json(arguments),
+                    context,
+                    uri: None,
+                    checks: None,
+                })?;
+                let of = context.clone();
+                Ok(Box::pin(
+                    async move { completed.await.into_completion_of(&of) },
+                ))
+            };
         Self {
             needs: Arc::new(H::needs()),
             run: Arc::new(run),
         }
     }
 
-    pub(super) fn complete(&self, partial: &str, context: &Context) -> Completed {
+    pub(super) fn complete(&self, partial: &str, context: &Context) -> CompletionFuture {
         match (self.run)(partial, context) {
             Ok(completed) => completed,
             Err(rejection) => {

@@ -11,22 +11,22 @@ use bowline_types::meta::Meta;
 use bowline_types::resources::{ReadResourceResult, Resource, ResourceTemplate};
 
 pub use self::contents::IntoResource;
-pub(super) use self::contents::settle;
+pub(super) use self::contents::resolve_not_found;
 use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
 use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
-use super::string_arguments::{self, Texts};
+use super::string_arguments::{self, StringArguments};
 use super::template::UriTemplate;
 use crate::transport::BoxFuture;
 
-pub(super) type Read = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
-type Run = dyn Fn(Asked<'_>, &Context) -> Result<Read, Rejection> + Send + Sync;
+pub(super) type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
+type Run = dyn Fn(ReadInput<'_>, &Context) -> Result<ReadFuture, Rejection> + Send + Sync;
 
 /// What is read, and what is known of it before.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct ReadInput<'a> {
     uri: &'a str,
-    variables: Texts<'a>,
+    variables: StringArguments<'a>,
     mime_type: Option<&'a str>,
     caching: Caching,
 }
@@ -91,16 +91,16 @@ where
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
-    Arc::new(move |asked, context| {
+    Arc::new(move |input, context| {
         context.begin_rounds()?;
         let read = handler.run(&Input {
-            arguments: Arguments::Texts(asked.variables),
+            arguments: Arguments::Strings(input.variables),
             context,
-            uri: Some(asked.uri),
+            uri: Some(input.uri),
             checks: None,
         })?;
-        let (of, uri) = (context.clone(), asked.uri.to_owned());
-        let (mime_type, caching) = (asked.mime_type.map(str::to_owned), asked.caching);
+        let (of, uri) = (context.clone(), input.uri.to_owned());
+        let (mime_type, caching) = (input.mime_type.map(str::to_owned), input.caching);
         Ok(Box::pin(async move {
             let read = read.await;
             let result = read.into_resource_of(&of, &uri, mime_type.as_deref())?;
@@ -167,14 +167,14 @@ impl ResourceDef {
         self
     }
 
-    pub(super) fn read(&self, uri: &str, context: &Context) -> Read {
-        let asked = Asked {
+    pub(super) fn read(&self, uri: &str, context: &Context) -> ReadFuture {
+        let input = ReadInput {
             uri,
             variables: &[],
             mime_type: self.resource.mime_type.as_deref(),
             caching: self.caching,
         };
-        started((self.run)(asked, context))
+        into_future((self.run)(input, context))
     }
 }
 
@@ -282,7 +282,8 @@ fn problem_of(
     let missing = missing.map(|missing| {
         format!("template {template}: its handler needs {missing:?}, which is no variable of it")
     });
-    missing.or_else(|| string_arguments::problem(schema, format_args!("template {template}")))
+    missing
+        .or_else(|| string_arguments::schema_problem(schema, format_args!("template {template}")))
 }
 
 /// The members that a schema requires.
@@ -344,24 +345,24 @@ impl TemplateDef {
 
     /// Reads a resource, if its URI follows the template and its variables are what the handler
     /// takes.
-    pub(super) fn read(&self, uri: &str, context: &Context) -> Option<Read> {
+    pub(super) fn read(&self, uri: &str, context: &Context) -> Option<ReadFuture> {
         let variables = self.pattern.as_ref().ok()?.matches(uri)?;
-        let asked = Asked {
+        let input = ReadInput {
             uri,
             variables: &variables,
             mime_type: self.template.mime_type.as_deref(),
             caching: self.caching,
         };
-        match (self.run)(asked, context) {
+        match (self.run)(input, context) {
             Err(Rejection::Arguments(words)) => {
-                self.log_misfit(&words, context);
+                self.log_skipped_template(&words, context);
                 None
             }
-            run => Some(started(run)),
+            run => Some(into_future(run)),
         }
     }
 
-    fn log_misfit(&self, words: &str, context: &Context) {
+    fn log_skipped_template(&self, words: &str, context: &Context) {
         // What comes after the name of the variable has in it what the client sent.
         let variable = words.split_once(": ").map_or("", |(variable, _)| variable);
         tracing::debug!(
@@ -382,7 +383,7 @@ impl fmt::Debug for TemplateDef {
 }
 
 /// A handler that runs, or the reason why it doesn't.
-fn started(run: Result<Read, Rejection>) -> Read {
+fn into_future(run: Result<ReadFuture, Rejection>) -> ReadFuture {
     let error = match run {
         Ok(read) => return read,
         Err(Rejection::Server(error)) => error,

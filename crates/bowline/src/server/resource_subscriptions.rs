@@ -23,19 +23,22 @@ use crate::panics::caught;
 
 /// What a handler has taken on for a session. The session's own limits bound it.
 #[derive(Debug, Default)]
-pub(super) struct Following {
+pub(super) struct HandlerSubscriptions {
     /// By URI, in the handshake era.
-    watched: BTreeMap<String, Subscribed>,
+    subscribed_uris: BTreeMap<String, HandlerSubscription>,
     /// Requests that begin or end one of them, by URI, in the order in which they came: the
     /// first is served, and the others wait. The limits on requests bound them.
-    lines: BTreeMap<String, VecDeque<InLine>>,
+    queues: BTreeMap<String, VecDeque<QueuedRequest>>,
     /// By the request that is open, in the stateless era.
-    listens: BTreeMap<RequestKey, Vec<Subscribed>>,
+    listens: BTreeMap<RequestKey, Vec<HandlerSubscription>>,
 }
 
-impl Following {
+impl HandlerSubscriptions {
     /// What has ended with the requests that asked for it. To be dropped without a lock.
-    pub(super) fn take_ended(&mut self, open: &ListenSubscriptions) -> Vec<Vec<Subscribed>> {
+    pub(super) fn take_ended(
+        &mut self,
+        open: &ListenSubscriptions,
+    ) -> Vec<Vec<HandlerSubscription>> {
         if self.listens.len() <= open.len() {
             return Vec::new();
         }
@@ -48,7 +51,7 @@ impl Following {
 
 /// A request in the line for its resource.
 #[derive(Debug)]
-struct InLine {
+struct QueuedRequest {
     request: RequestKey,
     waker: Option<Waker>,
 }
@@ -56,15 +59,15 @@ struct InLine {
 /// The place of `resources/subscribe` or `resources/unsubscribe` in the line for its resource. A
 /// handler may take its time, and the last thing that the client said has to hold in the end.
 /// Dropping this lets the next one go on.
-pub(super) struct Turn {
+pub(super) struct QueuePlace {
     session: Arc<SessionShared>,
     request: RequestKey,
     uri: String,
 }
 
-impl Turn {
+impl QueuePlace {
     /// Lines a request up, if it is one of them.
-    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
+    pub(super) fn enqueue(request: &ClientRequest) -> Option<Self> {
         let method = request.known_method();
         if !matches!(method, Some(Method::Subscribe | Method::Unsubscribe)) {
             return None;
@@ -72,13 +75,13 @@ impl Turn {
         // One that can't be read is refused in any order.
         let uri = request.decode::<SubscribeParams>().ok()?.uri;
         let inner = request.context.inner();
-        let line = InLine {
+        let queue = QueuedRequest {
             request: inner.key,
             waker: None,
         };
         let mut core = inner.session.lock();
-        let lines = &mut core.following.lines;
-        lines.entry(uri.clone()).or_default().push_back(line);
+        let queues = &mut core.subscriptions.queues;
+        queues.entry(uri.clone()).or_default().push_back(queue);
         Some(Self {
             session: Arc::clone(&inner.session),
             request: inner.key,
@@ -87,17 +90,19 @@ impl Turn {
     }
 
     /// Waits until those that came before are done. Cancel safe.
-    pub(super) async fn comes(&self) {
+    pub(super) async fn wait(&self) {
         poll_fn(|cx| self.poll(cx)).await;
     }
 
     fn poll(&self, cx: &TaskContext<'_>) -> Poll<()> {
         let mut core = self.session.lock();
-        let Some(line) = core.following.lines.get_mut(&self.uri) else {
+        let Some(queue) = core.subscriptions.queues.get_mut(&self.uri) else {
             return Poll::Ready(());
         };
-        let place = line.iter().position(|it| it.request == self.request);
-        match place.and_then(|place| line.get_mut(place).filter(|_| place > 0)) {
+        let place = queue
+            .iter()
+            .position(|queued| queued.request == self.request);
+        match place.and_then(|place| queue.get_mut(place).filter(|_| place > 0)) {
             Some(waiting) => {
                 waiting.waker = Some(cx.waker().clone());
                 Poll::Pending
@@ -107,18 +112,18 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         let next = {
             let mut core = self.session.lock();
-            let lines = &mut core.following.lines;
-            let Some(line) = lines.get_mut(&self.uri) else {
+            let queues = &mut core.subscriptions.queues;
+            let Some(queue) = queues.get_mut(&self.uri) else {
                 return;
             };
-            line.retain(|it| it.request != self.request);
-            let next = line.front_mut().and_then(|it| it.waker.take());
-            if line.is_empty() {
-                lines.remove(&self.uri);
+            queue.retain(|queued| queued.request != self.request);
+            let next = queue.front_mut().and_then(|queued| queued.waker.take());
+            if queue.is_empty() {
+                queues.remove(&self.uri);
             }
             next
         };
@@ -130,24 +135,24 @@ impl Drop for Turn {
 
 /// A resource that a handler has taken on. Dropping this tells it that it is over. That is the
 /// handler's code, so no lock may be held.
-pub(super) struct Subscribed {
-    handler: Arc<dyn Unsubscribed>,
+pub(super) struct HandlerSubscription {
+    handler: Arc<dyn UnsubscribeHook>,
     uri: String,
     context: Context,
 }
 
 /// Somebody who is told of the end of subscriptions.
-trait Unsubscribed: Send + Sync {
+trait UnsubscribeHook: Send + Sync {
     fn unsubscribed(&self, uri: &str, context: &Context);
 }
 
-impl<H: Handler> Unsubscribed for HandlerService<H> {
+impl<H: Handler> UnsubscribeHook for HandlerService<H> {
     fn unsubscribed(&self, uri: &str, context: &Context) {
         self.handler.unsubscribed(uri, context);
     }
 }
 
-impl Drop for Subscribed {
+impl Drop for HandlerSubscription {
     fn drop(&mut self) {
         let _entered = entered(self.context.span());
         if let Err(panicked) = caught(|| self.handler.unsubscribed(&self.uri, &self.context)) {
@@ -162,60 +167,67 @@ impl Drop for Subscribed {
     }
 }
 
-impl fmt::Debug for Subscribed {
+impl fmt::Debug for HandlerSubscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Subscribed").field(&self.uri).finish()
     }
 }
 
 impl<H: Handler> HandlerService<H> {
-    /// `resources/subscribe`, when its [turn](Turn) has come.
+    /// `resources/subscribe`, when its [turn](QueuePlace) has come.
     pub(super) async fn subscribe(
         self: &Arc<Self>,
         request: &ClientRequest,
     ) -> Result<(), ErrorObject> {
         let inner = request.context.inner();
-        let uri = self.watched_uri(request)?;
-        let is_known = inner.session.lock().following.watched.contains_key(&uri);
+        let uri = self.subscription_uri(request)?;
+        let is_known = inner
+            .session
+            .lock()
+            .subscriptions
+            .subscribed_uris
+            .contains_key(&uri);
         if is_known {
-            return settle(request);
+            return apply_to_session(request);
         }
-        let subscribed = self.follow(&uri, &request.context).await?;
-        let (settled, _over) = inner.session.with(|core, _| {
+        let subscribed = self
+            .subscribe_through_handler(&uri, &request.context)
+            .await?;
+        let (applied, _over) = inner.session.with(|core, _| {
             if core.session.request_id(inner.key).is_none() {
                 // Nobody is told that it began: it was cancelled, or the client is gone.
                 return (Ok(()), Some(subscribed));
             }
-            let settled = settled(core, request);
-            let over = match settled {
-                Ok(()) => core.following.watched.insert(uri, subscribed),
+            let applied = apply_locked(core, request);
+            let over = match applied {
+                Ok(()) => core.subscriptions.subscribed_uris.insert(uri, subscribed),
                 Err(_) => Some(subscribed),
             };
-            (settled, over)
+            (applied, over)
         });
-        settled
+        applied
     }
 
-    /// `resources/unsubscribe`, when its [turn](Turn) has come.
+    /// `resources/unsubscribe`, when its [turn](QueuePlace) has come.
     pub(super) fn unsubscribe(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
-        let uri = self.watched_uri(request)?;
+        let uri = self.subscription_uri(request)?;
         let session = &request.context.inner().session;
-        let (settled, _over) = session.with(|core, _| {
-            let settled = settled(core, request);
-            (settled, core.following.watched.remove(&uri))
+        let (applied, _over) = session.with(|core, _| {
+            let applied = apply_locked(core, request);
+            (applied, core.subscriptions.subscribed_uris.remove(&uri))
         });
-        settled
+        applied
     }
 
-    fn watched_uri(&self, request: &ClientRequest) -> Result<String, ErrorObject> {
-        if !self.offers_watching() {
+    fn subscription_uri(&self, request: &ClientRequest) -> Result<String, ErrorObject> {
+        if !self.supports_subscribe() {
             return Err(method_not_found(request.method()));
         }
         let params: SubscribeParams = request.decode()?;
         Ok(params.uri)
     }
 
-    fn offers_watching(&self) -> bool {
+    fn supports_subscribe(&self) -> bool {
         let resources = self.handler.capabilities().resources;
         resources.is_some_and(|resources| resources.subscribe == Some(true))
     }
@@ -230,13 +242,14 @@ impl<H: Handler> HandlerService<H> {
         let inner = request.context.inner();
         let most = inner.session.server.config.listen_limits().uris;
         let uris = params.notifications.resource_subscriptions.as_mut();
-        let uris = uris.filter(|uris| uris.len() <= most && self.offers_watching());
-        let mut followed = Vec::new();
+        let uris = uris.filter(|uris| uris.len() <= most && self.supports_subscribe());
+        let mut subscriptions = Vec::new();
         if let Some(uris) = uris {
             let asked: BTreeSet<String> = uris.drain(..).collect();
             for uri in asked {
-                if let Ok(subscribed) = self.follow(&uri, &request.context).await {
-                    followed.push(subscribed);
+                if let Ok(subscribed) = self.subscribe_through_handler(&uri, &request.context).await
+                {
+                    subscriptions.push(subscribed);
                     uris.push(uri);
                 }
             }
@@ -245,8 +258,8 @@ impl<H: Handler> HandlerService<H> {
         let (opened, _over) = inner.session.with(|core, _| {
             let opened = core.open_listen(inner.key, params, &capabilities);
             let over = match opened {
-                Ok(()) => core.following.listens.insert(inner.key, followed),
-                Err(_) => Some(followed),
+                Ok(()) => core.subscriptions.listens.insert(inner.key, subscriptions),
+                Err(_) => Some(subscriptions),
             };
             (opened, over)
         });
@@ -254,15 +267,15 @@ impl<H: Handler> HandlerService<H> {
     }
 
     /// Asks the handler whether a client may follow a resource.
-    async fn follow(
+    async fn subscribe_through_handler(
         self: &Arc<Self>,
         uri: &str,
         context: &Context,
-    ) -> Result<Subscribed, ErrorObject> {
+    ) -> Result<HandlerSubscription, ErrorObject> {
         self.handler.subscribed(uri, context).await?;
-        context.keep_little();
-        Ok(Subscribed {
-            handler: Arc::clone(self) as Arc<dyn Unsubscribed>,
+        context.drop_large_params();
+        Ok(HandlerSubscription {
+            handler: Arc::clone(self) as Arc<dyn UnsubscribeHook>,
             uri: uri.to_owned(),
             context: context.clone(),
         })
@@ -270,12 +283,12 @@ impl<H: Handler> HandlerService<H> {
 }
 
 /// Lets the session do what it does for every server.
-pub(super) fn settle(request: &ClientRequest) -> Result<(), ErrorObject> {
+pub(super) fn apply_to_session(request: &ClientRequest) -> Result<(), ErrorObject> {
     let session = &request.context.inner().session;
-    session.with(|core, _| settled(core, request))
+    session.with(|core, _| apply_locked(core, request))
 }
 
-fn settled(core: &mut SessionCore, request: &ClientRequest) -> Result<(), ErrorObject> {
+fn apply_locked(core: &mut SessionCore, request: &ClientRequest) -> Result<(), ErrorObject> {
     debug_assert!(
         request.known_method() != Some(Method::Listen),
         "it is opened otherwise"

@@ -31,7 +31,7 @@ impl RoundSeal {
     }
 
     /// A name that nobody else has.
-    pub(super) fn nonce() -> Result<String, getrandom::Error> {
+    pub(super) fn random_id() -> Result<String, getrandom::Error> {
         random::<16>().map(|bytes| hex(&bytes))
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
 use super::session::{ServeSession, SessionShared};
-use super::session_set::Ending;
+use super::session_set::ShutdownMode;
 use crate::error::{Error, ErrorKind};
 use crate::transport::memory::CAPACITY;
 use crate::transport::{OpenError, Stream, Transport};
@@ -146,8 +146,8 @@ impl Running {
         &self.0.name
     }
 
-    pub(super) fn ending(&self) -> watch::Receiver<bool> {
-        self.0.life.ending()
+    pub(super) fn end_signal(&self) -> watch::Receiver<bool> {
+        self.0.sessions.end_signal()
     }
 
     pub(super) fn max_sessions(&self) -> usize {
@@ -160,14 +160,14 @@ impl Running {
     /// Tasks are cancelled: nobody is left who could ask for them.
     pub fn shut_down(&self) {
         self.0.tasks.cancel_all();
-        self.0.life.end(Ending::ShutDown);
+        self.0.sessions.end(ShutdownMode::Graceful);
     }
 
     /// Ends all sessions and tasks now. Those of a server that [shares](super::Server::sharing) its
     /// features go on.
     pub fn close(&self) {
         self.0.tasks.cancel_all();
-        self.0.life.end(Ending::Close);
+        self.0.sessions.end(ShutdownMode::Immediate);
     }
 }
 
@@ -177,7 +177,7 @@ pub struct InMemory(Running);
 
 impl Transport for InMemory {
     async fn open(&mut self) -> Result<Stream, OpenError> {
-        if *self.0.ending().borrow() {
+        if *self.0.end_signal().borrow() {
             return Err(OpenError::permanent("the server has ended"));
         }
         let (ours, theirs) = duplex(CAPACITY);

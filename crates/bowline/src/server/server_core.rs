@@ -15,10 +15,10 @@ use super::features::ServerFeatures;
 use super::principal::Principal;
 use super::round_state_seal::RoundSeal;
 use super::service::{MethodName, Service};
-use super::session_set::Life;
+use super::session_set::SessionSet;
 use super::tasks::TaskStore;
 use super::telemetry::notification_span;
-use super::used_round_states::UsedStates;
+use super::used_round_states::UsedRoundStates;
 use crate::logged::shortened;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
@@ -34,7 +34,7 @@ pub(super) struct ServerCore {
     pub(super) states: States,
     pub(super) seal: RoundSeal,
     /// Which states were used, where each is good for one use.
-    pub(super) used: Option<Box<dyn UsedStates>>,
+    pub(super) used_round_states: Option<Box<dyn UsedRoundStates>>,
     /// Of one request, in all its rounds.
     pub(super) max_questions: usize,
     pub(super) has_logging: bool,
@@ -48,10 +48,10 @@ pub(super) struct ServerCore {
     pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
     /// A handler with full control, which hears notifications too. Layers see none.
-    pub(super) hears: Option<Service>,
+    pub(super) raw_notification_handler: Option<Service>,
     pub(super) max_sessions: usize,
     pub(super) max_blocking: usize,
-    pub(super) life: Life,
+    pub(super) sessions: SessionSet,
     pub(super) features: ServerFeatures,
     pub(super) tasks: Arc<TaskStore>,
 }
@@ -94,26 +94,28 @@ impl ServerCore {
     }
 
     /// Whether somebody hears what clients notify us of.
-    pub(super) fn hears_notifications(&self) -> bool {
-        self.on_notification.is_some() || self.hears.is_some()
+    pub(super) fn handles_notifications(&self) -> bool {
+        self.on_notification.is_some() || self.raw_notification_handler.is_some()
     }
 
     /// A client has notified us.
-    pub(super) fn notified(&self, method: &MethodName, params: Option<&Payload>) {
+    pub(super) fn dispatch_notification(&self, method: &MethodName, params: Option<&Payload>) {
         let _entered = notification_span(method).entered();
         // Each by itself: one that panics hides nothing from the other.
         if let (Some(on_notification), Some(known)) = (&self.on_notification, method.known()) {
-            told(method, || on_notification(known, params));
+            call_handler(method, || on_notification(known, params));
         }
-        if let Some(handler) = &self.hears {
-            told(method, || handler.0.notified(method.as_str(), params));
+        if let Some(handler) = &self.raw_notification_handler {
+            call_handler(method, || {
+                handler.0.handle_notification(method.as_str(), params)
+            });
         }
     }
 }
 
 /// Tells somebody of a notification, who may panic.
-fn told(method: &MethodName, tell: impl FnOnce()) {
-    if let Err(panicked) = crate::panics::caught(tell) {
+fn call_handler(method: &MethodName, handler: impl FnOnce()) {
+    if let Err(panicked) = crate::panics::caught(handler) {
         let method = &*shortened(method.as_str());
         tracing::error!(method, panic = panicked.0, "notification handler panicked");
     }
@@ -127,7 +129,7 @@ impl std::fmt::Debug for ServerCore {
 
 /// What is to be added to a result so that it has the server's name (LC-49): the member
 /// `ours`, or nothing where a handler has a `_meta` of its own, into which the name goes.
-pub(super) fn named<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) -> &'m str {
+pub(super) fn add_server_info<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) -> &'m str {
     let (Some(meta), Some(ours)) = (meta, ours) else {
         return ours.unwrap_or_default();
     };

@@ -8,7 +8,7 @@ use bowline_types::subscriptions::ListenParams;
 use bowline_types::{ErrorObject, JsonObject, Method, RawJsonRef, Wire};
 
 use super::context::Context;
-use super::resource_subscriptions::settle;
+use super::resource_subscriptions::apply_to_session;
 use super::session::SessionCore;
 use super::tasks::{declares_extension, missing_extension};
 use super::telemetry::result_not_encoded;
@@ -98,17 +98,21 @@ impl ClientRequest {
     ///
     /// When they can't say it.
     pub fn reply<T: Wire>(&self, result: &T) -> RpcResult {
-        say(&self.context, result)
+        encode_result(&self.context, result)
     }
 }
 
 /// Says a result in the words of a client's revision.
-pub(super) fn say<T: Wire>(context: &Context, result: &T) -> RpcResult {
-    say_with(context, result, "")
+pub(super) fn encode_result<T: Wire>(context: &Context, result: &T) -> RpcResult {
+    encode_result_with(context, result, "")
 }
 
 /// Says a result in the words of a client's revision, with members that are encoded already.
-pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> RpcResult {
+pub(super) fn encode_result_with<T: Wire>(
+    context: &Context,
+    result: &T,
+    members: &str,
+) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
         result_not_encoded(Some(context), &error);
         ErrorObject::internal_error("the result can't be said in this revision")
@@ -123,7 +127,7 @@ pub(super) fn method_not_found(method: &str) -> ErrorObject {
 }
 
 /// The answer when there is no room now (MO-4).
-pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
+pub(super) fn busy_error(words: impl Into<String>) -> ErrorObject {
     let reason: JsonObject = [("reason", "busy")].into_iter().collect();
     ErrorObject::internal_error(words).data(reason)
 }
@@ -131,8 +135,8 @@ pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
 /// Serves what is about the client's session, for a server that has nothing to say to it:
 /// `None` for other requests. It is done here, behind all layers, so that they see it (MO-2).
 pub(super) fn served_by_session(request: &ClientRequest) -> Option<RpcResult> {
-    let settled = match request.known_method()? {
-        Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
+    let applied = match request.known_method()? {
+        Method::SetLevel | Method::Subscribe | Method::Unsubscribe => apply_to_session(request),
         // The result is sent when it ends.
         Method::Listen => listen_params(request).and_then(|params| {
             let inner = request.context.inner();
@@ -143,7 +147,7 @@ pub(super) fn served_by_session(request: &ClientRequest) -> Option<RpcResult> {
         }),
         _ => return None,
     };
-    Some(settled.map(|()| Payload::EMPTY))
+    Some(applied.map(|()| Payload::EMPTY))
 }
 
 /// What `subscriptions/listen` asks for.
@@ -165,7 +169,7 @@ pub(super) trait Serve: Send + Sync + 'static {
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult>;
 
     /// A client has notified us.
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         let _ = (method, params);
     }
 }

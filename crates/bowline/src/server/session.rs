@@ -28,9 +28,9 @@ use tracing::Span;
 use super::block_monitor;
 use super::context::Context;
 use super::principal::Principal;
-use super::resource_subscriptions::Following;
+use super::resource_subscriptions::HandlerSubscriptions;
 use super::server_core::{Origin, ServerCore};
-use super::session_set::Ending;
+use super::session_set::ShutdownMode;
 use super::telemetry::session_span;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -74,7 +74,7 @@ pub(super) struct SessionCore {
     pending_questions: MonotonicTable<CallId, PendingQuestion>,
     pub(super) listens: ListenSubscriptions,
     /// What a handler has taken on for it.
-    pub(super) following: Following,
+    pub(super) subscriptions: HandlerSubscriptions,
     changes: PendingChanges,
     url_elicitations: PendingUrlElicitations,
     /// The driver, while it has nothing to do.
@@ -122,7 +122,7 @@ impl SessionShared {
             pending_questions: MonotonicTable::new(),
             waiting_for_room: BTreeMap::new(),
             blocking_quota: BlockingQuota::new(server.max_blocking),
-            following: Following::default(),
+            subscriptions: HandlerSubscriptions::default(),
             changes: PendingChanges::default(),
             url_elicitations: PendingUrlElicitations::default(),
             driver: None,
@@ -136,7 +136,7 @@ impl SessionShared {
             principal: origin.principal(),
             replacement_context: OnceLock::new(),
         });
-        shared.server.life.join(&shared);
+        shared.server.sessions.add(&shared);
         shared
     }
 
@@ -187,14 +187,14 @@ impl SessionShared {
     }
 
     /// Ends the session: when all is answered, or now.
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, mode: ShutdownMode) {
         let _entered = entered(&self.span);
-        self.with(|core, now| match ending {
-            Ending::ShutDown => {
+        self.with(|core, now| match mode {
+            ShutdownMode::Graceful => {
                 core.session.shut_down();
                 core.shutdown_reason = Some(ShutdownReason::Requested);
             }
-            Ending::Close => core.session.close(now),
+            ShutdownMode::Immediate => core.session.close(now),
         });
     }
 

@@ -9,70 +9,70 @@ use super::session::SessionShared;
 
 /// The sessions of one server, and whether they are to end.
 #[derive(Debug)]
-pub(super) struct Life {
-    own: Mutex<Own>,
+pub(super) struct SessionSet {
+    own: Mutex<OwnSessions>,
     /// Nobody is accepted any more.
     is_ending: watch::Sender<bool>,
     /// All that are told of changes: also those of servers that share the features.
-    told: Sessions,
+    notified: Sessions,
 }
 
 #[derive(Debug, Default)]
-struct Own {
+struct OwnSessions {
     sessions: Sessions,
-    ending: Option<Ending>,
+    mode: Option<ShutdownMode>,
 }
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ending {
+pub(super) enum ShutdownMode {
     /// What is being served is finished.
-    ShutDown,
+    Graceful,
     /// At once.
-    Close,
+    Immediate,
 }
 
-impl Life {
+impl SessionSet {
     /// A server that has no session yet, and shares these.
-    pub(super) fn new(told: Sessions) -> Self {
+    pub(super) fn new(notified: Sessions) -> Self {
         Self {
             own: Mutex::default(),
             is_ending: watch::Sender::new(false),
-            told,
+            notified,
         }
     }
 
     /// A session begins. On a server that ends it does so at once: whoever ends the server
     /// finds it here, or is found by it.
-    pub(super) fn join(&self, session: &Arc<SessionShared>) {
-        self.told.join(session);
+    pub(super) fn add(&self, session: &Arc<SessionShared>) {
+        self.notified.add(session);
         let own = self.own();
-        own.sessions.join(session);
-        let ending = own.ending;
+        own.sessions.add(session);
+        let mode = own.mode;
         drop(own);
-        if let Some(ending) = ending {
-            session.end(ending);
+        if let Some(mode) = mode {
+            session.end(mode);
         }
     }
 
     /// Ends all sessions of this server, and lets no other begin.
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, mode: ShutdownMode) {
         let mut own = self.own();
-        own.ending = own.ending.max(Some(ending));
+        own.mode = own.mode.max(Some(mode));
         let sessions = own.sessions.all();
         drop(own);
         self.is_ending.send_replace(true);
         for session in sessions {
-            session.end(ending);
+            session.end(mode);
         }
     }
 
     /// Whether it ends, for whoever accepts clients.
-    pub(super) fn ending(&self) -> watch::Receiver<bool> {
+    pub(super) fn end_signal(&self) -> watch::Receiver<bool> {
         self.is_ending.subscribe()
     }
 
-    fn own(&self) -> MutexGuard<'_, Own> {
+    fn own(&self) -> MutexGuard<'_, OwnSessions> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,7 +82,7 @@ impl Life {
 pub(super) struct Sessions(Arc<Mutex<Vec<Weak<SessionShared>>>>);
 
 impl Sessions {
-    fn join(&self, session: &Arc<SessionShared>) {
+    fn add(&self, session: &Arc<SessionShared>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() == sessions.capacity() {
             // Seldom enough, however many come and go.
@@ -100,7 +100,7 @@ impl Sessions {
     }
 
     /// Something has changed that clients may want to know.
-    pub(super) fn changed(&self, change: Change<'_>) {
+    pub(super) fn notify_change(&self, change: Change<'_>) {
         for session in self.all() {
             session.on_change(change);
         }

@@ -10,20 +10,20 @@ use serde::de::{Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor}
 use serde::forward_to_deserialize_any;
 
 /// Arguments by name.
-pub(super) type Texts<'a> = &'a [(String, String)];
+pub(super) type StringArguments<'a> = &'a [(String, String)];
 
 /// Reads arguments.
-pub(super) struct Reader<'a>(pub(super) Texts<'a>);
+pub(super) struct StringArgumentsReader<'a>(pub(super) StringArguments<'a>);
 
-impl<'a> Reader<'a> {
+impl<'a> StringArgumentsReader<'a> {
     fn access(self) -> MapAccessDeserializer<impl serde::de::MapAccess<'a, Error = Error>> {
         let members = self.0.iter();
-        let members = members.map(|(name, text)| (name.as_str(), Text(text)));
+        let members = members.map(|(name, text)| (name.as_str(), StringValue(text)));
         MapAccessDeserializer::new(MapDeserializer::new(members))
     }
 }
 
-impl<'de> Deserializer<'de> for Reader<'de> {
+impl<'de> Deserializer<'de> for StringArgumentsReader<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -59,9 +59,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
 /// One text, which may stand for something else.
 #[derive(Clone, Copy)]
-struct Text<'a>(&'a str);
+struct StringValue<'a>(&'a str);
 
-impl<'de> IntoDeserializer<'de, Error> for Text<'de> {
+impl<'de> IntoDeserializer<'de, Error> for StringValue<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -80,7 +80,7 @@ macro_rules! parsed {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Text<'de> {
+impl<'de> Deserializer<'de> for StringValue<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -141,7 +141,7 @@ impl<'de> Deserializer<'de> for Text<'de> {
 }
 
 /// What keeps a type from being read from texts, by its schema: a member that no text can be.
-pub(super) fn problem(schema: &schemars::Schema, of: impl Display) -> Option<String> {
+pub(super) fn schema_problem(schema: &schemars::Schema, of: impl Display) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     properties.iter().find_map(|(name, member)| {
         let kind = member.get("type")?.as_str()?;
@@ -164,7 +164,7 @@ mod tests {
             .iter()
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
             .collect();
-        T::deserialize(Reader(&texts)).map_err(|error| error.to_string())
+        T::deserialize(StringArgumentsReader(&texts)).map_err(|error| error.to_string())
     }
 
     #[derive(Debug, Deserialize, PartialEq)]

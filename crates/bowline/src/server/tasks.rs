@@ -21,11 +21,11 @@ mod timestamp;
 
 use std::time::Duration;
 
-pub(super) use entry::Entry;
+pub(super) use entry::TaskEntry;
 pub(super) use store::TaskStore;
-pub(super) use task_handler::run;
-pub(super) use task_methods::created;
-pub(super) use task_mode::{TaskRule, Way, declares_extension, missing_extension};
+pub(super) use task_handler::run_task;
+pub(super) use task_methods::create_task_result;
+pub(super) use task_mode::{TaskMode, TaskRule, declares_extension, missing_extension};
 
 /// How a server keeps tasks: see [`Server::tasks`](super::Server::tasks).
 ///
@@ -149,12 +149,12 @@ impl TaskConfig {
     }
 
     /// How long a task is kept for which a client wants so many milliseconds.
-    fn granted(&self, asked: Option<i64>) -> Duration {
+    fn granted_ttl(&self, asked: Option<i64>) -> Duration {
         match asked {
             None => self.ttl.min(self.max_ttl),
             Some(millis) => {
                 let asked = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-                asked.max(LEAST_TTL).min(self.max_ttl)
+                asked.max(MIN_TTL).min(self.max_ttl)
             }
         }
     }
@@ -175,4 +175,4 @@ impl Default for TaskConfig {
 }
 
 /// A task that is gone before anybody can look at it is of no use.
-const LEAST_TTL: Duration = Duration::from_secs(1);
+const MIN_TTL: Duration = Duration::from_secs(1);

@@ -23,7 +23,7 @@ use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
 use super::blocking_threads::Job;
-use super::client_questions::Runner;
+use super::client_questions::HandlerRunner;
 use super::context::Context;
 use super::extract::{
     Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
@@ -33,12 +33,13 @@ use super::output::IntoToolResult;
 use super::session::CANCEL_GRACE;
 use super::tasks::TaskRule;
 use super::tool_name;
-use super::validation::Checks;
+use super::validation::ToolValidators;
 use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 
-pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
-pub(super) type Run = dyn Fn(&str, &Context, &Checks) -> Result<Called, Rejection> + Send + Sync;
+pub(super) type ToolFuture = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
+pub(super) type RunTool =
+    dyn Fn(&str, &Context, &ToolValidators) -> Result<ToolFuture, Rejection> + Send + Sync;
 
 /// A tool: what clients see of it, and its handler.
 ///
@@ -67,8 +68,8 @@ pub struct ToolDef {
     pub(super) problem: Option<String>,
     /// How calls of it become tasks, where they do.
     pub(super) tasks: Option<TaskRule>,
-    checks: Checks,
-    run: Arc<Run>,
+    checks: ToolValidators,
+    run: Arc<RunTool>,
     is_blocking: bool,
 }
 
@@ -87,13 +88,13 @@ where
 {
     let name = name.into();
     let mut needs = H::needs();
-    let checks = Checks::of(needs.schema.as_ref());
+    let checks = ToolValidators::for_arguments(needs.schema.as_ref());
     let (schema, problem) = input_schema(&name, &mut needs);
     let mut tool = Tool::new(name, schema);
     tool.output_schema = <H::Output as IntoToolResult>::output_schema()
         .and_then(schema_text)
         .map(OutputSchema::from);
-    let run = move |arguments: &str, context: &Context, checks: &Checks| {
+    let run = move |arguments: &str, context: &Context, checks: &ToolValidators| {
         context.begin_rounds()?;
         let called = handler.run(&Input {
             arguments: Arguments::Json(arguments),
@@ -102,7 +103,7 @@ where
             checks: Some(checks),
         })?;
         let of = context.clone();
-        let called: Called = Box::pin(async move { called.await.into_tool_result_of(&of) });
+        let called: ToolFuture = Box::pin(async move { called.await.into_tool_result_of(&of) });
         Ok(called)
     };
     ToolDef {
@@ -179,7 +180,7 @@ impl ToolDef {
     #[must_use]
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.tool.input_schema = schema;
-        self.checks.arguments_by_schema();
+        self.checks.require_arguments_check();
         self.problem = None;
         self
     }
@@ -190,7 +191,7 @@ impl ToolDef {
     #[must_use]
     pub fn output_schema(mut self, schema: OutputSchema) -> Self {
         self.tool.output_schema = Some(schema);
-        self.checks.result_by_schema();
+        self.checks.require_result_check();
         self
     }
 
@@ -283,7 +284,7 @@ impl ToolDef {
 
     /// Makes it ready to be called. What is wrong with it is its problem.
     pub(super) fn prepare(&mut self) {
-        let of_schemas = self.checks.settle(&self.tool);
+        let of_schemas = self.checks.compile(&self.tool);
         let of_name = tool_name::problem(&self.tool.name);
         self.problem = of_name.or(self.problem.take()).or(of_schemas);
         if self.problem.is_none()
@@ -298,19 +299,19 @@ impl ToolDef {
     }
 
     /// Calls it.
-    pub(super) fn call(&self, arguments: &str, context: &Context) -> Called {
+    pub(super) fn call(&self, arguments: &str, context: &Context) -> ToolFuture {
         let called = if self.is_blocking {
             self.call_blocking(arguments.to_owned(), context)
         } else {
             (self.run)(arguments, context, &self.checks).unwrap_or_else(|rejection| {
-                let rejected = rejected(rejection, context.revision());
+                let rejected = rejection_result(rejection, context.revision());
                 Box::pin(std::future::ready(rejected))
             })
         };
-        self.checks.checked(called, context)
+        self.checks.check_result(called, context)
     }
 
-    fn call_blocking(&self, arguments: String, context: &Context) -> Called {
+    fn call_blocking(&self, arguments: String, context: &Context) -> ToolFuture {
         let (run, checks) = (Arc::clone(&self.run), self.checks.clone());
         let runtime = Handle::current();
         let place = context.hold();
@@ -338,7 +339,7 @@ impl ToolDef {
 /// Runs a handler on this thread. `None` when nobody wants the answer.
 fn block_on(
     runtime: &Handle,
-    (run, checks): (&Run, &Checks),
+    (run, checks): (&RunTool, &ToolValidators),
     arguments: &str,
     context: &Context,
 ) -> Result<Option<Result<CallToolResult, ErrorObject>>, Panicked> {
@@ -347,16 +348,16 @@ fn block_on(
     }
     let _within = runtime.enter();
     caught(|| match run(arguments, context, checks) {
-        Ok(called) => runtime.block_on(while_wanted(called, context)),
-        Err(rejection) => Some(rejected(rejection, context.revision())),
+        Ok(called) => runtime.block_on(run_until_cancelled(called, context)),
+        Err(rejection) => Some(rejection_result(rejection, context.revision())),
     })
 }
 
 /// Runs a handler, and gives it up where it waits for what doesn't come: the answer to a
 /// question with which the request ends, or anything when nobody wants the answer. It would
 /// keep its thread for ever.
-async fn while_wanted(
-    mut called: Called,
+async fn run_until_cancelled(
+    mut called: ToolFuture,
     context: &Context,
 ) -> Option<Result<CallToolResult, ErrorObject>> {
     let mut given_up = pin!(async {
@@ -365,7 +366,7 @@ async fn while_wanted(
     });
     poll_fn(|cx| match called.as_mut().poll(cx) {
         Poll::Ready(called) => Poll::Ready(Some(called)),
-        Poll::Pending if context.has_asked(Runner::Thread, cx) => Poll::Ready(None),
+        Poll::Pending if context.has_asked(HandlerRunner::Thread, cx) => Poll::Ready(None),
         Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
     })
     .await
@@ -381,7 +382,7 @@ impl fmt::Debug for ToolDef {
 
 /// Arguments that are wrong are for the model to mend since 2025-11-25 (TL-12), and errors
 /// of the protocol before.
-pub(super) fn rejected(
+pub(super) fn rejection_result(
     rejection: Rejection,
     revision: Revision,
 ) -> Result<CallToolResult, ErrorObject> {
@@ -398,15 +399,15 @@ pub(super) fn rejected(
 }
 
 /// What a call says, from one pass over its parameters.
-pub(super) struct CallText<'p> {
+pub(super) struct CallParams<'p> {
     pub(super) name: Cow<'p, str>,
     pub(super) arguments: &'p str,
     /// What it says of a task.
     pub(super) task: Option<&'p str>,
 }
 
-impl<'p> CallText<'p> {
-    pub(super) fn read(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
+impl<'p> CallParams<'p> {
+    pub(super) fn parse(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
         let invalid = |words: String| ErrorObject::invalid_params(words);
         // None stands twice: the envelope pass has refused that.
@@ -434,7 +435,7 @@ impl<'p> CallText<'p> {
 }
 
 /// The words for a tool that doesn't exist.
-pub(super) fn no_such_tool(name: &str) -> ErrorObject {
+pub(super) fn unknown_tool(name: &str) -> ErrorObject {
     let name: String = name.chars().take(128).collect();
     let data: JsonObject = [("name", name.as_str())].into_iter().collect();
     ErrorObject::invalid_params(format!("there is no tool {name:?}")).data(data)

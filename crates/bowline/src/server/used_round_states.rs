@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use bowline_proto::server::{RoundsError, StateMark};
 use bowline_types::ErrorObject;
 
-use super::service::busy;
+use super::service::busy_error;
 
 /// Remembers which states were used, for one node or for several.
-pub(super) trait UsedStates: Send + Sync {
+pub(super) trait UsedRoundStates: Send + Sync {
     /// Uses a state that is not too old at `now`, in seconds. It must be remembered until it is.
     fn claim(&self, mark: &StateMark, now: u64) -> Claim;
 }
@@ -21,29 +21,29 @@ pub(super) trait UsedStates: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// Nobody had used it: now it is.
-    First,
+    Accepted,
     /// It was used before.
-    Again,
+    AlreadyUsed,
     /// It can't be remembered now, so it is not used.
-    NoRoom,
+    Full,
 }
 
 impl Claim {
     /// # Errors
     ///
     /// What the client is told when the state can't be used.
-    pub(super) fn granted(self) -> Result<(), ErrorObject> {
+    pub(super) fn into_result(self) -> Result<(), ErrorObject> {
         match self {
-            Self::First => Ok(()),
-            Self::Again => Err(RoundsError::UsedState.to_error()),
-            Self::NoRoom => Err(busy("too many rounds are going on")),
+            Self::Accepted => Ok(()),
+            Self::AlreadyUsed => Err(RoundsError::UsedState.to_error()),
+            Self::Full => Err(busy_error("too many rounds are going on")),
         }
     }
 }
 
 /// Remembers what was used in this process, up to a limit.
 #[derive(Debug)]
-pub(super) struct UsedInProcess {
+pub(super) struct InProcessRoundStates {
     max: usize,
     used: Mutex<Used>,
 }
@@ -57,7 +57,7 @@ struct Used {
     forgotten: u64,
 }
 
-impl UsedInProcess {
+impl InProcessRoundStates {
     pub(super) fn new(max: usize) -> Self {
         Self {
             max,
@@ -66,7 +66,7 @@ impl UsedInProcess {
     }
 }
 
-impl UsedStates for UsedInProcess {
+impl UsedRoundStates for InProcessRoundStates {
     fn claim(&self, mark: &StateMark, now: u64) -> Claim {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(first) = used.marks.first()
@@ -76,13 +76,13 @@ impl UsedStates for UsedInProcess {
             used.marks.pop_first();
         }
         if mark.expires <= used.forgotten || used.marks.contains(mark) {
-            return Claim::Again;
+            return Claim::AlreadyUsed;
         }
         if used.marks.len() >= self.max {
-            return Claim::NoRoom;
+            return Claim::Full;
         }
         used.marks.insert(mark.clone());
-        Claim::First
+        Claim::Accepted
     }
 }
 
@@ -90,38 +90,42 @@ impl UsedStates for UsedInProcess {
 mod tests {
     use super::*;
 
-    fn claim(used: &UsedInProcess, nonce: &str, expires: u64, now: u64) -> Claim {
+    fn claim(used: &InProcessRoundStates, nonce: &str, expires: u64, now: u64) -> Claim {
         used.claim(&StateMark::new(nonce, expires), now)
     }
 
     // proves: F-OA-20
     #[test]
     fn a_state_is_used_once_until_it_is_too_old() {
-        let used = UsedInProcess::new(10);
-        assert_eq!(claim(&used, "a", 200, 100), Claim::First);
-        assert_eq!(claim(&used, "b", 200, 100), Claim::First);
+        let used = InProcessRoundStates::new(10);
+        assert_eq!(claim(&used, "a", 200, 100), Claim::Accepted);
+        assert_eq!(claim(&used, "b", 200, 100), Claim::Accepted);
         for now in [100, 199] {
-            assert_eq!(claim(&used, "a", 200, now), Claim::Again, "{now}");
+            assert_eq!(claim(&used, "a", 200, now), Claim::AlreadyUsed, "{now}");
         }
-        assert_eq!(claim(&used, "c", 300, 200), Claim::First);
+        assert_eq!(claim(&used, "c", 300, 200), Claim::Accepted);
         let kept = used.used.lock().expect("nobody panicked").marks.len();
         assert_eq!(kept, 1, "the two that are too old are forgotten");
         // The clock is set back.
-        assert_eq!(claim(&used, "a", 200, 100), Claim::Again);
-        let error = Claim::Again.granted().expect_err("it was used");
+        assert_eq!(claim(&used, "a", 200, 100), Claim::AlreadyUsed);
+        let error = Claim::AlreadyUsed.into_result().expect_err("it was used");
         assert_eq!(error.code, -32602);
     }
 
     #[test]
     fn what_is_used_is_not_forgotten_for_want_of_room() {
-        let used = UsedInProcess::new(2);
-        assert_eq!(claim(&used, "a", 200, 100), Claim::First);
-        assert_eq!(claim(&used, "b", 300, 100), Claim::First);
-        assert_eq!(claim(&used, "c", 400, 100), Claim::NoRoom);
-        assert_eq!(claim(&used, "a", 200, 199), Claim::Again);
-        assert_eq!(claim(&used, "c", 400, 200), Claim::First, "one is too old");
-        assert_eq!(claim(&used, "d", 400, 200), Claim::NoRoom);
-        let error = Claim::NoRoom.granted().expect_err("there is no room");
+        let used = InProcessRoundStates::new(2);
+        assert_eq!(claim(&used, "a", 200, 100), Claim::Accepted);
+        assert_eq!(claim(&used, "b", 300, 100), Claim::Accepted);
+        assert_eq!(claim(&used, "c", 400, 100), Claim::Full);
+        assert_eq!(claim(&used, "a", 200, 199), Claim::AlreadyUsed);
+        assert_eq!(
+            claim(&used, "c", 400, 200),
+            Claim::Accepted,
+            "one is too old"
+        );
+        assert_eq!(claim(&used, "d", 400, 200), Claim::Full);
+        let error = Claim::Full.into_result().expect_err("there is no room");
         let data = error.data.expect("a reason");
         assert_eq!(data.as_str(), r#"{"reason":"busy"}"#);
     }

@@ -5,13 +5,13 @@
 //! once, when the tool is registered. Without the feature there is nothing here, and nothing is
 //! checked but what decoding checks.
 
-#[cfg(feature = "validate")]
-pub(super) use checking::Checks;
 #[cfg(not(feature = "validate"))]
-pub(super) use nothing::Checks;
+pub(super) use disabled::ToolValidators;
+#[cfg(feature = "validate")]
+pub(super) use enabled::ToolValidators;
 
 #[cfg(feature = "validate")]
-mod checking {
+mod enabled {
     use std::sync::Arc;
 
     use bowline_types::json::Reader;
@@ -22,10 +22,10 @@ mod checking {
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
     use crate::server::telemetry::result_does_not_match;
-    use crate::server::tool::Called;
+    use crate::server::tool::ToolFuture;
 
     #[derive(Clone, Debug)]
-    pub(in crate::server) struct Checks {
+    pub(in crate::server) struct ToolValidators {
         arguments: Check,
         result: Check,
     }
@@ -33,72 +33,76 @@ mod checking {
     #[derive(Clone, Debug)]
     enum Check {
         /// Nothing is left to check.
-        No,
+        Skip,
         /// There may be no members.
-        Empty,
+        NoMembers,
         /// When it is compiled.
-        Later,
+        NotCompiled,
         Against(Arc<Schema>),
         /// It can't be checked, so that the tool can't be called.
-        Refused,
+        BadSchema,
     }
 
-    impl Checks {
+    impl ToolValidators {
         /// What is to be checked for a handler whose arguments have this schema, if it has any.
-        pub(in crate::server) fn of(arguments: Option<&schemars::Schema>) -> Self {
+        pub(in crate::server) fn for_arguments(arguments: Option<&schemars::Schema>) -> Self {
             let arguments = match arguments {
-                None => Check::Empty,
-                Some(schema) if is_enforced_by_decoding(schema) => Check::No,
-                Some(_) => Check::Later,
+                None => Check::NoMembers,
+                Some(schema) if is_enforced_by_decoding(schema) => Check::Skip,
+                Some(_) => Check::NotCompiled,
             };
             Self {
                 arguments,
-                result: Check::No,
+                result: Check::Skip,
             }
         }
 
         /// The schema of the arguments is not the one of their type.
-        pub(in crate::server) fn arguments_by_schema(&mut self) {
-            self.arguments = Check::Later;
+        pub(in crate::server) fn require_arguments_check(&mut self) {
+            self.arguments = Check::NotCompiled;
         }
 
         /// The schema of the result is not the one of its type.
-        pub(in crate::server) fn result_by_schema(&mut self) {
-            self.result = Check::Later;
+        pub(in crate::server) fn require_result_check(&mut self) {
+            self.result = Check::NotCompiled;
         }
 
         /// Compiles what is left to compile. What is wrong with it, in words.
-        pub(in crate::server) fn settle(&mut self, tool: &Tool) -> Option<String> {
+        pub(in crate::server) fn compile(&mut self, tool: &Tool) -> Option<String> {
             let input = tool.input_schema.as_object().as_str();
-            let wrong_input = self.arguments.settle(input);
+            let wrong_input = self.arguments.compile(input);
             let output = tool.output_schema.as_ref();
             let output = output.map_or("{}", |schema| schema.as_object().as_str());
-            let wrong_output = self.result.settle(output);
+            let wrong_output = self.result.compile(output);
             let of = |kind, words| format!("tool {}: its {kind} is refused: {words}", tool.name);
             let wrong_input = wrong_input.map(|words| of("inputSchema", words));
             wrong_input.or(wrong_output.map(|words| of("outputSchema", words)))
         }
 
         /// Checks arguments that could be decoded.
-        pub(in crate::server) fn arguments(&self, text: &str) -> Result<(), Rejection> {
-            if let (Check::Refused, _) | (_, Check::Refused) = (&self.arguments, &self.result) {
+        pub(in crate::server) fn check_arguments(&self, text: &str) -> Result<(), Rejection> {
+            if let (Check::BadSchema, _) | (_, Check::BadSchema) = (&self.arguments, &self.result) {
                 let words = "the server is set up wrongly";
                 return Err(ErrorObject::internal_error(words).into());
             }
             match &self.arguments {
-                Check::Empty => no_members(text),
+                Check::NoMembers => no_members(text),
                 Check::Against(schema) => schema.check(text).map_err(|misfit| {
                     Rejection::Arguments(match misfit {
                         Misfit::Wrong(words) => words,
                         Misfit::Unchecked(words) => format!("they can't be checked: {words}"),
                     })
                 }),
-                Check::No | Check::Later | Check::Refused => Ok(()),
+                Check::Skip | Check::NotCompiled | Check::BadSchema => Ok(()),
             }
         }
 
         /// Checks the result of a call, when it is there.
-        pub(in crate::server) fn checked(&self, called: Called, context: &Context) -> Called {
+        pub(in crate::server) fn check_result(
+            &self,
+            called: ToolFuture,
+            context: &Context,
+        ) -> ToolFuture {
             // TL-8: older clients don't see it.
             if context.revision() < Revision::V2025_06_18 {
                 return called;
@@ -109,7 +113,7 @@ mod checking {
             let (schema, context) = (Arc::clone(schema), context.clone());
             Box::pin(async move {
                 let result = called.await?;
-                let Err(words) = fits(&schema, &result) else {
+                let Err(words) = check_content(&schema, &result) else {
                     return Ok(result);
                 };
                 result_does_not_match(&context, &words);
@@ -120,8 +124,8 @@ mod checking {
     }
 
     impl Check {
-        fn settle(&mut self, schema: &str) -> Option<String> {
-            let Self::Later = self else {
+        fn compile(&mut self, schema: &str) -> Option<String> {
+            let Self::NotCompiled = self else {
                 return None;
             };
             match Schema::compile(schema) {
@@ -130,14 +134,14 @@ mod checking {
                     None
                 }
                 Err(refused) => {
-                    *self = Self::Refused;
+                    *self = Self::BadSchema;
                     Some(refused.to_string())
                 }
             }
         }
     }
 
-    fn fits(schema: &Schema, result: &CallToolResult) -> Result<(), String> {
+    fn check_content(schema: &Schema, result: &CallToolResult) -> Result<(), String> {
         match &result.structured_content {
             _ if result.is_failure() => Ok(()),
             Some(content) => schema
@@ -164,39 +168,43 @@ mod checking {
 }
 
 #[cfg(not(feature = "validate"))]
-mod nothing {
+mod disabled {
     use bowline_types::tools::Tool;
 
     use crate::server::context::Context;
     use crate::server::extract::Rejection;
-    use crate::server::tool::Called;
+    use crate::server::tool::ToolFuture;
 
     #[derive(Clone, Debug)]
-    pub(in crate::server) struct Checks;
+    pub(in crate::server) struct ToolValidators;
 
     #[expect(
         clippy::unused_self,
         clippy::unnecessary_wraps,
         reason = "the same as where there is something to check"
     )]
-    impl Checks {
-        pub(in crate::server) fn of(_: Option<&schemars::Schema>) -> Self {
+    impl ToolValidators {
+        pub(in crate::server) fn for_arguments(_: Option<&schemars::Schema>) -> Self {
             Self
         }
 
-        pub(in crate::server) fn arguments_by_schema(&mut self) {}
+        pub(in crate::server) fn require_arguments_check(&mut self) {}
 
-        pub(in crate::server) fn result_by_schema(&mut self) {}
+        pub(in crate::server) fn require_result_check(&mut self) {}
 
-        pub(in crate::server) fn settle(&mut self, _: &Tool) -> Option<String> {
+        pub(in crate::server) fn compile(&mut self, _: &Tool) -> Option<String> {
             None
         }
 
-        pub(in crate::server) fn arguments(&self, _: &str) -> Result<(), Rejection> {
+        pub(in crate::server) fn check_arguments(&self, _: &str) -> Result<(), Rejection> {
             Ok(())
         }
 
-        pub(in crate::server) fn checked(&self, called: Called, _: &Context) -> Called {
+        pub(in crate::server) fn check_result(
+            &self,
+            called: ToolFuture,
+            _: &Context,
+        ) -> ToolFuture {
             called
         }
     }

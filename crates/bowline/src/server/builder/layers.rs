@@ -8,7 +8,7 @@ use tower_service::Service as TowerService;
 
 use super::Server;
 use crate::RpcResult;
-use crate::server::layer::{Next, RequestService, surround, wrap};
+use crate::server::layer::{Next, RequestService, wrap, wrap_function};
 use crate::server::service::ClientRequest;
 
 impl Server {
@@ -118,7 +118,7 @@ impl Server {
         Fut: Future<Output = RpcResult> + Send + 'static,
     {
         self.layers
-            .push(Box::new(move |service| surround(service, function)));
+            .push(Box::new(move |service| wrap_function(service, function)));
         self
     }
 }

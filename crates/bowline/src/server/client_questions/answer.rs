@@ -10,12 +10,12 @@ use bowline_types::input::{InputRequest, InputResponse};
 use bowline_types::{DecodeError, ErrorObject, Method, Wire};
 
 use crate::error::{Error, ErrorKind};
-use crate::server::tasks::Entry;
+use crate::server::tasks::TaskEntry;
 
 /// The answer, with a form filled in as it asks. EL-10: a client should have checked it, and
 /// one that hasn't is not believed. EL-8: a client that left out what has a default means the
 /// default.
-pub(super) fn checked(
+pub(super) fn checked_form(
     asked: &ElicitParams,
     mut answer: ElicitResult,
 ) -> Result<ElicitResult, Error> {
@@ -33,16 +33,16 @@ pub(super) fn checked(
             let words = format!("the form is not filled in as it should be: {error}");
             Error::new(ErrorKind::InvalidResponse, words.clone())
                 .in_operation(Method::Elicit.as_str())
-                .caused_by(Unanswered::Told(words))
+                .caused_by(NoAnswer::Message(words))
         })
 }
 
 /// What there is to a question when it is asked, in the stateless era.
-pub(super) enum Looked {
+pub(super) enum QuestionLookup {
     /// Its answer, or who asks it.
-    Here(Later),
+    Found(StatelessAnswer),
     /// Nobody can be asked.
-    Impossible,
+    NotAllowed,
     /// As many as may be were asked before.
     TooMany,
     /// The request ends with it: who has to know.
@@ -50,10 +50,10 @@ pub(super) enum Looked {
 }
 
 /// What comes of a question in the stateless era.
-pub(super) enum Later {
+pub(super) enum StatelessAnswer {
     Answer(Result<Answer, Error>),
     /// It is asked through a task.
-    Task(Arc<Entry>, Box<InputRequest>),
+    Task(Arc<TaskEntry>, Box<InputRequest>),
 }
 
 /// An answer of the client.
@@ -63,7 +63,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn read<T: Wire>(
+    pub(super) fn decode<T: Wire>(
         self,
         input: impl FnOnce(&InputResponse) -> Result<T, DecodeError>,
     ) -> Result<T, Error> {
@@ -77,21 +77,21 @@ impl Answer {
 
 /// Why a question has no answer. It is about the client itself, so it is no secret to it.
 #[derive(Clone, Debug)]
-pub(in crate::server) enum Unanswered {
+pub(in crate::server) enum NoAnswer {
     /// In words for the model.
-    Told(String),
+    Message(String),
     /// By an error of the protocol.
-    Refused(Box<ErrorObject>),
+    Protocol(Box<ErrorObject>),
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // The error that this is the source of has the words already.
-            Self::Told(_) => f.write_str("the client is given this message"),
-            Self::Refused(error) => write!(f, "the client is given the error {}", error.code),
+            Self::Message(_) => f.write_str("the client is given this message"),
+            Self::Protocol(error) => write!(f, "the client is given the error {}", error.code),
         }
     }
 }
 
-impl std::error::Error for Unanswered {}
+impl std::error::Error for NoAnswer {}

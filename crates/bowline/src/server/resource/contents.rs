@@ -170,7 +170,11 @@ impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
 const NOT_FOUND: i64 = i64::MIN;
 
 /// Puts the revision's code in place.
-pub(in super::super) fn settle(error: ErrorObject, uri: &str, revision: Revision) -> ErrorObject {
+pub(in super::super) fn resolve_not_found(
+    error: ErrorObject,
+    uri: &str,
+    revision: Revision,
+) -> ErrorObject {
     match error.code {
         // RS-4.
         NOT_FOUND => ErrorObject::resource_not_found(uri, revision),

@@ -14,7 +14,7 @@ use super::handler_run::HandlerRun;
 use super::{SessionCore, SessionShared};
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
-use crate::server::resource_subscriptions::Subscribed;
+use crate::server::resource_subscriptions::HandlerSubscription;
 use crate::server::service::{ClientRequest, MethodName};
 
 /// What the client says, in the order in which it does. The limits on requests bound what
@@ -48,7 +48,7 @@ pub(super) enum Invocation {
     Request(ClientRequest),
     Notification(InboundNotification),
     /// Subscriptions that are over.
-    Unsubscribed(Vec<Vec<Subscribed>>),
+    Unsubscribed(Vec<Vec<HandlerSubscription>>),
 }
 
 /// What became of it.
@@ -84,7 +84,7 @@ impl Invocation {
                 let _watch = shared.watch(polled);
                 shared
                     .server
-                    .notified(&notification.method, notification.params.as_ref());
+                    .dispatch_notification(&notification.method, notification.params.as_ref());
                 InvocationOutcome::CallbackReturned
             }
             Self::Unsubscribed(ended) => {

@@ -18,7 +18,7 @@ use crate::logged::entered;
 use crate::read_grace::ReadGrace;
 use crate::server::blocking_threads::Job;
 use crate::server::context::Context;
-use crate::server::resource_subscriptions::Subscribed;
+use crate::server::resource_subscriptions::HandlerSubscription;
 use crate::server::service::MethodName;
 use crate::server::telemetry::Notice;
 use crate::transport::Stream;
@@ -53,7 +53,7 @@ pub(super) struct Driver {
     pub(super) wakers: Vec<Waker>,
     pub(super) jobs_to_start: Vec<Job>,
     /// Subscriptions that are over: their handler is told.
-    pub(super) ended_subscriptions: Vec<Vec<Subscribed>>,
+    pub(super) ended_subscriptions: Vec<Vec<HandlerSubscription>>,
     /// More handlers may answer: what they have answered leaves.
     pub(super) has_room: bool,
     /// When it was last looked at: once for each handler, since that costs as much as a
@@ -153,10 +153,12 @@ impl Driver {
         has_worked |= self.resume_waiting_handlers(&mut core);
         has_worked |= self.advance_shutdown(&mut core, now);
         let SessionCore {
-            following, listens, ..
+            subscriptions,
+            listens,
+            ..
         } = &mut *core;
         self.ended_subscriptions
-            .extend(following.take_ended(listens));
+            .extend(subscriptions.take_ended(listens));
         if let Some(closed) = &mut self.closed {
             closed.is_idle = core.running.is_empty() || now >= closed.until;
         }
@@ -452,7 +454,7 @@ impl Driver {
     }
 
     fn queue_notification(&mut self, method: MethodName, params: Option<Payload>) {
-        if !self.shared.server.hears_notifications() {
+        if !self.shared.server.handles_notifications() {
             return;
         }
         let notification = InboundNotification { method, params };
@@ -469,7 +471,7 @@ impl Drop for Driver {
     /// Whoever still works for this client learns that it is gone.
     fn drop(&mut self) {
         let _entered = entered(&self.shared.span);
-        let (running, started, _following, driver) = {
+        let (running, started, _subscriptions, driver) = {
             let now = self.shared.now();
             let mut core = self.shared.lock();
             core.session.close(now);
@@ -490,12 +492,12 @@ impl Drop for Driver {
                 }
             }
             let started = core.blocking_quota.on_client_gone();
-            let following = std::mem::take(&mut core.following);
+            let subscriptions = std::mem::take(&mut core.subscriptions);
             let driver = core.driver.take();
             (
                 std::mem::take(&mut core.running),
                 started,
-                following,
+                subscriptions,
                 driver,
             )
         };

@@ -99,7 +99,7 @@ impl HandlerRun {
             Poll::Ready(Err(panicked)) => {
                 Poll::Ready(panic_error(&self.request.context, &panicked.0))
             }
-            Poll::Pending => match self.request.context.questions(cx) {
+            Poll::Pending => match self.request.context.take_questions(cx) {
                 Some(questions) => Poll::Ready(questions),
                 None => Poll::Pending,
             },
@@ -202,7 +202,7 @@ impl OpenRequest {
         }
         match self.context.task() {
             // The handler goes on.
-            Some(task) if is_told => task.begin(),
+            Some(task) if is_told => task.start(),
             // The client never learns of it, or a layer has refused it.
             Some(task) => task.abandon(),
             // Who still holds the context may wait for this.
@@ -219,7 +219,7 @@ impl Drop for OpenRequest {
         }
         let inner = self.context.inner();
         inner.session.with(|core, _| core.remove_handler(inner.key));
-        self.context.leave();
+        self.context.release_hold();
         if let Some(task) = self.context.task() {
             task.abandon();
         }

@@ -8,7 +8,7 @@ use bowline_types::subscriptions::{AcknowledgedParams, ListenParams, ListenResul
 use bowline_types::{ErrorObject, Method, Revision};
 
 use super::SessionCore;
-use crate::server::service::busy;
+use crate::server::service::busy_error;
 
 impl SessionCore {
     /// Opens a subscription: the client is told what of it is honoured, and then every
@@ -39,7 +39,7 @@ impl SessionCore {
             .listens
             .open(request, id.clone(), params.notifications, server);
         let granted = opened.map_err(|error| match error {
-            ListenError::TooMany => busy(error.to_string()),
+            ListenError::TooMany => busy_error(error.to_string()),
             _ => invalid(error.to_string()),
         })?;
         let meta = NotificationMeta::new().with(keys::SUBSCRIPTION_ID, id);
@@ -53,7 +53,7 @@ impl SessionCore {
             .notify(Some(request), Method::Acknowledged.as_str(), body);
         sent.map_err(|error| match error {
             // The client is at fault only so far as it doesn't read (MO-4).
-            CallError::QueueFull => busy(error.to_string()),
+            CallError::QueueFull => busy_error(error.to_string()),
             _ => invalid(error.to_string()),
         })
     }

@@ -10,37 +10,37 @@ use bowline_types::tools::CallToolResult;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
-use super::entry::{Ending, Entry};
+use super::entry::{TaskEntry, TaskOutcome};
 use super::store::TaskStore;
 use crate::panics::CatchPanic;
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
 use crate::server::session::CANCEL_GRACE;
 use crate::server::telemetry::handler_panicked;
-use crate::server::tool::Called;
+use crate::server::tool::ToolFuture;
 
 /// Runs the handler of a task in a task of the runtime, and keeps the outcome until its time is
 /// over.
-pub(in crate::server) fn run(
+pub(in crate::server) fn run_task(
     store: &Arc<TaskStore>,
-    entry: Arc<Entry>,
+    entry: Arc<TaskEntry>,
     context: Context,
-    called: Called,
+    called: ToolFuture,
 ) {
     let store = Arc::downgrade(store);
     let span = context.span().clone();
     let running = async move {
         let revision = context.revision();
         // Before the client knows of the task, nothing of it is said.
-        let is_known = entry.begun().await;
+        let is_known = entry.wait_until_started().await;
         let done = match is_known {
-            true => handled(&entry, &context, called).await,
+            true => run_handler(&entry, &context, called).await,
             false => None,
         };
         drop(context);
         let Some(ended) = store.upgrade() else {
             // Nobody can ask for it any more.
-            entry.end(Ending::Cancelled);
+            entry.end(TaskOutcome::Cancelled);
             return;
         };
         if !is_known {
@@ -61,14 +61,14 @@ pub(in crate::server) fn run(
 }
 
 /// What the handler returned. `None` when nobody wants that any more.
-async fn handled(
-    entry: &Entry,
+async fn run_handler(
+    entry: &TaskEntry,
     context: &Context,
-    called: Called,
+    called: ToolFuture,
 ) -> Option<Result<CallToolResult, ErrorObject>> {
     let mut called = CatchPanic::new(called);
     let mut over = pin!(async {
-        given_up(entry, context).await;
+        wait_until_given_up(entry, context).await;
         sleep(CANCEL_GRACE).await;
     });
     let session = &context.inner().session;
@@ -93,15 +93,15 @@ async fn handled(
 
 /// Waits until a task is not to go on: it was cancelled, or its client owes it an answer for so
 /// long that it won't come. One whose handler works is never given up, however late it is.
-async fn given_up(entry: &Entry, context: &Context) {
+async fn wait_until_given_up(entry: &TaskEntry, context: &Context) {
     let mut cancelled = pin!(context.cancelled());
-    let mut unanswered = pin!(entry.unanswered());
+    let mut unanswered = pin!(entry.wait_until_input_overdue());
     let is_unanswered = poll_fn(|cx| match cancelled.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(false),
         Poll::Pending => unanswered.as_mut().poll(cx).map(|()| true),
     });
     if is_unanswered.await {
         let words = "the client has not answered the task in time";
-        entry.end(Ending::Failed(ErrorObject::internal_error(words)));
+        entry.end(TaskOutcome::Failed(ErrorObject::internal_error(words)));
     }
 }

@@ -13,11 +13,11 @@ use bowline_types::meta::keys;
 use bowline_types::tasks::RelatedTask;
 use bowline_types::{JsonObject, Map, Wire as _};
 
-use super::entry::{Entry, Question};
+use super::entry::{Question, TaskEntry};
 use crate::error::{Error, ErrorKind};
 use crate::server::context::Context;
 
-impl Entry {
+impl TaskEntry {
     /// Asks through the task, and waits for the answer. Dropping the future takes the question
     /// back.
     pub(in crate::server) async fn ask(
@@ -25,8 +25,8 @@ impl Entry {
         key: &str,
         question: InputRequest,
     ) -> InputResponse {
-        let open = Open::new(self, key, question);
-        self.until(|state| {
+        let open = OpenQuestion::new(self, key, question);
+        self.wait_for(|state| {
             let mut questions = state.questions.iter();
             questions.find(|it| it.key == open.key)?.answer.clone()
         })
@@ -34,7 +34,7 @@ impl Entry {
     }
 
     /// Takes answers of the client (TX-12). Those that nobody asked for are ignored.
-    pub(super) fn answer(&self, answers: &Map<InputResponse>) {
+    pub(super) fn accept_answers(&self, answers: &Map<InputResponse>) {
         self.change(|state| {
             for (key, answer) in answers.iter() {
                 let mut questions = state.questions.iter_mut();
@@ -54,42 +54,48 @@ impl Entry {
         params: Payload,
         question: InputRequest,
     ) -> Result<Payload, Error> {
-        self.begun().await;
+        self.wait_until_started().await;
         // While it is asked the task waits for input.
-        let _open = Open::new(self, "", question);
-        let members = self.related(&params)?;
+        let _open = OpenQuestion::new(self, "", question);
+        let members = self.with_related_task(&params)?;
         let request = || CallRequest::new(method, members.clone());
-        let (mut latest, waiting) = self.latest_waiting();
+        let (mut latest, waiting) = self.latest_waiter();
         let asked = match &waiting {
-            Some(waiting) => ask(waiting, request()).await,
+            Some(waiting) => ask_on(waiting, request()).await,
             None => context.inner().session.call_client(None, request()).await,
         };
         let mut asked = asked;
         loop {
             match asked {
-                Err(error) if is_lost(&error) => {}
+                Err(error) if is_connection_lost(&error) => {}
                 other => return other,
             }
-            let next = self.until(|state| {
-                let waiting = state.waiting.iter().find(|(number, _)| *number > latest);
+            let next = self.wait_for(|state| {
+                let waiting = state
+                    .result_waiters
+                    .iter()
+                    .find(|(number, _)| *number > latest);
                 waiting.cloned()
             });
             let (number, waiting) = next.await;
             latest = number;
-            asked = ask(&waiting, request()).await;
+            asked = ask_on(&waiting, request()).await;
         }
     }
 
     /// The number of the last one that came to wait for the result, and one that still does.
-    fn latest_waiting(&self) -> (u64, Option<Context>) {
+    fn latest_waiter(&self) -> (u64, Option<Context>) {
         self.change(|state| {
-            let waiting = state.waiting.last().map(|(_, context)| context.clone());
-            (state.waiters, waiting)
+            let waiting = state
+                .result_waiters
+                .last()
+                .map(|(_, context)| context.clone());
+            (state.waiter_count, waiting)
         })
     }
 
     /// Parameters that say which task they belong to (TK-11), as members.
-    fn related(&self, params: &Payload) -> Result<bytes::Bytes, Error> {
+    fn with_related_task(&self, params: &Payload) -> Result<bytes::Bytes, Error> {
         let not_in_revision = |words: String| Error::new(ErrorKind::CapabilityNotSupported, words);
         let params = JsonObject::parse(params.as_str());
         let mut params = params.map_err(|error| not_in_revision(error.to_string()))?;
@@ -109,26 +115,28 @@ impl Entry {
     }
 
     /// Somebody waits for the result, and can be asked meanwhile.
-    pub(super) fn waits(self: &Arc<Self>, context: &Context) -> Waits {
+    pub(super) fn add_result_waiter(self: &Arc<Self>, context: &Context) -> ResultWaiter {
         let number = self.change(|state| {
-            state.waiters += 1;
-            state.waiting.push((state.waiters, context.clone()));
-            state.waiters
+            state.waiter_count += 1;
+            state
+                .result_waiters
+                .push((state.waiter_count, context.clone()));
+            state.waiter_count
         });
-        Waits {
+        ResultWaiter {
             entry: Arc::clone(self),
             number,
         }
     }
 }
 
-async fn ask(waiting: &Context, request: CallRequest) -> Result<Payload, Error> {
+async fn ask_on(waiting: &Context, request: CallRequest) -> Result<Payload, Error> {
     let inner = waiting.inner();
     inner.session.call_client(Some(inner.key), request).await
 }
 
 /// Whether the client may be reached another time.
-fn is_lost(error: &Error) -> bool {
+fn is_connection_lost(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::TransportDown | ErrorKind::Shutdown | ErrorKind::State
@@ -137,31 +145,34 @@ fn is_lost(error: &Error) -> bool {
 
 /// A request that waits for the result.
 #[derive(Debug)]
-pub(super) struct Waits {
-    entry: Arc<Entry>,
+pub(super) struct ResultWaiter {
+    entry: Arc<TaskEntry>,
     number: u64,
 }
 
-impl Drop for Waits {
+impl Drop for ResultWaiter {
     fn drop(&mut self) {
-        self.entry
-            .change(|state| state.waiting.retain(|(number, _)| *number != self.number));
+        self.entry.change(|state| {
+            state
+                .result_waiters
+                .retain(|(number, _)| *number != self.number)
+        });
     }
 }
 
 /// A question that is open.
-struct Open<'e> {
-    entry: &'e Entry,
+struct OpenQuestion<'e> {
+    entry: &'e TaskEntry,
     key: String,
 }
 
-impl<'e> Open<'e> {
-    fn new(entry: &'e Entry, key: &str, question: InputRequest) -> Self {
+impl<'e> OpenQuestion<'e> {
+    fn new(entry: &'e TaskEntry, key: &str, question: InputRequest) -> Self {
         let key = entry.change(|state| {
-            state.asked += 1;
+            state.question_count += 1;
             // TX-11: a handler may ask the same twice, and a key is never used again.
-            let key = format!("{key}-{}", state.asked);
-            if state.ending().is_none() {
+            let key = format!("{key}-{}", state.question_count);
+            if state.outcome().is_none() {
                 state.questions.push(Question {
                     key: key.clone(),
                     question,
@@ -174,7 +185,7 @@ impl<'e> Open<'e> {
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.entry
             .change(|state| state.questions.retain(|question| question.key != self.key));

@@ -11,12 +11,12 @@ use bowline_types::tasks::{
 };
 use bowline_types::{ErrorObject, Method, Revision};
 
-use super::entry::{Ending, Entry};
+use super::entry::{TaskEntry, TaskOutcome};
 use super::store::TaskStore;
 use super::task_mode::{declares_extension, missing_extension};
 use crate::RpcResult;
 use crate::server::context::Context;
-use crate::server::service::{ClientRequest, method_not_found, say, say_with};
+use crate::server::service::{ClientRequest, encode_result, encode_result_with, method_not_found};
 use crate::transport::BoxFuture;
 
 impl TaskStore {
@@ -41,8 +41,8 @@ impl TaskStore {
             Method::CancelTask => ready(self.cancel(&request, meta)),
             Method::UpdateTask => ready(self.update(&request, meta)),
             Method::ListTasks if self.is_listed() => ready(self.list(&request, page)),
-            Method::GetTaskPayload => match self.about(&request) {
-                Ok(entry) => Box::pin(result(entry, request.context)),
+            Method::GetTaskPayload => match self.find_task(&request) {
+                Ok(entry) => Box::pin(wait_for_result(entry, request.context)),
                 Err(error) => ready(Err(error)),
             },
             _ => ready(Err(unknown())),
@@ -50,29 +50,29 @@ impl TaskStore {
     }
 
     fn get(&self, request: &ClientRequest, meta: &str) -> RpcResult {
-        let entry = self.about(request)?;
+        let entry = self.find_task(request)?;
         let task = entry.detailed(request.context.revision());
-        say_with(&request.context, &GetTaskResult::new(task), meta)
+        encode_result_with(&request.context, &GetTaskResult::new(task), meta)
     }
 
     fn cancel(&self, request: &ClientRequest, meta: &str) -> RpcResult {
-        let entry = self.about(request)?;
+        let entry = self.find_task(request)?;
         let revision = request.context.revision();
-        let was_running = entry.end(Ending::Cancelled);
+        let was_running = entry.end(TaskOutcome::Cancelled);
         // TK-12; the extension acknowledges that, too (TX-14).
         if !was_running && revision < Revision::V2026_07_28 {
             let words = "the task has ended, and can't be cancelled";
             return Err(ErrorObject::invalid_params(words));
         }
         let result = CancelTaskResult::new().task(entry.task(revision));
-        say_with(&request.context, &result, meta)
+        encode_result_with(&request.context, &result, meta)
     }
 
     fn update(&self, request: &ClientRequest, meta: &str) -> RpcResult {
         let params: UpdateTaskParams = request.decode()?;
-        let entry = self.known(&params.task_id, request)?;
-        entry.answer(&params.input_responses);
-        say_with(&request.context, &EmptyResult::new(), meta)
+        let entry = self.find_by_id(&params.task_id, request)?;
+        entry.accept_answers(&params.input_responses);
+        encode_result_with(&request.context, &EmptyResult::new(), meta)
     }
 
     fn list(&self, request: &ClientRequest, size: usize) -> RpcResult {
@@ -84,34 +84,34 @@ impl TaskStore {
         let tasks: Vec<_> = page.iter().map(|entry| entry.task(revision)).collect();
         let mut result = ListTasksResult::new(tasks);
         result.next_cursor = next;
-        say(&request.context, &result)
+        encode_result(&request.context, &result)
     }
 
     /// The task that a request is about.
-    fn about(&self, request: &ClientRequest) -> Result<Arc<Entry>, ErrorObject> {
+    fn find_task(&self, request: &ClientRequest) -> Result<Arc<TaskEntry>, ErrorObject> {
         let params: TaskParams = request.decode()?;
-        self.known(&params.task_id, request)
+        self.find_by_id(&params.task_id, request)
     }
 
-    fn known(&self, id: &str, request: &ClientRequest) -> Result<Arc<Entry>, ErrorObject> {
-        self.find(id, &request.context).ok_or_else(unknown)
+    fn find_by_id(&self, id: &str, request: &ClientRequest) -> Result<Arc<TaskEntry>, ErrorObject> {
+        self.find(id, &request.context).ok_or_else(unknown_task)
     }
 }
 
 /// Waits until a task has ended, and answers as its call would have been answered (TK-9).
-async fn result(entry: Arc<Entry>, context: Context) -> RpcResult {
-    let waits = entry.waits(&context);
-    let ending = entry.ended().await;
-    drop(waits);
-    match ending {
-        Ending::Done(result) => {
+async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
+    let waiter = entry.add_result_waiter(&context);
+    let outcome = entry.wait_until_ended().await;
+    drop(waiter);
+    match outcome {
+        TaskOutcome::Completed(result) => {
             let mut result = (*result).clone();
             let meta = result.meta.get_or_insert_with(ResultMeta::new);
             meta.set(keys::RELATED_TASK, RelatedTask::new(&*entry.id));
-            say(&context, &result)
+            encode_result(&context, &result)
         }
-        Ending::Failed(error) => Err(error),
-        Ending::Cancelled => {
+        TaskOutcome::Failed(error) => Err(error),
+        TaskOutcome::Cancelled => {
             let words = "the task was cancelled, and has no result";
             Err(ErrorObject::invalid_params(words))
         }
@@ -119,12 +119,16 @@ async fn result(entry: Arc<Entry>, context: Context) -> RpcResult {
 }
 
 /// The answer to a call that has become a task.
-pub(in crate::server) fn created(entry: &Entry, context: &Context, meta: &str) -> RpcResult {
+pub(in crate::server) fn create_task_result(
+    entry: &TaskEntry,
+    context: &Context,
+    meta: &str,
+) -> RpcResult {
     let created = CreateTaskResult::new(entry.task(context.revision()));
-    say_with(context, &created, meta)
+    encode_result_with(context, &created, meta)
 }
 
-fn unknown() -> ErrorObject {
+fn unknown_task() -> ErrorObject {
     ErrorObject::invalid_params("there is no such task, or no longer")
 }
 

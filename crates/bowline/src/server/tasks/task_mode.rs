@@ -20,34 +20,34 @@ pub(in crate::server) struct TaskRule {
 
 /// How a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::server) enum Way {
+pub(in crate::server) enum TaskMode {
     /// It is answered when the handler is done.
     Plain,
     /// It becomes a task when the handler takes longer.
-    After(Duration),
+    TaskAfter(Duration),
     /// It is a task from the beginning on, which the client wants to be kept for so many
     /// milliseconds.
     Task(Option<i64>),
 }
 
-impl Way {
+impl TaskMode {
     /// How a call of a tool with this rule is served. `asked` is the member `task` of its
     /// parameters; `offers_tasks` is whether the server has a tool that runs as one.
     ///
     /// # Errors
     ///
     /// When the tool and the client don't fit.
-    pub(in crate::server) fn of(
+    pub(in crate::server) fn select(
         rule: Option<TaskRule>,
         asked: Option<&str>,
         offers_tasks: impl FnOnce() -> bool,
         context: &Context,
     ) -> Result<Self, ErrorObject> {
-        let wrong = |words: &str| ErrorObject::method_not_found(words);
+        let unsupported = |words: &str| ErrorObject::method_not_found(words);
         match (context.revision(), rule, asked) {
             // TX-1: nobody asks for a task there.
             (revision, rule, _) if revision >= Revision::V2026_07_28 => {
-                Self::of_extension(rule, context)
+                Self::select_for_extension(rule, context)
             }
             (Revision::V2025_11_25, Some(_), Some(asked)) => {
                 let asked = TaskMetadata::from_json(asked).map_err(|error| {
@@ -58,10 +58,10 @@ impl Way {
             }
             // TK-3.
             (Revision::V2025_11_25, Some(rule), None) if rule.is_required => {
-                Err(wrong("this tool runs as a task: call it with `task`"))
+                Err(unsupported("this tool runs as a task: call it with `task`"))
             }
             // TK-4: without a declaration `task` is ignored.
-            (Revision::V2025_11_25, None, Some(_)) if offers_tasks() => Err(wrong(
+            (Revision::V2025_11_25, None, Some(_)) if offers_tasks() => Err(unsupported(
                 "this tool doesn't run as a task: call it without `task`",
             )),
             // Also in revisions that know no tasks, for tools that always are one.
@@ -69,7 +69,10 @@ impl Way {
         }
     }
 
-    fn of_extension(rule: Option<TaskRule>, context: &Context) -> Result<Self, ErrorObject> {
+    fn select_for_extension(
+        rule: Option<TaskRule>,
+        context: &Context,
+    ) -> Result<Self, ErrorObject> {
         let Some(rule) = rule else {
             return Ok(Self::Plain);
         };
@@ -78,7 +81,7 @@ impl Way {
             (true, true, _) => Ok(Self::Task(None)),
             // TX-3.
             (true, false, _) => Err(missing_extension()),
-            (false, true, Some(after)) => Ok(Self::After(after)),
+            (false, true, Some(after)) => Ok(Self::TaskAfter(after)),
             (false, _, _) => Ok(Self::Plain),
         }
     }

@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Now, in UTC, to the millisecond.
 pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    said(since.map_or(0, |since| since.as_millis()))
+    format_millis(since.map_or(0, |since| since.as_millis()))
 }
 
 /// A moment in milliseconds since 1970.
-fn said(millis: u128) -> String {
+fn format_millis(millis: u128) -> String {
     let (seconds, millis) = (millis / 1000, millis % 1000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
@@ -52,9 +52,9 @@ mod tests {
             (1_785_196_800, "2026-07-28T00:00:00.000Z"),
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(said(seconds * 1000), expected);
+            assert_eq!(format_millis(seconds * 1000), expected);
         }
-        assert_eq!(said(1_785_196_800_007), "2026-07-28T00:00:00.007Z");
+        assert_eq!(format_millis(1_785_196_800_007), "2026-07-28T00:00:00.007Z");
         assert_eq!(now().len(), "1970-01-01T00:00:00.000Z".len());
     }
 }
