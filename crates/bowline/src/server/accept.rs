@@ -128,9 +128,10 @@ async fn next_event(
         if !sessions.is_empty() && sessions.poll_join_next(cx).is_ready() {
             return Poll::Ready(AcceptEvent::Other);
         }
-        match has_room {
-            true => accepted.as_mut().poll(cx).map(AcceptEvent::Accepted),
-            false => Poll::Pending,
+        if has_room {
+            accepted.as_mut().poll(cx).map(AcceptEvent::Accepted)
+        } else {
+            Poll::Pending
         }
     })
     .await

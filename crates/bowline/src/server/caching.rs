@@ -57,9 +57,10 @@ impl Caching {
     }
 
     fn scope(self) -> CacheScope {
-        match self.is_public {
-            true => CacheScope::Public,
-            false => CacheScope::Private,
+        if self.is_public {
+            CacheScope::Public
+        } else {
+            CacheScope::Private
         }
     }
 }

@@ -85,7 +85,7 @@ impl Context {
         let has_tools = params.tools.is_some() || params.tool_choice.is_some();
         needed.tools = has_tools.then(JsonObject::new);
         let declared = self.client_capabilities().sampling;
-        if declared.is_none_or(|it| needed.tools.is_some() && it.tools.is_none()) {
+        if declared.is_none_or(|sampling| needed.tools.is_some() && sampling.tools.is_none()) {
             let needed = ClientCapabilities::new().sampling(needed);
             return Err(self.missing_capability("sampling", needed));
         }
@@ -129,11 +129,11 @@ impl Context {
         let needed = ElicitationCapability::new();
         let (can_do, needed) = match (&params, declared) {
             (ElicitParams::Url(_), declared) => (
-                declared.is_some_and(|it| it.has_url()),
+                declared.is_some_and(|elicitation| elicitation.has_url()),
                 needed.url(JsonObject::new()),
             ),
             (_, declared) => (
-                declared.is_some_and(|it| it.has_form()),
+                declared.is_some_and(|elicitation| elicitation.has_form()),
                 needed.form(JsonObject::new()),
             ),
         };
@@ -409,16 +409,15 @@ impl Context {
         }
         let params = self.params();
         let params = params.as_ref().map_or("{}", Payload::as_str);
-        let rounds = match Rounds::has_state(params) {
-            false => Rounds::new(),
-            true => {
-                let seal = &inner.session.server.seal;
-                let now = seal.now();
-                let rounds = Rounds::open(params, seal, &self.binding()?, now);
-                let rounds = rounds.map_err(|error| error.to_error())?;
-                self.claim_round_state(rounds.brought(), now)?;
-                rounds
-            }
+        let rounds = if Rounds::has_state(params) {
+            let seal = &inner.session.server.seal;
+            let now = seal.now();
+            let rounds = Rounds::open(params, seal, &self.binding()?, now);
+            let rounds = rounds.map_err(|error| error.to_error())?;
+            self.claim_round_state(rounds.brought(), now)?;
+            rounds
+        } else {
+            Rounds::new()
         };
         self.lock_questions().rounds = Some(rounds);
         Ok(())

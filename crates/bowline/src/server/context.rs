@@ -178,7 +178,9 @@ impl Context {
             Some(stateless) => stateless.capabilities.clone(),
             None => {
                 let client = self.0.session.lock().client.clone();
-                client.map_or_else(ClientCapabilities::new, |it| it.capabilities.clone())
+                client.map_or_else(ClientCapabilities::new, |client| {
+                    client.capabilities.clone()
+                })
             }
         }
     }
@@ -408,13 +410,12 @@ impl Context {
         };
         // The request of a task is answered, and the token goes on until the task has ended
         // (LC-127).
-        let sent = match self.is_task() {
-            false => send(Some(self.0.key)),
-            true => {
-                let task = self.task();
-                let told = task.and_then(|task| task.run_unless_ended(|| send(None)));
-                told.unwrap_or(Err(CallError::RequestClosed))
-            }
+        let sent = if self.is_task() {
+            let task = self.task();
+            let told = task.and_then(|task| task.run_unless_ended(|| send(None)));
+            told.unwrap_or(Err(CallError::RequestClosed))
+        } else {
+            send(Some(self.0.key))
         };
         sent.map_err(|error| {
             Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())

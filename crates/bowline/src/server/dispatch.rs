@@ -104,28 +104,37 @@ impl Dispatch {
             Method::Discover => self.discover(request),
             Method::ListTools if contents.has_tools() => {
                 let (page, next) = self.list_page(&contents.tools, request)?;
-                let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
+                let tools: Vec<_> = page.into_iter().map(|tool| tool.tool.clone()).collect();
                 let mut result = ListToolsResult::new(tools).cached(self.caching);
                 result.next_cursor = next;
                 encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResources if contents.has_resources() => {
                 let (page, next) = self.list_page(&contents.resources, request)?;
-                let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
+                let resources: Vec<_> = page
+                    .into_iter()
+                    .map(|resource| resource.resource.clone())
+                    .collect();
                 let mut result = ListResourcesResult::new(resources).cached(self.caching);
                 result.next_cursor = next;
                 encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResourceTemplates if contents.has_resources() => {
                 let (page, next) = self.list_page(&contents.templates, request)?;
-                let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
+                let templates: Vec<_> = page
+                    .into_iter()
+                    .map(|template| template.template.clone())
+                    .collect();
                 let mut result = ListResourceTemplatesResult::new(templates).cached(self.caching);
                 result.next_cursor = next;
                 encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListPrompts if contents.has_prompts() => {
                 let (page, next) = self.list_page(&contents.prompts, request)?;
-                let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
+                let prompts: Vec<_> = page
+                    .into_iter()
+                    .map(|prompt| prompt.prompt.clone())
+                    .collect();
                 let mut result = ListPromptsResult::new(prompts).cached(self.caching);
                 result.next_cursor = next;
                 encode_result_with(&request.context, &result, self.meta_for(request))
@@ -354,9 +363,10 @@ impl Dispatch {
 
 /// Refuses a method that the server doesn't offer, whatever its parameters are.
 fn check_offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
-    match is_offered {
-        true => Ok(()),
-        false => Err(method_not_found(request.method())),
+    if is_offered {
+        Ok(())
+    } else {
+        Err(method_not_found(request.method()))
     }
 }
 

@@ -152,7 +152,9 @@ fn rejection_of<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -
             let path = error.path().to_string();
             let words = error.inner().to_string();
             // The place in the text is of no use to whoever made it from an object.
-            let words = words.rsplit_once(" at line ").map_or(&*words, |(it, _)| it);
+            let words = words
+                .rsplit_once(" at line ")
+                .map_or(&*words, |(reason, _)| reason);
             match path.as_str() {
                 "." => truncate_middle(words).into_owned(),
                 path => format!("{}: {}", truncate_middle(path), truncate_middle(words)),
@@ -235,7 +237,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 /// // In a layer:
 /// fn note_language(request: &ClientRequest) {
 ///     let meta = request.context().meta();
-///     let language = meta.get("com.example/language").and_then(|it| it.to().ok());
+///     let language = meta.get("com.example/language").and_then(|value| value.to().ok());
 ///     let language = language.unwrap_or_else(|| "en".to_owned());
 ///     request.context().insert_extension(Language(language));
 /// }
@@ -406,7 +408,7 @@ handlers!(A, B, C, D, E, G);
 pub(super) fn arguments_schema(mut schema: schemars::Schema) -> Option<JsonObject> {
     let may_be_object = match schema.get("type") {
         None => schema.as_bool() != Some(false),
-        Some(serde_json::Value::Array(types)) => types.iter().any(|it| it == "object"),
+        Some(serde_json::Value::Array(types)) => types.iter().any(|name| name == "object"),
         Some(_) => false,
     };
     if may_be_object {
@@ -435,7 +437,7 @@ pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {
 
 /// JSON Schema 2020-12 has no formats of numbers, and validators complain about `uint64`.
 fn remove_number_format(schema: &mut schemars::Schema) {
-    let format = schema.get("format").and_then(|it| it.as_str());
+    let format = schema.get("format").and_then(|format| format.as_str());
     if format.is_some_and(|format| NUMBER_FORMATS.contains(&format)) {
         schema.remove("format");
     }

@@ -44,28 +44,38 @@ pub(super) struct MayHave {
 impl Contents {
     /// What is wrong with what was registered, in words.
     pub(super) fn problem(&self, states: &States) -> Option<String> {
-        let tools = self.tools.iter().map(|it| (&it.tool.name, &it.needs));
+        let tools = self.tools.iter().map(|tool| (&tool.tool.name, &tool.needs));
         let resources = self
             .resources
             .iter()
-            .map(|it| (&it.resource.uri, &it.needs));
+            .map(|resource| (&resource.resource.uri, &resource.needs));
         let templates = self
             .templates
             .iter()
-            .map(|it| (&it.template.uri_template, &it.needs));
-        let prompts = self.prompts.iter().map(|it| (&it.prompt.name, &it.needs));
+            .map(|template| (&template.template.uri_template, &template.needs));
+        let prompts = self
+            .prompts
+            .iter()
+            .map(|prompt| (&prompt.prompt.name, &prompt.needs));
         let completers = self.completers.iter();
-        let completers = completers.map(|((of, _), it)| (of, &it.needs));
+        let completers = completers.map(|((of, _), completer)| (of, &completer.needs));
         let all = tools.chain(resources).chain(templates);
         let missing = all
             .chain(prompts)
             .chain(completers)
             .find_map(|(name, needs)| missing_state(name, needs, states));
-        let broken_tool = self.tools.iter().find_map(|it| it.problem.clone());
+        let broken_tool = self.tools.iter().find_map(|tool| tool.problem.clone());
         let mut patterns = self.templates.iter();
-        let broken_template = patterns.find_map(|it| it.pattern.as_ref().err().cloned());
-        let broken_resource = self.resources.iter().find_map(|it| it.problem.clone());
-        let broken_prompt = self.prompts.iter().find_map(|it| it.problem.clone());
+        let broken_template =
+            patterns.find_map(|template| template.pattern.as_ref().err().cloned());
+        let broken_resource = self
+            .resources
+            .iter()
+            .find_map(|resource| resource.problem.clone());
+        let broken_prompt = self
+            .prompts
+            .iter()
+            .find_map(|prompt| prompt.problem.clone());
         let unknown = self.completers.keys().find_map(|(of, argument)| {
             let is_known = self.has_argument(of, argument);
             (!is_known).then(|| format!("{of}: it has no {argument:?} to complete"))

@@ -132,7 +132,7 @@ where
     let of = format_args!("prompt {}", prompt.name);
     let problem = schema
         .as_ref()
-        .and_then(|it| string_arguments::schema_problem(it, of));
+        .and_then(|schema| string_arguments::schema_problem(schema, of));
     prompt.arguments = schema.as_ref().map(arguments_of);
     let run = move |arguments: StringArguments<'_>,
                     context: &Context|
@@ -157,8 +157,12 @@ where
 
 /// The members of a schema, as a prompt has them.
 fn arguments_of(schema: &schemars::Schema) -> Vec<PromptArgument> {
-    let properties = schema.get("properties").and_then(|it| it.as_object());
-    let required = schema.get("required").and_then(|it| it.as_array());
+    let properties = schema
+        .get("properties")
+        .and_then(|properties| properties.as_object());
+    let required = schema
+        .get("required")
+        .and_then(|required| required.as_array());
     let is_required = |name: &str| {
         let mut required = required.into_iter().flatten();
         required.any(|other| other.as_str() == Some(name))

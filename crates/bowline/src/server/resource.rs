@@ -71,7 +71,10 @@ where
     H::Output: IntoResource + Send,
 {
     let (resource, needs) = (Resource::new(uri, name), H::needs());
-    let needed = needs.schema.as_ref().and_then(|it| required_of(it).next());
+    let needed = needs
+        .schema
+        .as_ref()
+        .and_then(|schema| required_of(schema).next());
     let problem = needed.map(|needed| {
         let uri = &resource.uri;
         format!("resource {uri}: its handler needs {needed:?}, and a resource has no arguments")
@@ -288,9 +291,11 @@ fn problem_of(
 
 /// The members that a schema requires.
 fn required_of(schema: &schemars::Schema) -> impl Iterator<Item = &str> {
-    let required = schema.get("required").and_then(|it| it.as_array());
+    let required = schema
+        .get("required")
+        .and_then(|required| required.as_array());
     let required = required.into_iter().flatten();
-    required.filter_map(|it| it.as_str())
+    required.filter_map(|name| name.as_str())
 }
 
 impl TemplateDef {

@@ -87,7 +87,7 @@ impl UriTemplate {
                 (Part::Literal(literal), None) => head.literal(&literal),
                 (Part::Literal(literal), Some(query)) => query.tail.literal(&literal),
                 (Part::Variable(variable), sequence) => {
-                    let sequence = sequence.as_mut().map_or(&mut head, |it| &mut it.tail);
+                    let sequence = sequence.as_mut().map_or(&mut head, |query| &mut query.tail);
                     sequence.variable(variable).map_err(|variable| {
                         let name = variable.name;
                         format!("{text:?}: nothing tells where {{{name}}} begins")
@@ -134,9 +134,10 @@ impl UriTemplate {
         let Some(query) = &self.query else {
             return self.head.matches(uri);
         };
-        let end = match query.tail.is_empty() {
-            true => uri.len(),
-            false => uri.find('#')?,
+        let end = if query.tail.is_empty() {
+            uri.len()
+        } else {
+            uri.find('#')?
         };
         let (rest, fragment) = uri.split_at(end);
         let mut firsts = rest.match_indices(query.first);

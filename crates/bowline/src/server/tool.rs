@@ -390,9 +390,10 @@ pub(super) fn rejection_result(
         Rejection::Server(error) => Err(error),
         Rejection::Arguments(words) => {
             let words = format!("the arguments are wrong: {words}");
-            match revision >= Revision::V2025_11_25 {
-                true => Ok(CallToolResult::error(words)),
-                false => Err(ErrorObject::invalid_params(words)),
+            if revision >= Revision::V2025_11_25 {
+                Ok(CallToolResult::error(words))
+            } else {
+                Err(ErrorObject::invalid_params(words))
             }
         }
     }

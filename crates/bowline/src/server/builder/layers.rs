@@ -57,7 +57,7 @@ impl Server {
     ///
     ///     fn call(&mut self, request: ClientRequest) -> Self::Future {
     ///         let meta = request.context().meta();
-    ///         let token = meta.get("com.example/token").and_then(|it| it.to::<String>().ok());
+    ///         let token = meta.get("com.example/token").and_then(|value| value.to::<String>().ok());
     ///         match token.and_then(|token| owner(&token)) {
     ///             Some(principal) => {
     ///                 request.context().insert_extension(principal);
@@ -103,7 +103,7 @@ impl Server {
     ///     .tool("whoami", "Tells who asks", |who: Principal| async move { who.id().to_owned() })
     ///     .around(|request, next| async move {
     ///         let meta = request.context().meta();
-    ///         let token = meta.get("com.example/token").and_then(|it| it.to::<String>().ok());
+    ///         let token = meta.get("com.example/token").and_then(|value| value.to::<String>().ok());
     ///         let Some(principal) = token.and_then(|token| owner(&token)) else {
     ///             return Err(ErrorObject::new(-32000, "who are you?"));
     ///         };

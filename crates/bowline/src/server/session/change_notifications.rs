@@ -52,9 +52,10 @@ impl PendingChanges {
 
     /// When the next change is told.
     pub(super) fn due(&self) -> Option<Instant> {
-        match self.is_empty() {
-            true => None,
-            false => Some(self.not_before.unwrap_or(Instant::START)),
+        if self.is_empty() {
+            None
+        } else {
+            Some(self.not_before.unwrap_or(Instant::START))
         }
     }
 }

@@ -458,11 +458,11 @@ impl Driver {
             return;
         }
         let notification = InboundNotification { method, params };
-        match self.has_room {
-            true => self
-                .inbound
-                .push_back(InboundMessage::Notification(notification)),
-            false => self.urgent_notifications.push_back(notification),
+        if self.has_room {
+            self.inbound
+                .push_back(InboundMessage::Notification(notification));
+        } else {
+            self.urgent_notifications.push_back(notification);
         }
     }
 }

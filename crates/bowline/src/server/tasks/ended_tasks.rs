@@ -36,9 +36,10 @@ impl EndedTasks {
     /// Whether a result can be kept, once older ones have gone. One that is more than a client's
     /// share takes the room that is left, and none of the others'.
     pub(super) fn can_keep(&self, config: &TaskConfig, owner: &Owner, bytes: usize) -> bool {
-        let others = match bytes <= config.max_result_bytes / CLIENT_SHARE {
-            true => 0,
-            false => self.bytes - self.usage_of(owner).1,
+        let others = if bytes <= config.max_result_bytes / CLIENT_SHARE {
+            0
+        } else {
+            self.bytes - self.usage_of(owner).1
         };
         others.saturating_add(bytes) <= config.max_result_bytes
     }

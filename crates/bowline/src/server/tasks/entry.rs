@@ -177,9 +177,10 @@ impl TaskEntry {
 
     /// What its handler holds of its call, as long as it is there.
     pub(super) fn params_bytes(&self) -> usize {
-        match self.has_handler() {
-            true => self.params_bytes,
-            false => 0,
+        if self.has_handler() {
+            self.params_bytes
+        } else {
+            0
         }
     }
 
@@ -303,8 +304,12 @@ impl TaskEntry {
             return task;
         }
         if task.status == TaskStatus::InputRequired {
-            let open = state.questions.iter().filter(|it| it.answer.is_none());
-            let open = open.map(|it| (it.key.clone(), it.question.clone()));
+            let open = state
+                .questions
+                .iter()
+                .filter(|question| question.answer.is_none());
+            let open = open
+                .map(|open_question| (open_question.key.clone(), open_question.question.clone()));
             task.input_requests = Some(open.collect::<Map<InputRequest>>());
         }
         drop(state);
@@ -348,8 +353,11 @@ impl State {
 
     /// The keys of the questions that its client has not answered, from the oldest on.
     fn open_questions(&self) -> impl Iterator<Item = &str> {
-        let open = self.questions.iter().filter(|it| it.answer.is_none());
-        open.map(|it| &*it.key)
+        let open = self
+            .questions
+            .iter()
+            .filter(|question| question.answer.is_none());
+        open.map(|question| &*question.key)
     }
 
     fn status(&self, revision: Revision) -> TaskStatus {

@@ -105,18 +105,19 @@ impl TaskStore {
     /// served as it was begun.
     pub(in crate::server) fn create_late(&self, context: &Context) -> Option<Arc<TaskEntry>> {
         let entry = self.create(context, None).ok()?;
-        match context.become_task(&entry) {
-            true => Some(entry),
-            false => {
-                self.discard(&entry);
-                None
-            }
+        if context.become_task(&entry) {
+            Some(entry)
+        } else {
+            self.discard(&entry);
+            None
         }
     }
 
     /// Forgets a task that is none: it never begins, and so never ends.
     pub(in crate::server) fn discard(&self, entry: &Arc<TaskEntry>) {
-        self.lock().running.retain(|it| !Arc::ptr_eq(it, entry));
+        self.lock()
+            .running
+            .retain(|running| !Arc::ptr_eq(running, entry));
         self.remove(entry);
     }
 
@@ -151,10 +152,11 @@ impl TaskStore {
         revision: Revision,
         done: Option<Result<CallToolResult, ErrorObject>>,
     ) -> EvictionSignal {
-        let (outcome, bytes) = match entry.is_ended() {
-            // It was cancelled before: nothing of another one goes for what is not kept.
-            true => (TaskOutcome::Cancelled, 0),
-            false => outcome_of(done, revision),
+        // A task that was cancelled before has no result: no other result is evicted for it.
+        let (outcome, bytes) = if entry.is_ended() {
+            (TaskOutcome::Cancelled, 0)
+        } else {
+            outcome_of(done, revision)
         };
         let (outcome, bytes, gone) = self.retain_ended(entry, outcome, bytes);
         let is_first = entry.end(outcome);
@@ -175,9 +177,10 @@ impl TaskStore {
         bytes: usize,
     ) -> (TaskOutcome, usize, EvictionSignal) {
         let mut state = self.lock();
-        let (outcome, bytes) = match state.ended.can_keep(&self.config, &entry.owner, bytes) {
-            true => (outcome, bytes),
-            false => (failed_outcome("the result is too large to be kept"), 0),
+        let (outcome, bytes) = if state.ended.can_keep(&self.config, &entry.owner, bytes) {
+            (outcome, bytes)
+        } else {
+            (failed_outcome("the result is too large to be kept"), 0)
         };
         let (gone, oldest) = state.ended.keep(&self.config, entry, bytes);
         for entry in &oldest {

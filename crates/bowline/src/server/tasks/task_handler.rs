@@ -33,9 +33,10 @@ pub(in crate::server) fn run_task(
         let revision = context.revision();
         // Before the client knows of the task, nothing of it is said.
         let is_known = entry.wait_until_started().await;
-        let done = match is_known {
-            true => run_handler(&entry, &context, called).await,
-            false => None,
+        let done = if is_known {
+            run_handler(&entry, &context, called).await
+        } else {
+            None
         };
         drop(context);
         let Some(ended) = store.upgrade() else {

@@ -28,7 +28,10 @@ impl TaskEntry {
         let open = OpenQuestion::new(self, key, question);
         self.wait_for(|state| {
             let mut questions = state.questions.iter();
-            questions.find(|it| it.key == open.key)?.answer.clone()
+            questions
+                .find(|question| question.key == open.key)?
+                .answer
+                .clone()
         })
         .await
     }
@@ -38,7 +41,8 @@ impl TaskEntry {
         self.change(|state| {
             for (key, answer) in answers.iter() {
                 let mut questions = state.questions.iter_mut();
-                let question = questions.find(|it| it.key == key && it.answer.is_none());
+                let question =
+                    questions.find(|question| question.key == key && question.answer.is_none());
                 if let Some(question) = question {
                     question.answer = Some(answer.clone());
                 }

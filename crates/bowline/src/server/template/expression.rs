@@ -86,7 +86,9 @@ impl Name {
         let is_part = |part: &str| {
             let mut characters = part.chars();
             !part.is_empty()
-                && characters.all(|it| it.is_ascii_alphanumeric() || matches!(it, '_' | '-'))
+                && characters.all(|character| {
+                    character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
+                })
         };
         if !name.split('.').all(is_part) {
             return Err(
@@ -109,7 +111,7 @@ impl Name {
 
 /// How many characters a prefix has (RFC 6570, 2.4.1: from 1 to 9999).
 fn length(text: &str) -> Result<usize, String> {
-    let is_number = text.len() <= 4 && text.bytes().all(|it| it.is_ascii_digit());
+    let is_number = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let length = text.parse().ok().filter(|_| is_number);
     let length = length.filter(|length| *length > 0 && !text.starts_with('0'));
     length.ok_or_else(|| "is not understood: a length is a number from 1 to 9999".to_owned())

@@ -86,7 +86,9 @@ impl Sequence {
     pub(super) fn count(&self, character: char) -> usize {
         let literals = self.rest.iter().map(|step| &step.literal);
         let literals = literals.chain([&self.first]);
-        literals.map(|it| it.matches(character).count()).sum()
+        literals
+            .map(|literal| literal.matches(character).count())
+            .sum()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {

@@ -31,9 +31,10 @@ fn expand(operator: char, variables: &[Said]) -> String {
             (Value::Text(text), None) => encoded(text),
             (Value::List(list), _) => list.iter().map(encoded).collect::<Vec<_>>().join(separator),
         };
-        match is_named {
-            true => format!("{name}={said}"),
-            false => said,
+        if is_named {
+            format!("{name}={said}")
+        } else {
+            said
         }
     });
     let values: Vec<String> = values.collect();
