@@ -237,7 +237,7 @@ impl Server {
     /// The second of two would silently replace the first.
     fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
-            let words = format!("{kind} {name}: there are two of this name");
+            let words = format!("{kind} {name}: registered twice");
             self.duplicate.get_or_insert(words);
         }
     }
@@ -305,7 +305,8 @@ impl Server {
             return Err(config_error(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
-        let seal = seal.map_err(|error| config_error(format!("no randomness: {error}")))?;
+        let seal =
+            seal.map_err(|error| config_error(format!("no random bytes available: {error}")))?;
         let used_round_states = self.has_single_use.then(|| self.used_round_states());
         let mut config = self.session_config();
         let is_handler = self.handler.is_some();

@@ -179,8 +179,12 @@ impl Context {
     ///
     /// When the system has no randomness.
     pub fn unique_id(&self) -> Result<String, Error> {
-        RoundSeal::random_id()
-            .map_err(|error| Error::new(ErrorKind::State, format!("no randomness: {error}")))
+        RoundSeal::random_id().map_err(|error| {
+            Error::new(
+                ErrorKind::State,
+                format!("no random bytes available: {error}"),
+            )
+        })
     }
 
     /// Asks the client which folders it works in: see [`sample`](Self::sample). Cancel safe.
@@ -300,7 +304,9 @@ impl Context {
         let runners = match self.find_answer(key, question) {
             QuestionLookup::Found(later) => return later,
             QuestionLookup::NotAllowed => {
-                return failed("nothing can be asked while this request is served");
+                return failed(
+                    "can't ask the client for input: the method of this request doesn't allow it",
+                );
             }
             QuestionLookup::TooMany => {
                 // A handler that asks until it likes the answer, and minds no error, must not
@@ -315,7 +321,7 @@ impl Context {
         }
         // Whoever runs the handler drops it here. What it began by itself may go on.
         self.cancelled().await;
-        failed("the request has ended with this question")
+        failed("the request has ended to ask the client for input")
     }
 
     fn find_answer(&self, key: &str, question: InputRequest) -> QuestionLookup {
@@ -343,7 +349,7 @@ impl Context {
 
     fn too_many_questions(&self) -> Error {
         let most = self.inner().session.server.max_questions;
-        let words = format!("too much is asked: a request may ask {most} questions");
+        let words = format!("too many questions: a request may ask at most {most}");
         Error::new(ErrorKind::State, words.clone()).caused_by(NoAnswer::Message(words))
     }
 
@@ -464,7 +470,7 @@ impl Context {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the state of a request");
-                let words = "nothing can be asked now";
+                let words = "can't ask the client for input now";
                 return Some(Err(ErrorObject::internal_error(words)));
             }
         };

@@ -163,7 +163,9 @@ impl Dispatch {
         let params: PaginatedParams = request.decode()?;
         let page = table.page(request.method(), params.cursor.as_deref(), self.page_size);
         // PG-5.
-        page.ok_or_else(|| ErrorObject::invalid_params("params.cursor is none of this list"))
+        page.ok_or_else(|| {
+            ErrorObject::invalid_params("invalid params.cursor: not a cursor of this list")
+        })
     }
 
     /// What a result says of the server.
@@ -320,7 +322,7 @@ impl Dispatch {
             let params: GetPromptParams = request.decode()?;
             let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
                 let name: String = params.name.chars().take(128).collect();
-                ErrorObject::invalid_params(format!("there is no prompt {name:?}"))
+                ErrorObject::invalid_params(format!("no prompt named {name:?}"))
             })?;
             let arguments = params.arguments.unwrap_or_default();
             let arguments: Vec<_> = arguments.into_iter().collect();
@@ -389,11 +391,13 @@ fn find_completion(
                 || contents.resources.get(&resource.uri).is_some();
             (resource.uri.clone(), exists)
         }
-        _ => return Err(invalid("params.ref is not understood".to_owned())),
+        _ => return Err(invalid("unsupported type of params.ref".to_owned())),
     };
     if !exists {
         let of: String = of.chars().take(256).collect();
-        return Err(invalid(format!("there is no {of:?} to complete")));
+        return Err(invalid(format!(
+            "no prompt or resource template named {of:?} to complete"
+        )));
     }
     let argument = params.argument;
     let Some(completer) = contents.completers.get(&(of, argument.name)) else {

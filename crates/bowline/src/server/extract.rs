@@ -147,7 +147,7 @@ fn string_arguments_error<T: DeserializeOwned>(strings: StringArguments<'_>) -> 
 
 fn rejection_of<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
     Rejection::Arguments(match read {
-        Ok(_) => "they are not one JSON object".to_owned(),
+        Ok(_) => "not a single JSON object".to_owned(),
         Err(error) => {
             let path = error.path().to_string();
             let words = error.inner().to_string();
@@ -215,7 +215,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
         state.cloned().map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no state of this type is set on the server");
-            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is misconfigured"))
         })
     }
 
@@ -260,7 +260,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
         extension.map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no extension of this type is set on the request");
-            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is misconfigured"))
         })
     }
 

@@ -78,7 +78,7 @@ impl Contents {
             .find_map(|prompt| prompt.problem.clone());
         let unknown = self.completers.keys().find_map(|(of, argument)| {
             let is_known = self.has_argument(of, argument);
-            (!is_known).then(|| format!("{of}: it has no {argument:?} to complete"))
+            (!is_known).then(|| format!("{of}: no argument named {argument:?} to complete"))
         });
         missing
             .or(broken_tool)

@@ -169,7 +169,7 @@ impl ToolError {
         match self.into_result(of) {
             Ok(result) => {
                 let words = result.content.first().and_then(|block| block.as_text());
-                ErrorObject::internal_error(words.unwrap_or("it failed"))
+                ErrorObject::internal_error(words.unwrap_or("the handler failed"))
             }
             Err(error) => error,
         }

@@ -85,7 +85,9 @@ impl Extract for Principal {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
             tracing::error!(request, "no principal is set for the request");
-            Rejection::Server(ErrorObject::internal_error("nobody knows who asks"))
+            Rejection::Server(ErrorObject::internal_error(
+                "the request has no authenticated principal",
+            ))
         })
     }
 

@@ -215,7 +215,7 @@ impl PromptDef {
                     Rejection::Server(error) => error,
                     // PR-2.
                     Rejection::Arguments(words) => {
-                        ErrorObject::invalid_params(format!("the arguments are wrong: {words}"))
+                        ErrorObject::invalid_params(format!("invalid arguments: {words}"))
                     }
                 };
                 Box::pin(std::future::ready(Err(error)))

@@ -283,7 +283,9 @@ fn problem_of(
     let mut required = required_of(schema);
     let missing = required.find(|wanted| !variables.names().any(|name| name == *wanted));
     let missing = missing.map(|missing| {
-        format!("template {template}: its handler needs {missing:?}, which is no variable of it")
+        format!(
+            "template {template}: its handler needs {missing:?}, which is not one of its variables"
+        )
     });
     missing
         .or_else(|| string_arguments::schema_problem(schema, format_args!("template {template}")))
@@ -393,7 +395,7 @@ fn into_future(run: Result<ReadFuture, Rejection>) -> ReadFuture {
         Ok(read) => return read,
         Err(Rejection::Server(error)) => error,
         Err(Rejection::Arguments(words)) => {
-            ErrorObject::invalid_params(format!("the URI is wrong: {words}"))
+            ErrorObject::invalid_params(format!("invalid URI: {words}"))
         }
     };
     Box::pin(std::future::ready(Err(error)))

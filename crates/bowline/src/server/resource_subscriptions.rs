@@ -291,7 +291,7 @@ pub(super) fn apply_to_session(request: &ClientRequest) -> Result<(), ErrorObjec
 fn apply_locked(core: &mut SessionCore, request: &ClientRequest) -> Result<(), ErrorObject> {
     debug_assert!(
         request.known_method() != Some(Method::Listen),
-        "it is opened otherwise"
+        "subscriptions/listen is opened by SessionCore::open_listen"
     );
     let unknown = || method_not_found(request.method());
     let method = request.known_method().ok_or_else(unknown)?;

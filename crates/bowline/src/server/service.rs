@@ -115,7 +115,7 @@ pub(super) fn encode_result_with<T: Wire>(
 ) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
         result_not_encoded(Some(context), &error);
-        ErrorObject::internal_error("the result can't be said in this revision")
+        ErrorObject::internal_error("the result is not supported in this protocol revision")
     })
 }
 
@@ -123,7 +123,7 @@ pub(super) fn encode_result_with<T: Wire>(
 pub(super) fn method_not_found(method: &str) -> ErrorObject {
     // It may be the client's own word, and as long as it likes.
     let shown: String = method.chars().take(64).collect();
-    ErrorObject::method_not_found(format!("{shown} is not offered here"))
+    ErrorObject::method_not_found(format!("method not supported: {shown}"))
 }
 
 /// The answer when there is no room now (MO-4).

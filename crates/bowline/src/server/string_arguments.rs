@@ -146,7 +146,7 @@ pub(super) fn schema_problem(schema: &schemars::Schema, of: impl Display) -> Opt
     properties.iter().find_map(|(name, member)| {
         let kind = member.get("type")?.as_str()?;
         matches!(kind, "array" | "object")
-            .then(|| format!("{of}: {name} is an {kind}, but clients send texts here"))
+            .then(|| format!("{of}: argument {name} is an {kind}, but clients send strings"))
     })
 }
 

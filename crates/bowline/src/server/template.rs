@@ -90,7 +90,9 @@ impl UriTemplate {
                     let sequence = sequence.as_mut().map_or(&mut head, |query| &mut query.tail);
                     sequence.variable(variable).map_err(|variable| {
                         let name = variable.name;
-                        format!("{text:?}: nothing tells where {{{name}}} begins")
+                        format!(
+                            "{text:?}: ambiguous start of {{{name}}}: a literal must precede it"
+                        )
                     })?;
                 }
                 (Part::Query { first, members }, None) => {
@@ -115,7 +117,7 @@ impl UriTemplate {
         let mut names: Vec<&str> = template.names().collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(format!("{text:?}: {{{}}} comes twice", pair[0])),
+            Some(pair) => Err(format!("{text:?}: variable {{{}}} occurs twice", pair[0])),
             None => Ok(template),
         }
     }

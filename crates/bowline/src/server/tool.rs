@@ -130,7 +130,7 @@ fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) 
         Ok(schema) => (schema, None),
         Err(_) => {
             let words = format!(
-                "tool {name}: its arguments are no object: make them the fields of a struct"
+                "tool {name}: its arguments are not an object: make them the fields of a struct"
             );
             (InputSchema::empty(), Some(words))
         }
@@ -330,7 +330,9 @@ impl ToolDef {
                 Ok(Ok(None)) => pending().await,
                 // Whoever serves the request contains it.
                 Ok(Err(Panicked(words))) => std::panic::resume_unwind(Box::new(words)),
-                Err(_) => Err(ErrorObject::internal_error("there is no thread for it")),
+                Err(_) => Err(ErrorObject::internal_error(
+                    "no thread available for a blocking handler",
+                )),
             }
         })
     }
@@ -389,7 +391,7 @@ pub(super) fn rejection_result(
     match rejection {
         Rejection::Server(error) => Err(error),
         Rejection::Arguments(words) => {
-            let words = format!("the arguments are wrong: {words}");
+            let words = format!("invalid arguments: {words}");
             if revision >= Revision::V2025_11_25 {
                 Ok(CallToolResult::error(words))
             } else {
@@ -425,7 +427,7 @@ impl<'p> CallParams<'p> {
         }
         let name = name.ok_or_else(|| invalid("params.name is missing".to_owned()))?;
         if !arguments.starts_with('{') {
-            return Err(invalid("params.arguments is no object".to_owned()));
+            return Err(invalid("params.arguments is not an object".to_owned()));
         }
         Ok(Self {
             name,
@@ -439,5 +441,5 @@ impl<'p> CallParams<'p> {
 pub(super) fn unknown_tool(name: &str) -> ErrorObject {
     let name: String = name.chars().take(128).collect();
     let data: JsonObject = [("name", name.as_str())].into_iter().collect();
-    ErrorObject::invalid_params(format!("there is no tool {name:?}")).data(data)
+    ErrorObject::invalid_params(format!("no tool named {name:?}")).data(data)
 }

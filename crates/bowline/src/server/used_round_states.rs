@@ -36,7 +36,7 @@ impl Claim {
         match self {
             Self::Accepted => Ok(()),
             Self::AlreadyUsed => Err(RoundsError::UsedState.to_error()),
-            Self::Full => Err(busy_error("too many rounds are going on")),
+            Self::Full => Err(busy_error("too many input rounds in progress")),
         }
     }
 }

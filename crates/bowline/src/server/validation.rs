@@ -82,7 +82,7 @@ mod enabled {
         /// Checks arguments that could be decoded.
         pub(in crate::server) fn check_arguments(&self, text: &str) -> Result<(), Rejection> {
             if let (Check::BadSchema, _) | (_, Check::BadSchema) = (&self.arguments, &self.result) {
-                let words = "the server is set up wrongly";
+                let words = "the server is misconfigured";
                 return Err(ErrorObject::internal_error(words).into());
             }
             match &self.arguments {
@@ -90,7 +90,9 @@ mod enabled {
                 Check::Against(schema) => schema.check(text).map_err(|misfit| {
                     Rejection::Arguments(match misfit {
                         Misfit::Wrong(words) => words,
-                        Misfit::Unchecked(words) => format!("they can't be checked: {words}"),
+                        Misfit::Unchecked(words) => {
+                            format!("not checked against the schema: {words}")
+                        }
                     })
                 }),
                 Check::Skip | Check::NotCompiled | Check::BadSchema => Ok(()),
@@ -117,7 +119,7 @@ mod enabled {
                     return Ok(result);
                 };
                 result_does_not_match(&context, &words);
-                let words = "the result doesn't fit the tool's outputSchema";
+                let words = "the result doesn't match the tool's outputSchema";
                 Err(ErrorObject::internal_error(words))
             })
         }
@@ -147,7 +149,7 @@ mod enabled {
             Some(content) => schema
                 .check(content.as_str())
                 .map_err(|misfit| misfit.to_string()),
-            None => Err("there is no structured content".to_owned()),
+            None => Err("structuredContent is missing".to_owned()),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn checked_form(
     filled
         .map(|content| answer.content(content))
         .map_err(|error| {
-            let words = format!("the form is not filled in as it should be: {error}");
+            let words = format!("invalid form content: {error}");
             Error::new(ErrorKind::InvalidResponse, words.clone())
                 .in_operation(Method::Elicit.as_str())
                 .caused_by(NoAnswer::Message(words))

@@ -34,7 +34,7 @@ impl SessionCore {
     ) -> Result<(), ErrorObject> {
         let invalid = |words: String| ErrorObject::invalid_params(words);
         let id = self.session.request_id(request).cloned();
-        let id = id.ok_or_else(|| invalid("the request is gone".to_owned()))?;
+        let id = id.ok_or_else(|| invalid("the request was cancelled".to_owned()))?;
         let opened = self
             .listens
             .open(request, id.clone(), params.notifications, server);

@@ -386,7 +386,7 @@ impl TaskOutcome {
         match self {
             Self::Completed(_) => None,
             Self::Failed(error) => Some(error.message.chars().take(MAX_MESSAGE_CHARS).collect()),
-            Self::Cancelled => Some("it was cancelled".to_owned()),
+            Self::Cancelled => Some("cancelled".to_owned()),
         }
     }
 }

@@ -60,7 +60,7 @@ impl TaskStore {
             Ok(id) => id.into(),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the id of a task");
-                let words = "no task can be begun now";
+                let words = "can't create a task now";
                 return Err(ErrorObject::internal_error(words));
             }
         };
@@ -180,7 +180,10 @@ impl TaskStore {
         let (outcome, bytes) = if state.ended.can_keep(&self.config, &entry.owner, bytes) {
             (outcome, bytes)
         } else {
-            (failed_outcome("the result is too large to be kept"), 0)
+            (
+                failed_outcome("the result exceeds the limit for kept task results"),
+                0,
+            )
         };
         let (gone, oldest) = state.ended.keep(&self.config, entry, bytes);
         for entry in &oldest {
@@ -242,7 +245,7 @@ fn outcome_of(
             Err(error) => {
                 result_not_encoded(None, &error);
                 (
-                    failed_outcome("the result can't be said in this revision"),
+                    failed_outcome("the result is not supported in this protocol revision"),
                     0,
                 )
             }
@@ -255,4 +258,4 @@ fn failed_outcome(words: &str) -> TaskOutcome {
 }
 
 /// What a client is told when there is no room.
-const TOO_MANY_TASKS: &str = "too many tasks run";
+const TOO_MANY_TASKS: &str = "too many running tasks";

@@ -61,7 +61,7 @@ impl TaskStore {
         let was_running = entry.end(TaskOutcome::Cancelled);
         // TK-12; the extension acknowledges that, too (TX-14).
         if !was_running && revision < Revision::V2026_07_28 {
-            let words = "the task has ended, and can't be cancelled";
+            let words = "can't cancel the task: it has ended";
             return Err(ErrorObject::invalid_params(words));
         }
         let result = CancelTaskResult::new().task(entry.task(revision));
@@ -78,7 +78,8 @@ impl TaskStore {
     fn list(&self, request: &ClientRequest, size: usize) -> RpcResult {
         let params: PaginatedParams = request.decode()?;
         let page = self.page(params.cursor.as_deref(), size, &request.context);
-        let wrong = || ErrorObject::invalid_params("params.cursor is none of this list");
+        let wrong =
+            || ErrorObject::invalid_params("invalid params.cursor: not a cursor of this list");
         let (page, next) = page.ok_or_else(wrong)?;
         let revision = request.context.revision();
         let tasks: Vec<_> = page.iter().map(|entry| entry.task(revision)).collect();
@@ -112,7 +113,7 @@ async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
         }
         TaskOutcome::Failed(error) => Err(error),
         TaskOutcome::Cancelled => {
-            let words = "the task was cancelled, and has no result";
+            let words = "no result: the task was cancelled";
             Err(ErrorObject::invalid_params(words))
         }
     }
@@ -129,7 +130,7 @@ pub(in crate::server) fn create_task_result(
 }
 
 fn unknown_task() -> ErrorObject {
-    ErrorObject::invalid_params("there is no such task, or no longer")
+    ErrorObject::invalid_params("unknown task: it does not exist or has expired")
 }
 
 fn ready(reply: RpcResult) -> BoxFuture<'static, RpcResult> {

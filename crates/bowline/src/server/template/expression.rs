@@ -9,7 +9,7 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
         // RFC 6570, 2.2: the first ones have a meaning, the others are reserved for later.
         Some(operator @ ('+' | '#' | '.' | '/' | ';' | '?' | '&')) => (operator, &inside[1..]),
         Some(operator @ ('=' | ',' | '!' | '@' | '|')) => {
-            return Err(format!("begins with `{operator}`, which means nothing yet"));
+            return Err(format!("begins with `{operator}`, which is reserved"));
         }
         _ => (' ', inside),
     };
@@ -17,7 +17,7 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let names = names?;
     let is_exploded = names.iter().any(|name| name.is_exploded);
     if is_exploded && names.len() > 1 {
-        return Err("has a list with `*` beside others: nothing tells where it ends".to_owned());
+        return Err("has a list with `*` beside other names: its end is ambiguous".to_owned());
     }
     if is_exploded && matches!(operator, ';' | '?' | '&') {
         return Err("repeats a name (`*`), which is not supported".to_owned());

@@ -42,7 +42,7 @@ fn what_cant_be_served_is_the_same_error_when_it_is_added_later() {
         features.add_tool(tool("number", |_: i64| async {}))
     });
     assert!(
-        words.contains("tool number: its arguments are no object"),
+        words.contains("tool number: its arguments are not an object"),
         "{words}"
     );
     let words = refused(

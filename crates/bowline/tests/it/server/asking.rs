@@ -279,7 +279,7 @@ async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
             let expected = match words {
                 None if content.contains("Ada") => "2 fields, Ada".to_owned(),
                 None => "2 fields, nobody".to_owned(),
-                Some(words) => format!("the form is not filled in as it should be: {words}"),
+                Some(words) => format!("invalid form content: {words}"),
             };
             assert_eq!(heard, expected, "{revision}, {content}");
         }

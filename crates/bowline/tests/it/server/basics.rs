@@ -215,7 +215,7 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     assert!(
         error
             .to_string()
-            .contains("tool number: its arguments are no object"),
+            .contains("tool number: its arguments are not an object"),
         "{error}"
     );
     let server = Server::new("wrong", "1").template("{a}{b}", "x", || async { "" });

@@ -68,7 +68,7 @@ async fn untyped_arguments_are_checked_before_the_handler_runs() {
                 ),
             ] {
                 let heard = refusal(&client, "it", arguments, revision).await;
-                assert_eq!(heard, format!("the arguments are wrong: {words}"));
+                assert_eq!(heard, format!("invalid arguments: {words}"));
             }
             assert_eq!(runs.load(Ordering::Relaxed), 0);
             assert_eq!(called(&client, "it", r#"{"count":1}"#).await, "ran");
@@ -138,7 +138,7 @@ async fn what_decoding_does_not_enforce_is_checked_and_decoding_speaks_first() {
         ),
     ] {
         let heard = refusal(&client, "it", arguments, revision).await;
-        assert_eq!(heard, format!("the arguments are wrong: {words}"));
+        assert_eq!(heard, format!("invalid arguments: {words}"));
     }
 }
 
@@ -172,7 +172,7 @@ async fn a_struct_within_arguments_is_no_list() {
         ),
     ] {
         let heard = refusal(&client, "it", arguments, revision).await;
-        assert_eq!(heard, format!("the arguments are wrong: {words}"));
+        assert_eq!(heard, format!("invalid arguments: {words}"));
     }
 }
 
@@ -183,7 +183,7 @@ async fn a_tool_without_arguments_takes_none() {
     let client = connected(server, Revision::LATEST).await;
     assert_eq!(called(&client, "it", "{ }").await, "ran");
     let heard = refusal(&client, "it", r#"{"x":{"y":1}}"#, Revision::LATEST).await;
-    assert_eq!(heard, r#"the arguments are wrong: unknown member "x""#);
+    assert_eq!(heard, r#"invalid arguments: unknown member "x""#);
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -238,7 +238,7 @@ async fn a_result_that_does_not_fit_its_schema_is_not_told() {
             assert_eq!(told.code, -32603);
             assert_eq!(
                 told.message,
-                "the result doesn't fit the tool's outputSchema"
+                "the result doesn't match the tool's outputSchema"
             );
         }
     }
@@ -284,8 +284,9 @@ async fn arguments_that_are_too_much_work_are_refused() {
     let client = connected(Server::new("hostile", "1").add_tool(tool), Revision::LATEST).await;
     let nested = (0..40).fold(json!({}), |value, _| json!({"a": value}));
     let heard = refusal(&client, "it", &nested.to_string(), Revision::LATEST).await;
-    let words = "they can't be checked: it is too much work to check it against its schema";
-    assert_eq!(heard, format!("the arguments are wrong: {words}"));
+    let words =
+        "not checked against the schema: it is too much work to check it against its schema";
+    assert_eq!(heard, format!("invalid arguments: {words}"));
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
 
@@ -313,7 +314,7 @@ async fn layers_are_around_the_check() {
     let client = connected(server, Revision::LATEST).await;
     for name in ["before", "after"] {
         let heard = refusal(&client, name, "{}", Revision::LATEST).await;
-        assert_eq!(heard, "the arguments are wrong: count: is missing");
+        assert_eq!(heard, "invalid arguments: count: is missing");
         assert_eq!(called(&client, name, r#"{"count":1}"#).await, "ran");
     }
     assert_eq!(runs.load(Ordering::Relaxed), 2);

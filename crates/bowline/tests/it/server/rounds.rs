@@ -323,7 +323,7 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
         }
         let told = client.ask("tools/call", &params.to_string()).await;
         assert_eq!(told["result"]["isError"], true, "{told}");
-        let words = format!("too much is asked: a request may ask {most} questions");
+        let words = format!("too many questions: a request may ask at most {most}");
         assert_eq!(told["result"]["content"][0]["text"], words);
     }
 }
