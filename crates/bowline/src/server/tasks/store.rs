@@ -181,7 +181,7 @@ impl TaskStore {
             (outcome, bytes)
         } else {
             (
-                failed_outcome("the result exceeds the limit for kept task results"),
+                failed_outcome("the result is too large to be kept with its task"),
                 0,
             )
         };

@@ -222,10 +222,10 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     assert!(server.build().is_err());
     let server = Server::new("wrong", "1").prompt("p", "", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("prompt p: names is an array"), "{words}");
+    assert!(words.contains("prompt p: argument names is an array"), "{words}");
     let server = Server::new("wrong", "1").template("r:{names}", "r", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("r:{names}: names is an array"), "{words}");
+    assert!(words.contains("r:{names}: argument names is an array"), "{words}");
     let server = Server::new("wrong", "1").template("r:{other}", "r", |_: Name| async { "" });
     let words = server.build().expect_err("no name").to_string();
     assert!(words.contains("needs \"name\""), "{words}");
@@ -390,7 +390,7 @@ async fn prompts_and_templates_have_numbers_and_truth_values() {
     let wrong = r#"{"name":"p","arguments":{"first":"x"}}"#;
     let error = client.call("prompts/get", wrong).await;
     let words = error.expect_err("no number").to_string();
-    assert!(words.contains("arguments are wrong: first: "), "{words}");
+    assert!(words.contains("invalid arguments: first: "), "{words}");
     assert!(words.contains("expected u32"), "{words}");
 }
 
