@@ -1,7 +1,15 @@
 //! One client on one stream.
 //!
-//! The core sits behind a short lock, as the client's does: a handler's answer, its log
-//! messages and its questions enter it directly.
+//! The protocol state machine (`bowline_proto::server::Session`) sits behind a short lock, as the
+//! client's does: a handler's response, its log messages and its questions enter it directly.
+//! Nothing here decides protocol rules; they are the core's.
+//!
+//! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
+//! of it, `driver_slot` decides which task runs it, `dispatch_inbound` queues what the client sends
+//! and runs it, `handler_run` is one handler that runs, `blocking_quota` limits the session's
+//! threads, `change_notifications` and `listen_subscriptions` notify the client of changes,
+//! `pending_url_elicitations` remembers which URLs the client was asked to open. Never run a user's
+//! code, a waker or a destructor of a user's value while the lock is held.
 
 mod blocking_quota;
 mod change_notifications;
@@ -46,64 +54,66 @@ pub(super) use blocking_quota::JobId;
 pub(super) use driver_slot::ServeSession;
 pub(super) use handler_run::CANCEL_GRACE;
 
-/// What a session's driver and its handlers share.
+/// The state that a session's driver and its handlers share.
 #[derive(Debug)]
 pub(super) struct SessionShared {
     core: Mutex<SessionCore>,
     pub(super) server: Arc<ServerCore>,
-    /// Whose stream it is.
+    /// The principal to whom the stream belongs, where the transport knows it.
     pub(super) principal: Option<Principal>,
     clock: Clock,
-    /// Where its events are.
+    /// The span of the session's log events.
     pub(super) span: Span,
-    /// How another worker takes over when a handler blocks: none on a current-thread runtime.
+    /// How another worker takes over the driver when a handler blocks. Not set on a current-thread
+    /// runtime.
     replacement_context: OnceLock<ReplacementContext>,
 }
 
-/// The session, and who waits for what.
+/// The protocol session, and what waits for its events. Behind the lock.
 #[derive(Debug)]
 pub(super) struct SessionCore {
     pub(super) session: Session,
     pub(super) client: Option<Arc<ClientInfo>>,
     /// Handlers that run in tasks of their own.
     pub(super) running: BTreeMap<RequestKey, Context>,
-    /// Those of them that don't go on until answers have left.
+    /// Running handlers that wait until there is room for more responses.
     waiting_for_room: BTreeMap<RequestKey, Waker>,
-    /// Those that block, and who of them has a thread.
+    /// The session's share of the threads for blocking handlers.
     blocking_quota: BlockingQuota,
     pending_questions: MonotonicTable<CallId, PendingQuestion>,
     pub(super) listens: ListenSubscriptions,
-    /// What a handler has taken on for it.
+    /// Resource subscriptions that a [`Handler`](super::Handler) has accepted.
     pub(super) subscriptions: HandlerSubscriptions,
     changes: PendingChanges,
     url_elicitations: PendingUrlElicitations,
-    /// The driver, while it has nothing to do.
+    /// Wakes the driver, while it has nothing to do.
     driver: Option<Waker>,
-    /// Nothing new is begun, and the session ends when all is answered.
+    /// Set when the session ends: no request is started any more, and it closes when every request
+    /// is answered.
     shutdown_reason: Option<ShutdownReason>,
 }
 
-/// Why a session is to end.
+/// Why a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ShutdownReason {
-    /// The client says nothing more. It may listen.
+    /// The client has closed its sending side. It may still read responses.
     ClientDisconnected,
-    /// We are asked to, within a time.
+    /// The server was shut down, with a deadline.
     Requested,
 }
 
 impl SessionCore {
-    /// A handler is done.
+    /// Removes a handler that is done.
     fn remove_handler(&mut self, request: RequestKey) {
         self.running.remove(&request);
         self.waiting_for_room.remove(&request);
     }
 }
 
-/// Where the answer to a question of ours is put.
+/// A request to the client that is waiting for its response.
 #[derive(Debug, Default)]
 struct PendingQuestion {
-    /// How it has ended, and whether the client may have seen it.
+    /// The outcome, and whether the client may have seen the request.
     outcome: Option<(Outcome, Sent)>,
     waker: Option<Waker>,
 }
@@ -149,13 +159,13 @@ impl SessionShared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the core, and wakes the driver if it sleeps.
+    /// Runs `work` on the core at the current time, and wakes the driver if it sleeps.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut SessionCore, Instant) -> T) -> T {
         let now = self.now();
         self.with_core(|core| work(core, now))
     }
 
-    /// The same, for who doesn't need the time.
+    /// Runs `work` on the core, for callers that don't need the time, and wakes the driver.
     fn with_core<T>(&self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
         let mut core = self.lock();
         let done = work(&mut core);
@@ -171,7 +181,7 @@ impl SessionShared {
         self.clock.now()
     }
 
-    /// Something has changed. Whoever doesn't want to know is not even woken.
+    /// Queues a change notification. A client that has not subscribed to it is not even woken.
     pub(super) fn on_change(&self, change: Change<'_>) {
         let _entered = entered(&self.span);
         let mut core = self.lock();
@@ -186,7 +196,7 @@ impl SessionShared {
         }
     }
 
-    /// Ends the session: when all is answered, or now.
+    /// Ends the session: when every request is answered, or immediately.
     pub(super) fn end(&self, mode: ShutdownMode) {
         let _entered = entered(&self.span);
         self.with(|core, now| match mode {
@@ -198,7 +208,7 @@ impl SessionShared {
         });
     }
 
-    /// Asks the client something, for a request of its own.
+    /// Sends a request to the client, where `about` is the client's request that it belongs to.
     pub(super) async fn call_client(
         &self,
         about: Option<RequestKey>,
@@ -219,7 +229,7 @@ impl SessionShared {
     }
 }
 
-/// A question that waits. Dropping it gives it up.
+/// Waits for the response to a request to the client. Dropping it cancels the request.
 struct QuestionWait<'s> {
     shared: &'s SessionShared,
     call: CallId,

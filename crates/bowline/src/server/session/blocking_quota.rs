@@ -1,41 +1,40 @@
 //! A session's share of the threads for handlers that block.
 //!
-//! The threads are those of the process, so one client must not have them all: what of it
-//! would be more than its share waits here, in the order in which it came.
+//! The threads are those of the process (`blocking_threads`), so one client must not have all of
+//! them: jobs beyond the session's share wait here, first in, first out.
 
 use std::collections::BTreeMap;
 
 use super::SessionShared;
 use crate::server::blocking_threads::Job;
 
-/// The place of a job among those of its session.
+/// The number of a job among those of its session, in the order of submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct JobId(u64);
 
-/// Who of a session may have a thread, and who waits for one. The limits on requests and
-/// tasks bound what waits.
+/// The jobs of a session that have a thread, and those that wait for one. The limits on requests
+/// and tasks bound how many wait.
 ///
-/// A turn ends when the thread has returned and its result was taken. If the thread alone
-/// ended it, all results would be made before the first is answered.
+/// A job counts as running until its thread has returned and its result was taken. If the thread
+/// alone ended it, all results would be computed before the first one is sent.
 #[derive(Debug)]
 pub(super) struct BlockingQuota {
     max_running: usize,
     running: BTreeMap<JobId, RunningJob>,
     waiting: BTreeMap<JobId, Job>,
     last_id: JobId,
-    /// The client is gone: nobody has to read answers before others are given.
+    /// Set when the client is gone: jobs no longer wait for room for responses.
     is_client_gone: bool,
 }
 
-/// What a turn waits for.
+/// What a running job still waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunningJob {
-    /// The thread, or one of those of other sessions that it needs, and whoever wants the
-    /// result.
+    /// The thread (or one of other sessions that it needs), and the result is wanted.
     Wanted,
-    /// Nobody wants the result.
+    /// The thread; the result is not wanted any more.
     Unwanted,
-    /// The thread has returned.
+    /// The thread has returned; its result was not taken yet.
     Returned,
 }
 
@@ -50,7 +49,7 @@ impl BlockingQuota {
         }
     }
 
-    /// The first that waits, if it may begin: whether there is room for answers is told.
+    /// Starts the first waiting job if the quota and the room for responses allow it.
     pub(super) fn start_next(&mut self, has_room: bool) -> Option<Job> {
         if self.running.len() >= self.max_running || !(has_room || self.is_client_gone) {
             return None;
@@ -60,13 +59,15 @@ impl BlockingQuota {
         Some(job)
     }
 
-    /// The client is gone. Those that may begin now; the others do so when these return.
+    /// Returns the jobs that may start now that the client is gone. The others start when these
+    /// return.
     pub(super) fn on_client_gone(&mut self) -> Vec<Job> {
         self.is_client_gone = true;
         std::iter::from_fn(|| self.start_next(true)).collect()
     }
 
-    /// One of two parts of a turn is over: the other one is left, or none.
+    /// Ends one of the two conditions of a running job. `remaining` is the other one; the job is
+    /// over when it has ended too.
     fn end_part(&mut self, id: JobId, remaining: RunningJob) {
         match self.running.get_mut(&id) {
             Some(running @ RunningJob::Wanted) => *running = remaining,
@@ -79,7 +80,7 @@ impl BlockingQuota {
 }
 
 impl SessionShared {
-    /// Lets a job wait for its turn. Who may begin now, which is the job itself if no other
+    /// Adds a job. Returns its number and the job that may start now, which is this one if no other
     /// one waits.
     pub(in super::super) fn enqueue_job(
         &self,
@@ -94,8 +95,8 @@ impl SessionShared {
         (id, quota.start_next(has_room))
     }
 
-    /// Takes a job's turn away until answers have left, if they have to. Otherwise it may be
-    /// done.
+    /// Puts a job back into the queue while there is no room for responses. Otherwise returns it,
+    /// to be run.
     pub(in super::super) fn park_if_no_room(&self, job: Job) -> Option<Job> {
         let mut core = self.lock();
         let is_wanted = core.blocking_quota.running.get(&job.id()) == Some(&RunningJob::Wanted);
@@ -108,7 +109,8 @@ impl SessionShared {
         None
     }
 
-    /// A job is done, or can't be. Who may begin in its place.
+    /// Notes that a job's thread has returned, or could not be started. Returns the job that may
+    /// start in its place.
     pub(in super::super) fn finish_job(&self, id: JobId) -> Option<Job> {
         let mut core = self.lock();
         let has_room = core.session.takes_answers();
@@ -116,8 +118,8 @@ impl SessionShared {
         core.blocking_quota.start_next(has_room)
     }
 
-    /// The result of a job was taken, or is not wanted any more: one that waits never begins.
-    /// Who may begin in its place.
+    /// Notes that a job's result was taken or is not wanted any more: a job that still waits never
+    /// starts. Returns the job that may start in its place.
     pub(in super::super) fn release_job(&self, id: JobId) -> Option<Job> {
         let mut core = self.lock();
         let has_room = core.session.takes_answers();
@@ -125,7 +127,7 @@ impl SessionShared {
         core.blocking_quota.end_part(id, RunningJob::Unwanted);
         let next = core.blocking_quota.start_next(has_room);
         drop(core);
-        // It leaves its place, which needs the lock.
+        // Dropping the job releases its hold on the request, which needs the lock.
         drop(withdrawn);
         next
     }

@@ -1,7 +1,8 @@
-//! Changes that the client is to be told of.
+//! Change notifications to the client (`notifications/…/list_changed`,
+//! `notifications/resources/updated`).
 //!
-//! A change waits here at most once, however often it happened, and what is told of one list
-//! is told at most ten times a second: a client reads the list again each time.
+//! A change is queued at most once, however often it happened, and the notifications of one list
+//! are sent at most ten times a second: a client reads the list again each time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,23 +14,23 @@ use bytes::Bytes;
 
 use super::SessionCore;
 
-/// How often a client is told of changes at most.
+/// The least time between two notifications of the same list.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Resources whose changes wait to be told before it is looked which of them are still
-/// wanted. What a client watches at a time is bounded, but not how often it changes that.
+/// How many updated resources are queued before those that are not subscribed any more are pruned.
+/// The subscriptions of a client at a time are bounded, but not how often it changes them.
 const MAX_UPDATED: usize = 1000;
 
-/// What has changed.
+/// The changes for which a notification is due.
 #[derive(Debug, Default)]
 pub(super) struct PendingChanges {
     tools: bool,
     prompts: bool,
     resources: bool,
     updated: BTreeSet<String>,
-    /// How many there may be before it is looked which of them are still wanted.
+    /// How many updated resources there may be before they are pruned.
     prune_at: usize,
-    /// Nothing is told before.
+    /// No notification is sent before this time.
     not_before: Option<Instant>,
 }
 
@@ -50,7 +51,7 @@ impl PendingChanges {
         !(self.tools || self.prompts || self.resources) && self.updated.is_empty()
     }
 
-    /// When the next change is told.
+    /// Returns when the next notification is due.
     pub(super) fn due(&self) -> Option<Instant> {
         if self.is_empty() {
             None
@@ -61,12 +62,12 @@ impl PendingChanges {
 }
 
 impl SessionCore {
-    /// Whether the client wants to know of a change.
+    /// Returns `true` if the client has subscribed to a change.
     pub(super) fn wants_change(&self, change: Change<'_>) -> bool {
         self.notifies_without_listen(change) || self.listens.wants(change)
     }
 
-    /// Something has changed that the client wants to know.
+    /// Queues a change that the client has subscribed to.
     pub(super) fn record_change(&mut self, change: Change<'_>) {
         if self.changes.updated.len() >= self.changes.prune_at.max(MAX_UPDATED) {
             let mut updated = std::mem::take(&mut self.changes.updated);
@@ -77,7 +78,8 @@ impl SessionCore {
         self.changes.record(change);
     }
 
-    /// Whether the client is told of a change without a subscription of the stateless era.
+    /// Returns `true` if the client is notified of a change without a `subscriptions/listen` of the
+    /// stateless era.
     fn notifies_without_listen(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.session.watches(uri),
@@ -85,7 +87,7 @@ impl SessionCore {
         }
     }
 
-    /// Tells the client what has changed, if it is time. Whether something was told.
+    /// Sends the notifications that are due. Returns `true` if there were some.
     pub(super) fn send_due_changes(&mut self, now: Instant) -> bool {
         if self.changes.due().is_none_or(|due| due > now) {
             return false;
@@ -122,7 +124,7 @@ impl SessionCore {
             is_unsent |= self.session.notify(Some(request), method, body).is_err();
         }
         if is_unsent {
-            // There is no room now. Being told twice does no harm.
+            // The send queue is full. A second notification does no harm.
             self.changes.record(change);
         }
     }

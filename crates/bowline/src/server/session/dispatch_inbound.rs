@@ -1,5 +1,7 @@
-//! What a session's driver does without the lock of the core: it wakes what waits, and says which
-//! handlers are to be run.
+//! Dispatch of what the client sends, and of what waits for the driver.
+//!
+//! Requests, notifications and ended subscriptions are queued by `driver` and run here, in order
+//! and without the lock of the core, since they run a user's code.
 
 use std::sync::Arc;
 use std::task::Context as TaskContext;
@@ -17,8 +19,8 @@ use crate::server::context::Context;
 use crate::server::resource_subscriptions::HandlerSubscription;
 use crate::server::service::{ClientRequest, MethodName};
 
-/// What the client says, in the order in which it does. The limits on requests bound what
-/// waits here, and no notification waits for long.
+/// A message of the client, in the order of arrival. The limits on requests bound how many wait
+/// here, and no notification waits for long.
 pub(super) enum InboundMessage {
     Request {
         key: RequestKey,
@@ -30,39 +32,41 @@ pub(super) enum InboundMessage {
     Notification(InboundNotification),
 }
 
-/// A notification.
+/// A notification of the client.
 pub(super) struct InboundNotification {
     pub(super) method: MethodName,
     pub(super) params: Option<Payload>,
 }
 
-/// How long a handler blocks until another one begins beside it. All that run at the same time may answer
-/// before the client has read anything, so one that is only busy with a large answer is waited for.
+/// How long a handler blocks until another one is started beside it. All handlers that run at the
+/// same time may answer before the client has read anything, so one that only computes a large
+/// response is waited for.
 const BLOCKED_HANDLER_DELAY: Duration = Duration::from_millis(100);
 
-/// What is kept meanwhile before reading pauses.
+/// How many messages are queued meanwhile before reading pauses.
 const MAX_QUEUED: usize = 64;
 
-/// Something to be run that a user has written.
+/// A call into the user's code.
 pub(super) enum Invocation {
     Request(ClientRequest),
     Notification(InboundNotification),
-    /// Subscriptions that are over.
+    /// The end of subscriptions, for the handler that accepted them.
     Unsubscribed(Vec<Vec<HandlerSubscription>>),
 }
 
-/// What became of it.
+/// The outcome of an invocation.
 pub(super) enum InvocationOutcome {
     /// A callback has returned.
     CallbackReturned,
-    /// A handler was ready at once: when, and whether there is room for more answers.
+    /// A handler has answered on its first poll: when, and whether there is room for more
+    /// responses.
     Answered { at: Instant, has_room: bool },
-    /// A handler has to wait.
+    /// A handler is pending and needs a task of its own.
     Pending(HandlerRun),
 }
 
 impl Invocation {
-    /// The request that is handled.
+    /// Returns the request that is handled.
     pub(super) fn key(&self) -> Option<RequestKey> {
         match self {
             Self::Request(request) => Some(request.context.inner().key),
@@ -98,7 +102,8 @@ impl Invocation {
 }
 
 impl Driver {
-    /// Wakes what waits. Returns `true` if something did.
+    /// Emits log events, wakes handlers and questions, starts jobs and delivers cancellations that
+    /// the driver has collected under the lock. Returns `true` if something was woken.
     pub(super) fn wake_deferred(&mut self) -> bool {
         for notice in self.notices.drain(..) {
             notice.emit(&self.shared.span);
@@ -122,21 +127,22 @@ impl Driver {
         has_woken
     }
 
-    /// Returns `true` if nothing more is to be read until what has come is run: notifications are
-    /// not limited as requests are.
+    /// Returns `true` if reading must pause until queued messages are run: notifications are not
+    /// limited as requests are.
     pub(super) fn must_pause_reading(&self) -> bool {
-        // While a callback runs, no more than is read at once is kept.
+        // While a callback runs, no more than one read is queued.
         let waits = !(self.inbound.is_empty() && self.urgent_notifications.is_empty());
         (self.is_in_callback && waits)
             || (!self.may_start_handler() && self.inbound.len() >= MAX_QUEUED)
     }
 
-    /// Returns `true` unless a handler blocks that may soon answer.
+    /// Returns `true` if the next handler may be started: not while a handler blocks that may soon
+    /// answer.
     fn may_start_handler(&self) -> bool {
         self.next_handler_at.is_none_or(|at| at <= self.now)
     }
 
-    /// A handler blocks, and this driver was taken over from its task.
+    /// Notes that a handler blocks, after this driver was taken over from its task.
     pub(super) fn on_handler_blocked(&mut self, key: RequestKey) {
         if self.blocking.is_empty() {
             self.next_handler_at = Some(self.shared.now() + BLOCKED_HANDLER_DELAY);
@@ -144,7 +150,7 @@ impl Driver {
         self.blocking.insert(key);
     }
 
-    /// A handler has returned that was run in place. Returns `true` if it has blocked.
+    /// Notes that a handler which ran in place has returned. Returns `true` if it had blocked.
     pub(super) fn on_handler_returned(&mut self, key: RequestKey) -> bool {
         let has_blocked = self.blocking.remove(&key);
         if self.blocking.is_empty() {
@@ -153,7 +159,8 @@ impl Driver {
         has_blocked
     }
 
-    /// Returns `true` if something may be run now: a handler while there is room for what it answers.
+    /// Returns `true` if something may be run now: a handler only while there is room for its
+    /// response.
     pub(super) fn has_invocation(&self) -> bool {
         let may_answer = self.has_room && !self.inbound.is_empty() && self.may_start_handler();
         let has_callback =
@@ -161,7 +168,7 @@ impl Driver {
         !self.is_in_callback && (may_answer || has_callback)
     }
 
-    /// Takes what is to be run next.
+    /// Takes the next invocation.
     pub(super) fn next_invocation(&mut self) -> Option<Invocation> {
         if !self.ended_subscriptions.is_empty() {
             self.is_in_callback = true;
@@ -209,23 +216,23 @@ impl Driver {
         self.now = self.shared.now();
     }
 
-    /// A handler has answered in place.
+    /// Notes that a handler has answered in place.
     pub(super) fn on_answered(&mut self, at: Instant, has_room: bool) {
         self.now = at;
         self.has_room = has_room;
     }
 
-    /// A handler goes on in a task of its own.
+    /// Registers a handler that continues in a task of its own.
     pub(super) fn on_pending(&mut self, context: &Context) {
         let is_open = self.shared.lock().track_running(context);
         self.deliver_missed_end(context, is_open);
         self.now = self.shared.now();
     }
 
-    /// Tells a handler that goes on what it would have learned before.
+    /// Delivers a cancellation or shutdown that happened before the handler was registered.
     pub(super) fn deliver_missed_end(&self, context: &Context, is_open: bool) {
         if !is_open {
-            // It was cancelled while it ran.
+            // The request was cancelled while its handler ran in place.
             context.cancel();
         } else if self.has_notified_handlers() {
             context.shut_down();
@@ -234,7 +241,8 @@ impl Driver {
 }
 
 impl SessionCore {
-    /// A handler goes on while the driver does. Returns `true` if its request may be answered.
+    /// Registers a handler that continues beside the driver. Returns `true` if its request may
+    /// still be answered.
     pub(super) fn track_running(&mut self, context: &Context) -> bool {
         let key = context.inner().key;
         self.running.insert(key, context.clone());

@@ -1,4 +1,7 @@
-//! Drives the session of one client on one stream. Which task runs it: see `driver_slot`.
+//! Drives the session of one client on one stream.
+//!
+//! Reads bytes into the core, queues the core's events for `dispatch_inbound`, writes what the core
+//! transmits, and shuts the session down in phases. Which task runs it is decided in `driver_slot`.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -23,15 +26,15 @@ use crate::server::service::MethodName;
 use crate::server::telemetry::Notice;
 use crate::transport::Stream;
 
-/// How long a session that is asked to end waits for its handlers and its client, and one
-/// whose client has left for the client to take a part of the last answers.
+/// How long a session that is shut down waits for its handlers and its client, and how long a
+/// session whose client has left waits for the client to read another part of the last responses.
 const DEFAULT_SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long the last answers may take to be written; what handlers may take longer than
-/// their grace, on a busy machine.
+/// How long the last responses may take to be written, and how much longer than their grace
+/// handlers may take on a busy machine.
 const FLUSH_TIME: Duration = Duration::from_millis(50);
 
-/// Handlers that go on at once when answers have left.
+/// How many waiting handlers are resumed at once when responses have been written.
 const MAX_RESUMED_AT_ONCE: usize = 8;
 
 /// Drives a session.
@@ -42,63 +45,67 @@ pub(super) struct Driver {
     read_grace: ReadGrace,
     shutdown: Option<Shutdown>,
     pub(super) inbound: VecDeque<InboundMessage>,
-    /// Notifications that came while handlers wait for the client to read. They are told
-    /// before these go on: whoever doesn't read can't make us keep what it says.
+    /// Notifications that arrived while handlers wait for the client to read. They are delivered
+    /// before these handlers are resumed, so that a client that doesn't read can't make the server
+    /// keep its notifications.
     pub(super) urgent_notifications: VecDeque<InboundNotification>,
     pub(super) to_cancel: Vec<Context>,
-    /// Handlers that learn that the session ends, and can still answer.
+    /// Handlers to notify that the session ends. They can still answer.
     pub(super) to_notify_of_shutdown: Vec<Context>,
-    /// Requests that were told and are not wanted any more: their handlers don't begin.
+    /// Queued requests that were cancelled: their handlers are never started.
     pub(super) withdrawn_requests: BTreeSet<RequestKey>,
     pub(super) wakers: Vec<Waker>,
     pub(super) jobs_to_start: Vec<Job>,
-    /// Subscriptions that are over: their handler is told.
+    /// Subscriptions that have ended and whose handler is to be called.
     pub(super) ended_subscriptions: Vec<Vec<HandlerSubscription>>,
-    /// More handlers may answer: what they have answered leaves.
+    /// `true` while the client reads, so that more handlers may answer.
     pub(super) has_room: bool,
-    /// When it was last looked at: once for each handler, since that costs as much as a
-    /// small one does.
+    /// The time when the clock was last read: once for each handler, since reading it costs as much
+    /// as running a small handler.
     pub(super) now: Instant,
-    /// Handlers that block the tasks which have run this driver before.
+    /// Handlers that block tasks which have run this driver before.
     pub(super) blocking: BTreeSet<RequestKey>,
-    /// When the next handler begins beside the first of them. Until then it may answer.
+    /// When the next handler starts beside the first of them. Until then the blocked one may
+    /// answer.
     pub(super) next_handler_at: Option<Instant>,
-    /// A callback of the server runs. What came after it waits until it returns.
+    /// `true` while a callback of the server runs. Messages that arrive meanwhile wait until it
+    /// returns.
     pub(super) is_in_callback: bool,
     pub(super) closed: Option<ClosedSession>,
     is_at_end: bool,
-    /// The log has the client's name.
+    /// `true` once the log has the client's name.
     is_client_logged: bool,
-    /// For the log.
+    /// Log events to emit without the lock.
     pub(super) notices: Vec<Notice>,
 }
 
-/// The end of a session that finishes what it can.
+/// The shutdown of a session that finishes what it can.
 #[derive(Clone, Copy)]
 struct Shutdown {
     phase: ShutdownPhase,
-    /// When the next stage begins.
+    /// When the next phase begins.
     until: Instant,
-    /// Bytes that were not written when it was looked at.
+    /// Bytes that were unwritten at the beginning of the phase.
     unwritten: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShutdownPhase {
-    /// Handlers finish.
+    /// Handlers run to their end.
     WaitForHandlers,
-    /// They were told, and can still answer.
+    /// Handlers were notified of the shutdown and can still answer.
     HandlersNotified,
-    /// Those that have not answered were answered for. It leaves, and the session ends.
+    /// Open requests were answered with an error. It is written, and the session closes.
     RequestsRefused,
-    /// The client has left, and everything is answered. It may read on as long as it does.
+    /// The client has left, and every request is answered. Responses are written as long as the
+    /// client reads.
     Flushing,
 }
 
-/// A session that is over.
+/// A session that is closed.
 pub(super) struct ClosedSession {
     pub(super) reason: CloseReason,
-    /// How long handlers are waited for that tidy up.
+    /// Until when the driver waits for handlers that clean up.
     until: Instant,
     pub(super) is_idle: bool,
 }
@@ -132,11 +139,11 @@ impl Driver {
         }
     }
 
-    /// Reads a chunk, and lets the core act. Whether there was something to do.
+    /// Reads a chunk, and lets the core act. Returns `true` if there was something to do.
     pub(super) fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
-        // It is awake: who answers need not wake it.
+        // The driver is awake: a handler that answers need not wake it.
         core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
         let due = core.session.poll_timeout();
@@ -195,7 +202,8 @@ impl Driver {
             Poll::Pending => return false,
             Poll::Ready(Ok(1..)) => core.session.handle_read(now),
             Poll::Ready(Ok(0)) => {
-                // What it asked before it left is still answered, in case that it listens.
+                // Requests that were sent before the end of the stream are still answered, in case
+                // the client reads on.
                 self.is_at_end = true;
                 core.session.handle_eof(now);
                 core.session.shut_down();
@@ -210,7 +218,7 @@ impl Driver {
         true
     }
 
-    /// Takes what is to be written. Whether there was something.
+    /// Moves what the core transmits to the write queue. Returns `true` if there was something.
     pub(super) fn queue_transmits(&mut self, core: &mut SessionCore, now: Instant) -> bool {
         let Some(io) = &mut self.io else {
             return false;
@@ -229,8 +237,8 @@ impl Driver {
         has_taken
     }
 
-    /// Lets handlers go on when there is room for their answers, a few at a time, since the
-    /// first may take it all. Whether there were some.
+    /// Resumes handlers when there is room for their responses, a few at a time, since the first
+    /// may take all of it. Returns `true` if there were some.
     fn resume_waiting_handlers(&mut self, core: &mut SessionCore) -> bool {
         self.has_room = core.session.takes_answers();
         let mut has_opened = false;
@@ -247,8 +255,8 @@ impl Driver {
         has_opened
     }
 
-    /// Ends a session that is to end, when everything is answered and written, or when that
-    /// takes too long.
+    /// Advances the shutdown: closes the session when every request is answered and written, or
+    /// when that takes too long. Returns `true` if something changed.
     fn advance_shutdown(&mut self, core: &mut SessionCore, now: Instant) -> bool {
         let Some(reason) = core.shutdown_reason else {
             return false;
@@ -299,7 +307,8 @@ impl Driver {
         true
     }
 
-    /// How far the end is. Whoever asks for it sets the time, also where the client has left.
+    /// Returns the phase of the shutdown, and begins it if necessary. A shutdown of the server sets
+    /// the deadline anew, also where the client has left before.
     fn current_shutdown(&mut self, reason: ShutdownReason, now: Instant) -> Shutdown {
         let deadline = self
             .shared
@@ -330,30 +339,31 @@ impl Driver {
         })
     }
 
-    /// Tells handlers that the session ends, in time for them to answer.
+    /// Notifies handlers that the session ends, in time for them to answer.
     fn notify_handlers(&mut self, core: &mut SessionCore, now: Instant) {
         self.enter_phase(ShutdownPhase::HandlersNotified, now + CANCEL_GRACE, 0);
         let running = core.running.values().cloned();
         if !self.is_at_end {
             return self.to_notify_of_shutdown.extend(running);
         }
-        // A client that has left may listen to what it asked for, not to what became of it
-        // because it left: some fail at that.
+        // A client that has left may read responses to its requests, but not errors that only its
+        // leaving has caused.
         self.to_cancel.extend(running);
         for key in core.running.keys() {
             core.session.abandon_request(*key);
         }
     }
 
-    /// Answers for the handlers that have not. It is taken at once: however late it is, what
-    /// the client's buffer has room for is written before the session ends.
+    /// Answers the requests of handlers that have not answered with an error. The errors are taken
+    /// at once: however late it is, what the client's buffer has room for is written before the
+    /// session ends.
     fn refuse_open_requests(&mut self, core: &mut SessionCore, now: Instant) {
         self.enter_phase(ShutdownPhase::RequestsRefused, now + FLUSH_TIME, 0);
         core.session.refuse_open(now);
         self.queue_transmits(core, now);
     }
 
-    /// Whether handlers were told that the session ends.
+    /// Returns `true` if handlers were notified that the session ends.
     pub(super) fn has_notified_handlers(&self) -> bool {
         self.shutdown
             .is_some_and(|shutdown| shutdown.phase != ShutdownPhase::WaitForHandlers)
@@ -408,7 +418,8 @@ impl Driver {
             SessionEvent::Closed(reason) => {
                 let ended = end_reason(&reason, core);
                 self.notices.push(Notice::Ended { reason: ended });
-                // The client sees it now. Handlers may tidy up.
+                // Dropping the stream shows the client that the session is over. Handlers may clean
+                // up.
                 self.io = None;
                 self.closed = Some(ClosedSession {
                     reason,
@@ -444,7 +455,7 @@ impl Driver {
         });
     }
 
-    /// Notes who the client is, the first time that it is known.
+    /// Logs the client's name and version, the first time that they are known.
     fn log_client(&mut self, info: impl FnOnce() -> Option<Implementation>, revision: Revision) {
         let was_introduced = std::mem::replace(&mut self.is_client_logged, true);
         if !was_introduced && !self.shared.span.is_disabled() {
@@ -468,7 +479,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Whoever still works for this client learns that it is gone.
+    /// Cancels every handler of this client.
     fn drop(&mut self) {
         let _entered = entered(&self.shared.span);
         let (running, started, _subscriptions, driver) = {
@@ -507,18 +518,18 @@ impl Drop for Driver {
         for context in running.into_values() {
             context.cancel();
         }
-        // A task that runs the driver in place of the one that serves ends.
+        // A task that runs the driver in place of the serving one ends.
         for waker in self.wakers.drain(..).chain(driver) {
             waker.wake();
         }
-        // Tasks go on, and the others see that nobody wants them.
+        // Tasks go on; other jobs see that they are cancelled.
         for job in self.jobs_to_start.drain(..).chain(started) {
             job.start();
         }
     }
 }
 
-/// Returns why a session has ended, in words of our own.
+/// Returns why a session has ended, for the log.
 fn end_reason(reason: &CloseReason, core: &SessionCore) -> &'static str {
     match (reason, core.shutdown_reason) {
         (CloseReason::Local, Some(ShutdownReason::ClientDisconnected)) => "client disconnected",

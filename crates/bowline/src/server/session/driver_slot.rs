@@ -1,4 +1,4 @@
-//! Where the driver of a session is between the tasks that run it.
+//! The place of a session's driver between the tasks that run it.
 //!
 //! The task that serves the connection runs it. While that task polls a handler in place, the
 //! driver is in its slot, and on a multi-thread runtime a replacement may take it over when the
@@ -23,13 +23,13 @@ use crate::logged::entered;
 use crate::panics::caught;
 use crate::server::block_monitor::{BlockedPoll, Polled, Watch};
 
-/// Serves one client. Ready with the reason when the session is over. Dropping it ends the session,
-/// whichever task runs the driver.
+/// Serves one client. Completes with the reason when the session is over. Dropping it ends the
+/// session, whichever task runs the driver.
 pub(in super::super) struct ServeSession {
     slot: Arc<DriverSlot>,
 }
 
-/// The driver of a session, and the task that runs it.
+/// The driver of a session, and the number of the task that runs it.
 struct DriverSlot {
     shared: Arc<SessionShared>,
     state: Mutex<State>,
@@ -38,22 +38,22 @@ struct DriverSlot {
 struct State {
     /// `None` when the session is over.
     driver: Option<Driver>,
-    /// The number of the task that runs it: none for the one that serves, and each replacement
-    /// has one more.
+    /// The number of the task that runs the driver: 0 for the serving task, and one more for each
+    /// replacement.
     task: u64,
     reason: Option<CloseReason>,
-    /// The task that serves, when it was replaced.
+    /// Wakes the serving task, when it was replaced.
     serve_waker: Option<Waker>,
 }
 
-/// How to replace the task that runs the driver.
+/// What is needed to replace the task that runs the driver.
 #[derive(Debug)]
 pub(super) struct ReplacementContext {
     runtime: Handle,
     slot: Weak<DriverSlot>,
 }
 
-/// What became of a task that runs the driver.
+/// The result of polling the driver.
 enum DriverPoll {
     Pending,
     /// The session is over, or another task runs the driver.
@@ -76,7 +76,7 @@ impl ServeSession {
         let has_workers = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
         if has_workers && block_monitor::start() {
             let slot = Arc::downgrade(&slot);
-            // It is set once: a session is served once.
+            // It can't be set yet: a session is served once.
             let _ = shared
                 .replacement_context
                 .set(ReplacementContext { runtime, slot });
@@ -114,7 +114,7 @@ impl DriverSlot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the driver, as the task of this number.
+    /// Runs the driver as the task of this number. A panic ends the session.
     fn run(&self, task: u64, cx: &mut TaskContext<'_>) -> DriverPoll {
         let _entered = entered(&self.shared.span);
         match caught(|| self.drive(task, cx)) {
@@ -151,7 +151,7 @@ impl DriverSlot {
             state = match invocation.run(&self.shared, now, cx) {
                 InvocationOutcome::Answered { at, has_room } => {
                     let mut state = self.lock();
-                    // A task that has replaced this one may know better.
+                    // A task that has replaced this one may have newer values.
                     if state.task == task
                         && let Some(driver) = &mut state.driver
                     {
@@ -174,7 +174,7 @@ impl DriverSlot {
         }
     }
 
-    /// A task that was replaced has run its handler: those that wait for it may begin.
+    /// Notes that a replaced task has run its handler: handlers that wait for it may start.
     fn on_handler_returned(&self, key: Option<RequestKey>) {
         let mut state = self.lock();
         let has_blocked = match (&mut state.driver, key) {
@@ -187,7 +187,7 @@ impl DriverSlot {
         }
     }
 
-    /// Lets a handler go on in a task of its own.
+    /// Lets a handler continue in a task of its own.
     fn spawn_handler(&self, run: HandlerRun) {
         match &mut self.lock().driver {
             Some(driver) => driver.on_pending(run.context()),
@@ -196,7 +196,8 @@ impl DriverSlot {
         tokio::spawn(run);
     }
 
-    /// A callback that the task of this number has run has returned: what came after it may go on.
+    /// Notes that a callback which the task of this number has run has returned: messages that
+    /// arrived after it may be dispatched.
     fn on_callback_returned(&self, task: u64) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         if let Some(driver) = &mut state.driver {
@@ -276,8 +277,8 @@ impl SessionShared {
             .map(|_| Watch::begin(polled()))
     }
 
-    /// A poll blocks. Has a worker that it doesn't hold up go on in place of its driver. Where the
-    /// session is over, a worker is only woken: others may need one that waits for I/O.
+    /// Has another worker run the driver in place of a poll that blocks. Where the session is over,
+    /// a worker is only woken: others may need one that waits for I/O.
     pub(in super::super) fn replace_driver(&self, poll: BlockedPoll) {
         let Some(ReplacementContext { runtime, slot }) = self.replacement_context.get() else {
             return;
@@ -298,7 +299,7 @@ impl SessionShared {
 /// A task that runs the driver in place of another one.
 struct Replacement {
     slot: Arc<DriverSlot>,
-    /// Why it is there, until it has begun.
+    /// The poll that blocks, until the driver was taken over.
     poll: Option<BlockedPoll>,
     task: u64,
 }
@@ -322,7 +323,7 @@ impl Future for Replacement {
 }
 
 impl Drop for Replacement {
-    /// The runtime ends: nothing else would run the driver.
+    /// Ends the session if the runtime ends: nothing else would run the driver.
     fn drop(&mut self) {
         if self.task != 0 && self.slot.lock().task == self.task {
             self.slot.end(CloseReason::Local);

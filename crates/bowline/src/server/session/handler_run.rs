@@ -1,7 +1,7 @@
-//! A handler that runs.
+//! One handler that runs.
 //!
-//! It is run in place first: most are done at once, and cost no task. One that has to wait
-//! moves to a task of its own, where it may take its time.
+//! A handler is first polled in place, on the driver's task: most are ready at once and cost no
+//! task. One that is pending moves to a task of its own.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,24 +24,24 @@ use crate::server::service::ClientRequest;
 use crate::server::telemetry::{handler_blocked, handler_panicked};
 use crate::transport::BoxFuture;
 
-/// How long a handler may go on that nobody waits for, to tidy up.
+/// How long a cancelled handler may go on, to clean up.
 pub(in super::super) const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// How long a handler may keep its thread at a time before it is told of.
+/// How long one poll of a handler may take before it is logged as blocking.
 const BLOCKED_WARNING: Duration = Duration::from_millis(100);
 
 /// A handler, and the request that it serves.
 pub(super) struct HandlerRun {
     future: CatchPanic<BoxFuture<'static, RpcResult>>,
     request: OpenRequest,
-    /// Until when it may go on although it was cancelled.
+    /// Ends the time that it has after its cancellation.
     grace: Option<Pin<Box<Sleep>>>,
     is_cancelled: Option<BoxFuture<'static, ()>>,
 }
 
 impl HandlerRun {
-    /// Starts a handler. What is ready at once is answered at once. The time is looked at once
-    /// for each handler, since that costs as much as a small one does.
+    /// Starts a handler. One that is ready at once is answered at once. The clock is read once for
+    /// each handler, since reading it costs as much as running a small handler.
     pub(super) fn start(
         shared: &Arc<SessionShared>,
         request: ClientRequest,
@@ -70,7 +70,7 @@ impl HandlerRun {
             is_cancelled: None,
         };
         let polled = run.poll_result(now, cx);
-        // What is answered is known to be the end of it.
+        // The response is the known end of the poll.
         drop(watch);
         match polled {
             (at, Poll::Ready(reply)) => run.request.respond(reply, at),
@@ -82,7 +82,7 @@ impl HandlerRun {
         &self.request.context
     }
 
-    /// Lets the handler go on. When it had, and its reply.
+    /// Polls the handler. Returns the time after the poll, and its result.
     fn poll_result(
         &mut self,
         started: Instant,
@@ -107,8 +107,8 @@ impl HandlerRun {
         (now, reply)
     }
 
-    /// Whether it must not go on, since the client doesn't read what was answered before.
-    /// One whose request was cancelled answers nothing.
+    /// Returns `true` if it must not go on, since the client doesn't read earlier responses. A
+    /// handler whose request was cancelled answers nothing, so it need not wait.
     fn must_wait_for_room(&self, cx: &TaskContext<'_>) -> bool {
         let inner = self.request.context.inner();
         let mut core = inner.session.lock();
@@ -119,7 +119,7 @@ impl HandlerRun {
         true
     }
 
-    /// Ready when it was cancelled, and its time is over.
+    /// Ready when the request was cancelled and the grace time is over.
     fn poll_grace(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         if self.grace.is_none() {
             let context = self.request.context.clone();
@@ -149,7 +149,7 @@ impl Future for HandlerRun {
             if was_cancelled || self.grace.is_none() {
                 return Poll::Pending;
             }
-            // It was cancelled just now.
+            // The request was cancelled just now.
         }
         let started = self.request.context.inner().session.now();
         let session = &self.request.context.inner().session;
@@ -164,13 +164,13 @@ impl Future for HandlerRun {
     }
 }
 
-/// What a panic is to the client: nothing of it but that it was (ER-4).
+/// Returns the error that a client gets for a panic: nothing but that the handler failed (ER-4).
 fn panic_error(context: &Context, words: &str) -> RpcResult {
     handler_panicked(context, words);
     Err(ErrorObject::internal_error("the handler failed"))
 }
 
-/// A request that is being handled. Its place is free again when the handler is really gone.
+/// A request that is being handled. Its place is freed when the handler is dropped.
 struct OpenRequest {
     context: Context,
     is_answered: bool,
@@ -185,7 +185,7 @@ impl OpenRequest {
             core.remove_handler(inner.key);
             let is_listening = core.listens.contains(inner.key);
             let responded = match reply {
-                // It is answered when it ends.
+                // A subscription is answered when it ends.
                 Ok(_) if is_listening => Ok(()),
                 Ok(result) => core.session.respond(at, inner.key, result),
                 Err(error) => {
@@ -201,11 +201,11 @@ impl OpenRequest {
             tracing::debug!(%error, request = inner.key.get(), "response not sent");
         }
         match self.context.task() {
-            // The handler goes on.
+            // The handler goes on as a task.
             Some(task) if is_told => task.start(),
-            // The client never learns of it, or a layer has refused it.
+            // The client never learns of the task, or a layer has refused it.
             Some(task) => task.abandon(),
-            // Who still holds the context may wait for this.
+            // Other holders of the context may wait for its end.
             None => self.context.cancel(),
         }
         InvocationOutcome::Answered { at, has_room }

@@ -1,4 +1,4 @@
-//! Subscriptions of the stateless era: beginning them, and ending them all.
+//! `subscriptions/listen` of the stateless era: opening subscriptions, and ending all of them.
 
 use bowline_proto::server::ListenError;
 use bowline_proto::{CallError, Instant, Payload, RequestKey};
@@ -11,7 +11,7 @@ use super::SessionCore;
 use crate::server::service::busy_error;
 
 impl SessionCore {
-    /// Opens a subscription: the client is told what of it is honoured, and then every
+    /// Opens a subscription: the client is notified which parts are honoured, and then of every
     /// change, until either side ends it (2026-07-28, basic/patterns/subscriptions).
     pub(in super::super) fn open_listen(
         &mut self,
@@ -52,13 +52,13 @@ impl SessionCore {
             .session
             .notify(Some(request), Method::Acknowledged.as_str(), body);
         sent.map_err(|error| match error {
-            // The client is at fault only so far as it doesn't read (MO-4).
+            // The client's only fault is that it doesn't read (MO-4).
             CallError::QueueFull => busy_error(error.to_string()),
             _ => invalid(error.to_string()),
         })
     }
 
-    /// Ends all subscriptions with their result. Whether there were some.
+    /// Ends all subscriptions with their result. Returns `true` if there were some.
     pub(super) fn end_listen_subscriptions(&mut self, now: Instant) -> bool {
         let open: Vec<RequestKey> = self.listens.requests().collect();
         for request in &open {
@@ -69,7 +69,7 @@ impl SessionCore {
             let meta = SubscriptionResultMeta::new().with(keys::SUBSCRIPTION_ID, id);
             let result = ListenResult::new().meta(meta);
             if let Ok(result) = Payload::encode(&result, Revision::LATEST) {
-                // It was cancelled meanwhile.
+                // An error means that it was cancelled meanwhile.
                 let _ = self.session.end_listen(now, *request, result);
             }
         }

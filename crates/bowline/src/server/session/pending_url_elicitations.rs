@@ -1,4 +1,4 @@
-//! Pages that people were asked to open, and that they may still be busy with.
+//! URL elicitations that the client has accepted and that may not be completed yet.
 
 use std::collections::VecDeque;
 
@@ -8,27 +8,27 @@ use bowline_types::{Method, Revision};
 
 use super::{SessionCore, SessionShared};
 
-/// Pages of one client that are remembered. The oldest is forgotten first.
+/// URL elicitations of one client that are tracked. Beyond it the oldest is forgotten.
 const MAX_TRACKED: usize = 256;
 
-/// Their ids, from the oldest on.
+/// The elicitation ids, from the oldest on.
 #[derive(Debug, Default)]
 pub(super) struct PendingUrlElicitations {
     open: VecDeque<String>,
-    /// Those that somebody is done with, and that there was no room to tell of. They are as
-    /// many at most.
+    /// Completed elicitations for whose notification there was no room in the send queue. Bounded
+    /// as `open` is.
     unsent: VecDeque<String>,
 }
 
 impl PendingUrlElicitations {
-    /// Whether it was open.
+    /// Removes an elicitation. Returns `true` if it was open.
     fn remove(&mut self, id: &str) -> bool {
         let at = self.open.iter().position(|known| known == id);
         at.is_some_and(|at| self.open.remove(at).is_some())
     }
 }
 
-/// Remembers a page, and forgets the oldest one if they are too many.
+/// Appends an id, and drops the oldest one beyond the limit.
 fn push_bounded(url_elicitations: &mut VecDeque<String>, id: &str) {
     if url_elicitations.len() >= MAX_TRACKED {
         url_elicitations.pop_front();
@@ -37,18 +37,19 @@ fn push_bounded(url_elicitations: &mut VecDeque<String>, id: &str) {
 }
 
 impl SessionShared {
-    /// The client is asked to open a page.
+    /// Tracks a URL elicitation that is sent to the client.
     pub(in super::super) fn track_url_elicitation(&self, id: &str) {
         push_bounded(&mut self.lock().url_elicitations.open, id);
     }
 
-    /// Nobody is busy with a page any more. Whether somebody was.
+    /// Stops tracking a URL elicitation. Returns `true` if it was tracked.
     pub(in super::super) fn forget_url_elicitation(&self, id: &str) -> bool {
         self.lock().url_elicitations.remove(id)
     }
 
-    /// Somebody is done with a page. If this client opened it, it is told, once (EL-17): now,
-    /// or when there is room. Whether it is.
+    /// Completes a URL elicitation. If this client was asked for it,
+    /// `notifications/elicitation/complete` is sent once (EL-17): now, or when there is room.
+    /// Returns `true` if it is sent.
     pub(in super::super) fn complete_url_elicitation(&self, id: &str) -> bool {
         self.with(|core, _| {
             if !core.url_elicitations.remove(id) {
@@ -66,7 +67,7 @@ impl SessionShared {
 }
 
 impl SessionCore {
-    /// Something has left: tells of the pages for which there was no room.
+    /// Sends the completions for which there was no room before.
     pub(super) fn send_unsent_completions(&mut self) {
         while let Some(id) = self.url_elicitations.unsent.pop_front() {
             if self.send_completion(&id) == Err(CallError::QueueFull) {
@@ -78,7 +79,7 @@ impl SessionCore {
 
     fn send_completion(&mut self, id: &str) -> Result<(), CallError> {
         let params = ElicitationCompleteParams::new(id);
-        // It is the only revision that has it.
+        // 2025-11-25 is the only revision that has this notification.
         let Ok(said) = Payload::encode(&params, Revision::V2025_11_25) else {
             return Err(CallError::NotReady);
         };

@@ -1,4 +1,4 @@
-//! What a driver does when it is woken: passes of reading, running handlers and writing.
+//! One wake-up of a driver: passes of reading, running handlers and writing.
 
 use std::sync::Arc;
 use std::task::Context as TaskContext;
@@ -8,35 +8,35 @@ use bowline_proto::{CloseReason, Instant};
 use super::dispatch_inbound::Invocation;
 use super::driver::Driver;
 
-/// Passes in one wake-up.
+/// The most passes in one wake-up, so that one session doesn't hold a worker for long.
 const MAX_PASSES: usize = 32;
 
-/// What a driver needs from the task that runs it.
+/// The next step of the task that runs the driver.
 pub(super) enum NextStep {
-    /// A handler is to be run, and it began at this time.
+    /// Run an invocation, which starts at this time.
     Run(Invocation, Instant),
-    /// There is nothing to do until it is woken.
+    /// Wait until the driver is woken.
     Wait,
-    /// The session is over.
+    /// The session is over: end the task.
     Close(CloseReason),
 }
 
-/// One wake-up, as far as it has come.
+/// The progress of one wake-up.
 #[derive(Default)]
 pub(super) struct Wakeup {
     passes: usize,
-    /// A pass has begun, and what it has answered is not written.
+    /// A pass has begun, and its responses are not written yet.
     is_in_pass: bool,
     has_worked: bool,
-    /// Handlers have run since something was written last.
+    /// Handlers have run since the last write.
     has_run: bool,
     /// Tasks may have been woken on this thread, to run when this one returns.
     pub(super) has_woken: bool,
 }
 
 impl Driver {
-    /// Works until there is a handler to be run, which is done without the lock of the slot, or
-    /// nothing to do.
+    /// Works until there is something to run, which is done without the lock of the slot, or until
+    /// there is nothing to do.
     pub(super) fn run_passes(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> NextStep {
         if wakeup.passes == 0 && !wakeup.has_run {
             self.check_room();
@@ -74,7 +74,8 @@ impl Driver {
         }
     }
 
-    /// Handlers may be left from the last time, and others may have answered since.
+    /// Checks whether there is room for responses: handlers may be left from the last wake-up, and
+    /// others may have answered since.
     fn check_room(&mut self) {
         if self.inbound.is_empty() {
             return;
@@ -91,7 +92,7 @@ impl Driver {
         let now = self.now;
         if std::mem::take(&mut wakeup.has_run) {
             wakeup.has_worked = true;
-            // Most handlers have answered: it is written with what is written now.
+            // Most handlers have answered: their responses are written together.
             let shared = Arc::clone(&self.shared);
             self.queue_transmits(&mut shared.lock(), now);
         }
