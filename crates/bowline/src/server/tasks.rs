@@ -1,14 +1,16 @@
-//! Calls of tools that go on after they are answered.
+//! Tasks: tool calls that go on after they are answered.
 //!
 //! A call becomes a task where its tool [allows](super::ToolDef::task_support) it: in 2025-11-25
-//! when the client asks, with the extension `io.modelcontextprotocol/tasks` of 2026-07-28 when the
-//! server decides. The handler is the same, and doesn't notice: what it asks the client reaches it
-//! through the task. A task belongs to no connection, but to its [principal](super::Principal) where
-//! there is one; where there is none, who knows its id, which can't be guessed, can look at it.
+//! when the client asks for one, with the extension `io.modelcontextprotocol/tasks` of 2026-07-28
+//! when the server decides. The handler is the same in both cases and doesn't notice: its questions
+//! to the client are sent through the task. A task belongs to no connection, but to its
+//! [principal](super::Principal) where there is one. Without a principal every client that knows
+//! the id, which can't be guessed, has access to it.
 //!
-//! The parts: `entry` is one task and the one place where its status changes, `store` holds all
-//! of them within limits, `ended` those of them that have ended, `run` runs a handler to the end of its task, `asking` lets it ask,
-//! `serve` answers the methods, `way` decides what becomes a task.
+//! Files: `entry` is one task and the only place where its status changes, `store` holds all tasks
+//! within limits, `ended_tasks` decides which ended tasks are kept, `task_mode` decides which calls
+//! become tasks, `task_handler` runs a handler to the end of its task, `task_input` lets it ask the
+//! client, `task_methods` answers `tasks/*` requests, `timestamp` formats ISO 8601.
 
 mod ended_tasks;
 mod entry;
@@ -27,7 +29,7 @@ pub(super) use task_handler::run_task;
 pub(super) use task_methods::create_task_result;
 pub(super) use task_mode::{TaskMode, TaskRule, declares_extension, missing_extension};
 
-/// How a server keeps tasks: see [`Server::tasks`](super::Server::tasks).
+/// Limits and times of a server's tasks: see [`Server::tasks`](super::Server::tasks).
 ///
 /// ```
 /// use std::time::Duration;
@@ -51,7 +53,7 @@ pub struct TaskConfig {
 }
 
 impl TaskConfig {
-    /// The defaults.
+    /// Creates a configuration with the defaults.
     pub fn new() -> Self {
         Self {
             max_tasks: 1000,
@@ -67,73 +69,73 @@ impl TaskConfig {
         }
     }
 
-    /// Tasks that run at a time, of all clients. Default 1000. One that has ended counts no
-    /// longer, once its handler is gone. Beyond it a call that has to become a task is answered
-    /// with "busy"; one that may is served as a plain call.
+    /// Sets the most tasks that run at a time, of all clients. Default 1000. A task that has ended
+    /// doesn't count any more, once its handler is gone. Beyond the limit a call that has to become
+    /// a task is answered with "busy"; one that may become a task is served as a plain call.
     pub fn max_tasks(&mut self, tasks: usize) -> &mut Self {
         self.max_tasks = tasks;
         self
     }
 
-    /// Tasks of them that one [principal](super::Principal) may have begun, or one connection
-    /// where nobody knows whose it is. Default 100: one client alone shall not keep out the
-    /// others.
+    /// Sets the most running tasks of one [principal](super::Principal), or of one connection
+    /// without a principal. Default 100, so that one client can't lock out the others.
     pub fn max_per_client(&mut self, tasks: usize) -> &mut Self {
         self.max_per_client = tasks;
         self
     }
 
-    /// Bytes of the parameters of calls that run as tasks. Default 64 MiB, of which one client
-    /// may have a quarter. What a handler makes of them is its own affair. Beyond it is as
-    /// beyond [`max_tasks`](Self::max_tasks); the only task of a client always fits.
+    /// Sets the most bytes of the parameters of calls that run as tasks. Default 64 MiB, of which
+    /// one client may have a quarter. Memory that a handler allocates is not counted. Beyond the
+    /// limit calls are treated as beyond [`max_tasks`](Self::max_tasks); the only task of a client
+    /// always fits.
     pub fn max_request_bytes(&mut self, bytes: usize) -> &mut Self {
         self.max_request_bytes = bytes;
         self
     }
 
-    /// Tasks that have ended and are kept until their [time](Self::ttl) is over, of all clients.
-    /// Default 1000: each costs 1 to 4 KiB beside its result, and results have a
-    /// [limit](Self::max_result_bytes) of their own. Beyond it the one that ended first is
-    /// forgotten. One is always kept.
+    /// Sets the most tasks that are kept after their end until their [time to live](Self::ttl) is
+    /// over, of all clients. Default 1000: each costs 1 to 4 KiB beside its result, and results
+    /// have a [limit](Self::max_result_bytes) of their own. Beyond the limit the task that ended
+    /// first is forgotten. One is always kept.
     pub fn max_ended(&mut self, tasks: usize) -> &mut Self {
         self.max_ended = tasks;
         self
     }
 
-    /// Tasks of them that one [principal](super::Principal) may have begun, or one connection
-    /// where nobody knows whose it is. Default 100, which is how many it may have running: all
-    /// of them may end together. Beyond it its own that ended first is forgotten. One is always
-    /// kept.
+    /// Sets the most ended tasks that are kept for one [principal](super::Principal), or for one
+    /// connection without a principal. Default 100, which is how many it may have running: all of
+    /// them may end together. Beyond the limit the client's own task that ended first is forgotten.
+    /// One is always kept.
     pub fn max_ended_per_client(&mut self, tasks: usize) -> &mut Self {
         self.max_ended_per_client = tasks;
         self
     }
 
-    /// Bytes of results that are kept at a time. Default 64 MiB, of which one client may have a
-    /// quarter. Where a result doesn't fit, those go that ended first, of the same client before
-    /// those of others. One that is more than the quarter is kept if there is room for it beside
-    /// the others' results; a task whose result can't be kept fails.
+    /// Sets the most bytes of results that are kept at a time. Default 64 MiB, of which one client
+    /// may have a quarter. Where a result doesn't fit, the results that ended first are dropped,
+    /// those of the same client before those of others. A result larger than the quarter is kept if
+    /// there is room for it beside the others' results; a task whose result can't be kept fails.
     pub fn max_result_bytes(&mut self, bytes: usize) -> &mut Self {
         self.max_result_bytes = bytes;
         self
     }
 
-    /// How long a task is kept from its beginning on, where the client doesn't say. Default 1 h.
-    /// It ends no handler: a task that takes longer goes on, and its outcome is kept for a minute
-    /// at least. Only one that has waited for an answer of its client for so long fails: a client
-    /// that is gone would keep its place for ever.
+    /// Sets how long a task is kept from its creation on, where the client doesn't request a time
+    /// to live. Default 1 h. It ends no handler: a task that takes longer goes on, and its outcome
+    /// is kept for a minute at least. Only a task that has waited for input of its client for so
+    /// long fails, since a client that is gone would keep its place for ever.
     pub fn ttl(&mut self, ttl: Duration) -> &mut Self {
         self.ttl = ttl;
         self
     }
 
-    /// How long at most, whatever the client says. Default 24 h.
+    /// Sets the longest time to live that a client may request. Default 24 h.
     pub fn max_ttl(&mut self, ttl: Duration) -> &mut Self {
         self.max_ttl = ttl;
         self
     }
 
-    /// How often clients shall look at a task. Default twice a second.
+    /// Sets the polling interval that is suggested to clients. Default 500 ms.
     pub fn poll_interval(&mut self, interval: Duration) -> &mut Self {
         self.poll_interval = interval;
         self
@@ -148,7 +150,7 @@ impl TaskConfig {
         self
     }
 
-    /// How long a task is kept for which a client wants so many milliseconds.
+    /// Returns the time to live that is granted for a requested one, in milliseconds.
     fn granted_ttl(&self, asked: Option<i64>) -> Duration {
         match asked {
             None => self.ttl.min(self.max_ttl),
@@ -160,7 +162,7 @@ impl TaskConfig {
     }
 }
 
-/// A clone of it, so that what its methods return can be given to
+/// Clones it, so that what its methods return can be given to
 /// [`Server::tasks`](super::Server::tasks).
 impl From<&mut Self> for TaskConfig {
     fn from(config: &mut Self) -> Self {
@@ -174,5 +176,5 @@ impl Default for TaskConfig {
     }
 }
 
-/// A task that is gone before anybody can look at it is of no use.
+/// The shortest time to live: a task that is gone before a client can poll it is useless.
 const MIN_TTL: Duration = Duration::from_secs(1);

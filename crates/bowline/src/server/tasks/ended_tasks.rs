@@ -1,6 +1,7 @@
-//! Tasks that have ended, within limits: the oldest one goes first.
+//! Tasks that have ended, within limits: the oldest is evicted first.
 //!
-//! It knows which are kept and what they weigh, not what they are: finding one is the store's.
+//! It knows which tasks are kept and how many bytes their results have. Finding a task by its id is
+//! the store's part.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use tokio::sync::oneshot;
 use super::TaskConfig;
 use super::entry::{Owner, TaskEntry};
 
-/// What part of the bytes one client may have.
+/// One client may have this fraction of the bytes (a quarter).
 pub(super) const CLIENT_SHARE: usize = 4;
 
 /// Tasks that have ended, from the one that ended first on.
@@ -25,16 +26,16 @@ pub(super) struct EndedTasks {
 struct Ended {
     entry: Arc<TaskEntry>,
     bytes: usize,
-    /// Goes with it, so that nobody waits for the time of one that is gone.
+    /// Dropped with the entry, which completes its [`EvictionSignal`].
     _kept: oneshot::Sender<()>,
 }
 
-/// Ends when a task is no longer kept.
+/// Completes when a task is no longer kept.
 pub(super) type EvictionSignal = oneshot::Receiver<()>;
 
 impl EndedTasks {
-    /// Whether a result can be kept, once older ones have gone. One that is more than a client's
-    /// share takes the room that is left, and none of the others'.
+    /// Returns `true` if a result can be kept, after older ones are evicted. A result larger than a
+    /// client's share may use the room that is left, and evicts no result of others.
     pub(super) fn can_keep(&self, config: &TaskConfig, owner: &Owner, bytes: usize) -> bool {
         let others = if bytes <= config.max_result_bytes / CLIENT_SHARE {
             0
@@ -44,7 +45,7 @@ impl EndedTasks {
         others.saturating_add(bytes) <= config.max_result_bytes
     }
 
-    /// Keeps one whose result weighs so much. Those that had to go for it are given back.
+    /// Keeps a task whose result has so many bytes. Returns the tasks that were evicted for it.
     pub(super) fn keep(
         &mut self,
         config: &TaskConfig,
@@ -68,7 +69,8 @@ impl EndedTasks {
         (is_gone, evicted)
     }
 
-    /// Which one has to go for another one of a client: first of its own, then of all.
+    /// Returns the place of the task to evict for another one of a client: first of its own, then
+    /// of all.
     fn next_to_evict(&self, config: &TaskConfig, owner: &Owner, bytes: usize) -> Option<usize> {
         let (count, held) = self.usage_of(owner);
         let share = config.max_result_bytes / CLIENT_SHARE;
@@ -83,7 +85,7 @@ impl EndedTasks {
         (is_full && !self.kept.is_empty()).then_some(0)
     }
 
-    /// How many a client has, and their bytes.
+    /// Returns how many ended tasks a client has, and the bytes of their results.
     fn usage_of(&self, owner: &Owner) -> (usize, usize) {
         let own = self
             .kept
@@ -94,7 +96,7 @@ impl EndedTasks {
         })
     }
 
-    /// One is kept without its result.
+    /// Drops the bytes of a task that is kept without its result.
     pub(super) fn drop_result(&mut self, entry: &Arc<TaskEntry>) {
         let mut kept = self.kept.iter_mut();
         if let Some(ended) = kept.find(|ended| Arc::ptr_eq(&ended.entry, entry)) {

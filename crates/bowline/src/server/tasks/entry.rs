@@ -1,4 +1,4 @@
-//! One task, and the one place where its status changes.
+//! One task, and the only place where its status changes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,7 +16,7 @@ use super::{TaskConfig, timestamp};
 use crate::server::context::{Context, HoldStatus};
 use crate::server::session::SessionShared;
 
-/// The most of a status message that is kept, in characters.
+/// The most characters of a status message that are kept.
 const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// How long a task is kept after its end, at least.
@@ -28,11 +28,12 @@ pub(in crate::server) struct TaskEntry {
     pub(super) owner: Owner,
     /// Bytes of the parameters of its call.
     params_bytes: usize,
-    /// A handler on a thread can't be stopped, and may be there after the task.
+    /// Tells whether the handler still runs: one on a thread can't be stopped, and may outlive the
+    /// task.
     handler: HoldStatus,
     expires: Instant,
     ttl: Duration,
-    /// How long it waits for an answer of its client.
+    /// How long it waits for one answer of its client.
     input_timeout: Duration,
     poll_interval: Duration,
     created: String,
@@ -40,11 +41,12 @@ pub(in crate::server) struct TaskEntry {
     changed: Notify,
 }
 
-/// Whose task it is.
+/// The owner of a task.
 pub(super) enum Owner {
-    /// It alone may see it (TK-14, TX-20).
+    /// Only this principal may access it (TK-14, TX-20).
     Principal(String),
-    /// Nobody knows who it is: whoever knows the id may see it. This is where it was begun.
+    /// The client has no principal: every such client that knows the id may access the task. This
+    /// is the session in which it was created.
     Session(Weak<SessionShared>),
 }
 
@@ -56,7 +58,7 @@ impl Owner {
         }
     }
 
-    /// Whether one client has begun both.
+    /// Returns `true` if both are the same client.
     pub(super) fn is_same_client(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Principal(one), Self::Principal(other)) => one == other,
@@ -67,7 +69,7 @@ impl Owner {
         }
     }
 
-    /// Whether its tasks are there for another.
+    /// Returns `true` if `other` may access tasks of this owner.
     pub(super) fn may_be_seen_by(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Session(_), Self::Session(_)) => true,
@@ -80,11 +82,11 @@ pub(super) struct State {
     phase: Phase,
     updated: String,
     message: Option<String>,
-    /// What the handler has asked: see `asking`.
+    /// Questions of the handler: see `task_input`.
     pub(super) questions: Vec<Question>,
-    /// Keys of questions, which are used once (TX-11).
+    /// Numbers the keys of questions, which are used once (TX-11).
     pub(super) question_count: u64,
-    /// Requests that wait for the result, by the order in which they came.
+    /// Requests that wait for the result, in the order of arrival.
     pub(super) result_waiters: Vec<(u64, Context)>,
     pub(super) waiter_count: u64,
 }
@@ -97,25 +99,25 @@ pub(super) struct Question {
 }
 
 enum Phase {
-    /// It has no answer to its call yet, in which the client learns of it.
+    /// The response to its call, which makes the client know of it, was not sent yet.
     Created(Context),
     Running(Context),
     Ended(TaskOutcome),
 }
 
-/// Bytes of the parameters of a call.
+/// Returns the bytes of the parameters of a call.
 pub(super) fn params_bytes_of(context: &Context) -> usize {
     let params = context.params();
     params.map_or(0, |params| params.into_bytes().len())
 }
 
-/// A moment so much later, or one that nobody sees.
+/// Returns the time so much later, or a century later where that overflows.
 fn after_or_never(now: Instant, time: Duration) -> Instant {
     let never = || now + Duration::from_secs(100 * 365 * 24 * 60 * 60);
     now.checked_add(time).unwrap_or_else(never)
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Clone, Debug)]
 pub(super) enum TaskOutcome {
     Completed(Arc<CallToolResult>),
@@ -153,7 +155,7 @@ impl TaskEntry {
         &self.id
     }
 
-    /// Whether its handler is still there.
+    /// Returns `true` if its handler still runs.
     pub(super) fn has_handler(&self) -> bool {
         self.handler.is_held()
     }
@@ -162,20 +164,20 @@ impl TaskEntry {
         self.lock().outcome().is_some()
     }
 
-    /// Whether it counts as one that runs: also one that has ended, while its handler is there.
+    /// Returns `true` if it counts as running: also after its end, while its handler still runs.
     pub(super) fn is_running(&self) -> bool {
         !self.is_ended() || self.has_handler()
     }
 
-    /// Until when it is kept if it ends now. However late that is, its client needs time to
-    /// look (2025-11-25, basic/utilities/tasks: it may be deleted after its ttl, not it must).
+    /// Returns until when it is kept if it ends now. However late that is, its client needs time to
+    /// poll it (2025-11-25, basic/utilities/tasks: it may be deleted after its ttl, not it must).
     pub(super) fn kept_until(&self, now: Instant) -> Instant {
         let looked_at =
             after_or_never(now, MIN_RETENTION.max(self.poll_interval.saturating_mul(2)));
         self.expires.max(looked_at)
     }
 
-    /// What its handler holds of its call, as long as it is there.
+    /// Returns the bytes that its handler holds of its call, as long as it runs.
     pub(super) fn params_bytes(&self) -> usize {
         if self.has_handler() {
             self.params_bytes
@@ -186,7 +188,7 @@ impl TaskEntry {
 
     // Changing.
 
-    /// The client knows of it: what it does may be told now.
+    /// Notes that the client knows of the task: notifications about it may be sent now.
     pub(in crate::server) fn start(&self) {
         self.change(|state| {
             let phase = std::mem::replace(&mut state.phase, Phase::Ended(TaskOutcome::Cancelled));
@@ -197,12 +199,12 @@ impl TaskEntry {
         });
     }
 
-    /// The client doesn't know of it, and never will.
+    /// Cancels a task of which the client will never know.
     pub(in crate::server) fn abandon(&self) {
         self.end(TaskOutcome::Cancelled);
     }
 
-    /// It has ended, so far as it had not (TK-6). Whether it had not.
+    /// Ends the task. Returns `false` if it had ended before (TK-6).
     pub(super) fn end(&self, outcome: TaskOutcome) -> bool {
         let context = self.change(|state| {
             let context = match &state.phase {
@@ -215,7 +217,7 @@ impl TaskEntry {
             state.updated = timestamp::now();
             Some(context)
         });
-        // The handler is told without the lock: who waits for that may look at the task.
+        // The handler is cancelled without the lock: code that waits for that may access the task.
         let Some(context) = context else {
             return false;
         };
@@ -223,14 +225,14 @@ impl TaskEntry {
         true
     }
 
-    /// Tells the client something, unless it has ended. Nothing ends it meanwhile, so that
-    /// nothing is told after its end.
+    /// Runs `send` unless the task has ended. The lock is held, so that nothing is sent after its
+    /// end.
     pub(in crate::server) fn run_unless_ended<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
         let state = self.lock();
         state.outcome().is_none().then(tell)
     }
 
-    /// What is being done, in words for people.
+    /// Sets the status message, which is shown to users.
     pub(in crate::server) fn set_message(&self, message: &str) {
         self.change(|state| {
             if let Phase::Created(_) | Phase::Running(_) = state.phase {
@@ -248,7 +250,7 @@ impl TaskEntry {
 
     // Looking.
 
-    /// Waits until there is what somebody looks for. Cancel safe.
+    /// Waits until `look` finds something. Cancel safe.
     pub(super) async fn wait_for<T>(&self, mut look: impl FnMut(&State) -> Option<T>) -> T {
         loop {
             let changed = self.changed.notified();
@@ -260,7 +262,8 @@ impl TaskEntry {
         }
     }
 
-    /// Waits until the client knows of it. Whether it has not ended meanwhile. Cancel safe.
+    /// Waits until the client knows of the task. Returns `false` if it has ended meanwhile. Cancel
+    /// safe.
     pub(super) async fn wait_until_started(&self) -> bool {
         self.wait_for(|state| match state.phase {
             Phase::Created(_) => None,
@@ -275,8 +278,8 @@ impl TaskEntry {
         self.wait_for(|state| state.outcome().cloned()).await
     }
 
-    /// Waits until its client has owed it one answer for too long: it may be gone, and a handler
-    /// that waits for it would keep its place for ever. Cancel safe.
+    /// Waits until its client has not answered one question for too long: the client may be gone,
+    /// and a handler that waits for it would keep its place for ever. Cancel safe.
     pub(super) async fn wait_until_input_overdue(&self) {
         loop {
             let oldest = self.wait_for(|state| state.open_questions().next().map(str::to_owned));
@@ -290,12 +293,13 @@ impl TaskEntry {
         }
     }
 
-    /// How it stands, in the words of a revision.
+    /// Returns its state, in the form of a revision.
     pub(super) fn task(&self, revision: Revision) -> Task {
         self.to_task(&self.lock(), revision)
     }
 
-    /// How it stands, with what that brings along since 2026-07-28 (TX-7).
+    /// Returns its state, with the result, error or input requests that it includes since
+    /// 2026-07-28 (TX-7).
     pub(super) fn detailed(&self, revision: Revision) -> DetailedTask {
         let state = self.lock();
         let mut task = DetailedTask::from(self.to_task(&state, revision));
@@ -346,12 +350,12 @@ impl State {
         }
     }
 
-    /// Whether it waits for its client.
+    /// Returns `true` if it waits for input of its client.
     fn needs_input(&self) -> bool {
         self.open_questions().next().is_some()
     }
 
-    /// The keys of the questions that its client has not answered, from the oldest on.
+    /// Returns the keys of the questions that its client has not answered, from the oldest on.
     fn open_questions(&self) -> impl Iterator<Item = &str> {
         let open = self
             .questions
@@ -381,7 +385,7 @@ impl State {
 }
 
 impl TaskOutcome {
-    /// Why it ended, for people.
+    /// Returns why it ended, for users.
     fn message(&self) -> Option<String> {
         match self {
             Self::Completed(_) => None,
@@ -398,7 +402,8 @@ impl fmt::Debug for TaskEntry {
     }
 }
 
-/// A result as it would answer the call. The size of it was checked, and that it can be said.
+/// Encodes a result as it would answer the call. It was checked before that it can be encoded and
+/// isn't too large.
 fn to_json_object(result: &CallToolResult, revision: Revision) -> JsonObject {
     let said = Payload::encode(result, revision).ok();
     let object = said.and_then(|said| JsonObject::parse(said.as_str()).ok());

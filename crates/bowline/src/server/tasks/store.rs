@@ -24,13 +24,13 @@ pub(in crate::server) struct TaskStore {
 
 #[derive(Debug, Default)]
 struct StoreState {
-    /// All that can be looked at.
+    /// All tasks that clients can access.
     tasks: NamedTable<TaskEntry>,
-    /// Those whose handlers are there, or are to be. A handler on a thread can't be stopped: one
-    /// whose task is gone is here until it returns.
+    /// Tasks whose handlers run, or are about to. A handler on a thread can't be stopped: one whose
+    /// task is gone is listed here until it returns.
     running: Vec<Arc<TaskEntry>>,
     ended: EndedTasks,
-    /// The server ends, and nothing is begun.
+    /// Set when the server ends: no task is created any more.
     is_closed: bool,
 }
 
@@ -46,11 +46,12 @@ impl TaskStore {
         self.config.is_listed
     }
 
-    /// Keeps a new task for a request. `ttl` is what the client wants, in milliseconds.
+    /// Creates a task for a request. `ttl` is the time to live that the client requests, in
+    /// milliseconds.
     ///
     /// # Errors
     ///
-    /// "Busy", when as many run as may.
+    /// "Busy", when the limits on running tasks are reached.
     pub(in crate::server) fn create(
         &self,
         context: &Context,
@@ -82,8 +83,8 @@ impl TaskStore {
         Ok(entry)
     }
 
-    /// Whether there is room for another task of this client to run, whose call weighs so much. The
-    /// only one always fits: a frame has a limit of its own.
+    /// Returns `true` if there is room for another running task of this client, whose parameters
+    /// have so many bytes. The only task always fits: a frame has a limit of its own.
     fn has_room(&self, state: &StoreState, owner: &Owner, params_bytes: usize) -> bool {
         let (mut bytes, mut of_client, mut bytes_of_client) = (0, 0, 0);
         for entry in &state.running {
@@ -101,8 +102,8 @@ impl TaskStore {
             && fits(bytes_of_client, most / CLIENT_SHARE)
     }
 
-    /// Makes a task of a request that is being served, where that can be. Where it can't, it is
-    /// served as it was begun.
+    /// Makes a task of a request that is being served, where that is possible. Otherwise the
+    /// request is served as a plain call.
     pub(in crate::server) fn create_late(&self, context: &Context) -> Option<Arc<TaskEntry>> {
         let entry = self.create(context, None).ok()?;
         if context.become_task(&entry) {
@@ -113,7 +114,7 @@ impl TaskStore {
         }
     }
 
-    /// Forgets a task that is none: it never begins, and so never ends.
+    /// Removes a task that never starts, and so never ends.
     pub(in crate::server) fn discard(&self, entry: &Arc<TaskEntry>) {
         self.lock()
             .running
@@ -121,14 +122,14 @@ impl TaskStore {
         self.remove(entry);
     }
 
-    /// The task of an id, unless it is another's.
+    /// Returns the task of an id, unless it belongs to another client.
     pub(super) fn find(&self, id: &str, context: &Context) -> Option<Arc<TaskEntry>> {
         let entry = self.lock().tasks.get(id).cloned();
         entry.filter(|entry| entry.owner.may_be_seen_by(&Owner::of(context)))
     }
 
-    /// A page of the list, and where the next one begins. Those of others are not on it. `None`
-    /// for a cursor that is none of ours.
+    /// Returns a page of the list, and the cursor of the next one. Tasks of other clients are not
+    /// on it. `None` for an invalid cursor.
     pub(super) fn page(
         &self,
         cursor: Option<&str>,
@@ -144,8 +145,8 @@ impl TaskStore {
         Some((page.cloned().collect(), next))
     }
 
-    /// The handler of a task is done, or was given up. What is returned ends when the task is no
-    /// longer kept.
+    /// Ends a task whose handler is done, or was given up. The returned signal completes when the
+    /// task is no longer kept.
     pub(super) fn finish(
         &self,
         entry: &Arc<TaskEntry>,
@@ -161,7 +162,7 @@ impl TaskStore {
         let (outcome, bytes, gone) = self.retain_ended(entry, outcome, bytes);
         let is_first = entry.end(outcome);
         let mut state = self.lock();
-        // It was cancelled just now, and has no result.
+        // The task was cancelled just now, and has no result.
         if !is_first && bytes > 0 {
             state.ended.drop_result(entry);
         }
@@ -169,7 +170,7 @@ impl TaskStore {
         gone
     }
 
-    /// Keeps one that is about to end, in place of older ones if it has to be.
+    /// Keeps a task that is about to end, in place of older ones if necessary.
     fn retain_ended(
         &self,
         entry: &Arc<TaskEntry>,
@@ -193,7 +194,7 @@ impl TaskStore {
         (outcome, bytes, gone)
     }
 
-    /// Forgets a task: its time is over, or nobody has learnt of it.
+    /// Removes a task: its time to live is over, or its client never knew of it.
     pub(super) fn remove(&self, entry: &Arc<TaskEntry>) {
         let mut state = self.lock();
         state.tasks.remove(&entry.id);
@@ -201,7 +202,7 @@ impl TaskStore {
         state.prune();
     }
 
-    /// Cancels all that run, and begins no more: the server ends.
+    /// Cancels all running tasks and creates no more, since the server ends.
     pub(in crate::server) fn cancel_all(&self) {
         let all = {
             let mut state = self.lock();
@@ -219,13 +220,13 @@ impl TaskStore {
 }
 
 impl StoreState {
-    /// Lets go of those that run no more.
+    /// Removes the tasks that don't run any more.
     fn prune(&mut self) {
         self.running.retain(|entry| entry.is_running());
     }
 }
 
-/// How a task ends whose handler returned this, and the bytes of its outcome.
+/// Returns the outcome of a task whose handler returned this, and the bytes of the outcome.
 fn outcome_of(
     done: Option<Result<CallToolResult, ErrorObject>>,
     revision: Revision,
@@ -257,5 +258,5 @@ fn failed_outcome(words: &str) -> TaskOutcome {
     TaskOutcome::Failed(ErrorObject::internal_error(words))
 }
 
-/// What a client is told when there is no room.
+/// The error message when there is no room.
 const TOO_MANY_TASKS: &str = "too many running tasks";

@@ -19,7 +19,7 @@ use crate::server::session::CANCEL_GRACE;
 use crate::server::telemetry::handler_panicked;
 use crate::server::tool::ToolFuture;
 
-/// Runs the handler of a task in a task of the runtime, and keeps the outcome until its time is
+/// Runs the handler of a task in a tokio task, and keeps the outcome until its time to live is
 /// over.
 pub(in crate::server) fn run_task(
     store: &Arc<TaskStore>,
@@ -31,7 +31,7 @@ pub(in crate::server) fn run_task(
     let span = context.span().clone();
     let running = async move {
         let revision = context.revision();
-        // Before the client knows of the task, nothing of it is said.
+        // Before the client knows of the task, nothing about it is sent.
         let is_known = entry.wait_until_started().await;
         let done = if is_known {
             run_handler(&entry, &context, called).await
@@ -40,7 +40,7 @@ pub(in crate::server) fn run_task(
         };
         drop(context);
         let Some(ended) = store.upgrade() else {
-            // Nobody can ask for it any more.
+            // The server is gone, and no client can ask for the task.
             entry.end(TaskOutcome::Cancelled);
             return;
         };
@@ -49,7 +49,8 @@ pub(in crate::server) fn run_task(
         }
         let gone = ended.finish(&entry, revision, done);
         let until = entry.kept_until(Instant::now());
-        // Nothing of it is kept here meanwhile: it may have to go, or a server before it.
+        // No strong reference is kept here meanwhile: the task may be evicted, and the server
+        // dropped.
         let (entry, _) = (Arc::downgrade(&{ entry }), { ended });
         if timeout_at(until, gone).await.is_ok() {
             return;
@@ -61,7 +62,7 @@ pub(in crate::server) fn run_task(
     tokio::spawn(running.instrument(span));
 }
 
-/// What the handler returned. `None` when nobody wants that any more.
+/// Returns the result of the handler. `None` when it is not wanted any more.
 async fn run_handler(
     entry: &TaskEntry,
     context: &Context,
@@ -85,15 +86,15 @@ async fn run_handler(
     match done.await? {
         Ok(done) => Some(done),
         Err(panicked) => {
-            // The words are for us, not for the peer (ER-4).
+            // The panic message is for the log, not for the peer (ER-4).
             handler_panicked(context, &panicked.0);
             Some(Err(ErrorObject::internal_error("the handler failed")))
         }
     }
 }
 
-/// Waits until a task is not to go on: it was cancelled, or its client owes it an answer for so
-/// long that it won't come. One whose handler works is never given up, however late it is.
+/// Waits until a task must not go on: it was cancelled, or its client has not answered a question
+/// for too long. A handler that computes is never given up, however late it is.
 async fn wait_until_given_up(entry: &TaskEntry, context: &Context) {
     let mut cancelled = pin!(context.cancelled());
     let mut unanswered = pin!(entry.wait_until_input_overdue());

@@ -1,9 +1,9 @@
-//! What the handler of a task asks the client.
+//! Questions of a task's handler to the client.
 //!
-//! With the extension of 2026-07-28 questions stand in the task until `tasks/update` brings the
-//! answers. In 2025-11-25 they are requests, as everywhere in the handshake era: on the stream of a
-//! client that waits for the result, or on the connection on which the task was begun. When that
-//! is lost, they are asked again where the client next waits for the result.
+//! With the extension of 2026-07-28 questions are listed in the task until `tasks/update` brings
+//! the answers. In 2025-11-25 they are requests, as everywhere in the handshake era: on the stream
+//! of a client that waits for the result, or on the connection on which the task was created. When
+//! that connection is lost, they are sent again when the client next waits for the result.
 
 use std::sync::Arc;
 
@@ -18,8 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::server::context::Context;
 
 impl TaskEntry {
-    /// Asks through the task, and waits for the answer. Dropping the future takes the question
-    /// back.
+    /// Asks through the task, and waits for the answer. Dropping the future withdraws the question.
     pub(in crate::server) async fn ask(
         self: &Arc<Self>,
         key: &str,
@@ -36,7 +35,7 @@ impl TaskEntry {
         .await
     }
 
-    /// Takes answers of the client (TX-12). Those that nobody asked for are ignored.
+    /// Takes answers of the client (TX-12). Answers without an open question are ignored.
     pub(super) fn accept_answers(&self, answers: &Map<InputResponse>) {
         self.change(|state| {
             for (key, answer) in answers.iter() {
@@ -50,7 +49,7 @@ impl TaskEntry {
         });
     }
 
-    /// Asks the client with a request of 2025-11-25, wherever it can be reached.
+    /// Asks the client with a request of 2025-11-25, on any of its connections that is open.
     pub(in crate::server) async fn ask_client(
         self: &Arc<Self>,
         context: &Context,
@@ -59,7 +58,7 @@ impl TaskEntry {
         question: InputRequest,
     ) -> Result<Payload, Error> {
         self.wait_until_started().await;
-        // While it is asked the task waits for input.
+        // Meanwhile the status of the task is `input_required`.
         let _open = OpenQuestion::new(self, "", question);
         let members = self.with_related_task(&params)?;
         let request = || CallRequest::new(method, members.clone());
@@ -87,7 +86,7 @@ impl TaskEntry {
         }
     }
 
-    /// The number of the last one that came to wait for the result, and one that still does.
+    /// Returns the number of the latest request for the result, and one that still waits.
     fn latest_waiter(&self) -> (u64, Option<Context>) {
         self.change(|state| {
             let waiting = state
@@ -98,7 +97,7 @@ impl TaskEntry {
         })
     }
 
-    /// Parameters that say which task they belong to (TK-11), as members.
+    /// Returns parameters that name their task (TK-11), as members of an object.
     fn with_related_task(&self, params: &Payload) -> Result<bytes::Bytes, Error> {
         let not_in_revision = |words: String| Error::new(ErrorKind::CapabilityNotSupported, words);
         let params = JsonObject::parse(params.as_str());
@@ -118,7 +117,8 @@ impl TaskEntry {
         Ok(bytes.slice(1..bytes.len() - 1))
     }
 
-    /// Somebody waits for the result, and can be asked meanwhile.
+    /// Registers a request that waits for the result: the client can be asked on its stream
+    /// meanwhile.
     pub(super) fn add_result_waiter(self: &Arc<Self>, context: &Context) -> ResultWaiter {
         let number = self.change(|state| {
             state.waiter_count += 1;
@@ -139,7 +139,7 @@ async fn ask_on(waiting: &Context, request: CallRequest) -> Result<Payload, Erro
     inner.session.call_client(Some(inner.key), request).await
 }
 
-/// Whether the client may be reached another time.
+/// Returns `true` if the client may be reached on another connection.
 fn is_connection_lost(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -147,7 +147,7 @@ fn is_connection_lost(error: &Error) -> bool {
     )
 }
 
-/// A request that waits for the result.
+/// A request that waits for the result, until this is dropped.
 #[derive(Debug)]
 pub(super) struct ResultWaiter {
     entry: Arc<TaskEntry>,
@@ -164,7 +164,7 @@ impl Drop for ResultWaiter {
     }
 }
 
-/// A question that is open.
+/// An open question. Dropping this withdraws it.
 struct OpenQuestion<'e> {
     entry: &'e TaskEntry,
     key: String,

@@ -1,4 +1,4 @@
-//! The methods of tasks.
+//! The `tasks/*` requests.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::server::service::{ClientRequest, encode_result, encode_result_with, m
 use crate::transport::BoxFuture;
 
 impl TaskStore {
-    /// Serves a request about tasks. `meta` is what results say of the server, and `page` how
-    /// many tasks a list has in one answer.
+    /// Serves a request about tasks. `meta` is the server information for results, and `page` the
+    /// page size of lists.
     pub(in crate::server) fn serve(
         self: &Arc<Self>,
         request: ClientRequest,
@@ -88,7 +88,7 @@ impl TaskStore {
         encode_result(&request.context, &result)
     }
 
-    /// The task that a request is about.
+    /// Returns the task that a request names.
     fn find_task(&self, request: &ClientRequest) -> Result<Arc<TaskEntry>, ErrorObject> {
         let params: TaskParams = request.decode()?;
         self.find_by_id(&params.task_id, request)
@@ -119,7 +119,7 @@ async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
     }
 }
 
-/// The answer to a call that has become a task.
+/// Returns the response to a call that has become a task.
 pub(in crate::server) fn create_task_result(
     entry: &TaskEntry,
     context: &Context,

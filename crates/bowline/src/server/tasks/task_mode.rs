@@ -9,34 +9,34 @@ use bowline_types::{ErrorObject, RequestId, Revision, Wire as _};
 
 use crate::server::context::Context;
 
-/// What a tool says of tasks.
+/// The task support of a tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::server) struct TaskRule {
-    /// It is always a task.
+    /// `true` if every call is a task.
     pub(in crate::server) is_required: bool,
-    /// With the extension it becomes one after so long.
+    /// With the extension, a call becomes a task after so long.
     pub(in crate::server) after: Option<Duration>,
 }
 
 /// How a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum TaskMode {
-    /// It is answered when the handler is done.
+    /// The call is answered when the handler is done.
     Plain,
-    /// It becomes a task when the handler takes longer.
+    /// The call becomes a task when the handler takes longer.
     TaskAfter(Duration),
-    /// It is a task from the beginning on, which the client wants to be kept for so many
+    /// The call is a task from the beginning on, with the time to live that the client requests, in
     /// milliseconds.
     Task(Option<i64>),
 }
 
 impl TaskMode {
-    /// How a call of a tool with this rule is served. `asked` is the member `task` of its
-    /// parameters; `offers_tasks` is whether the server has a tool that runs as one.
+    /// Selects how a call of a tool with this rule is served. `asked` is the member `task` of its
+    /// parameters; `offers_tasks` is whether the server has a tool that runs as a task.
     ///
     /// # Errors
     ///
-    /// When the tool and the client don't fit.
+    /// When the tool requires a task and the client doesn't support it, or the other way round.
     pub(in crate::server) fn select(
         rule: Option<TaskRule>,
         asked: Option<&str>,
@@ -45,7 +45,7 @@ impl TaskMode {
     ) -> Result<Self, ErrorObject> {
         let unsupported = |words: &str| ErrorObject::method_not_found(words);
         match (context.revision(), rule, asked) {
-            // TX-1: nobody asks for a task there.
+            // TX-1: clients don't ask for tasks there.
             (revision, rule, _) if revision >= Revision::V2026_07_28 => {
                 Self::select_for_extension(rule, context)
             }
@@ -64,7 +64,7 @@ impl TaskMode {
             (Revision::V2025_11_25, None, Some(_)) if offers_tasks() => Err(unsupported(
                 "this tool doesn't run as a task: call it without `task`",
             )),
-            // Also in revisions that know no tasks, for tools that always are one.
+            // Also in revisions without tasks, for tools that are always a task.
             (_, _, _) => Ok(Self::Plain),
         }
     }
@@ -87,16 +87,16 @@ impl TaskMode {
     }
 }
 
-/// Whether the client has declared the extension with this very request.
+/// Returns `true` if the client has declared the extension with this very request.
 pub(in crate::server) fn declares_extension(context: &Context) -> bool {
     context.client_capabilities().has_extension(EXTENSION)
 }
 
-/// The error for a client that has not (TX-3, TX-13, TX-15).
+/// Returns the error for a client that has not declared it (TX-3, TX-13, TX-15).
 pub(in crate::server) fn missing_extension() -> ErrorObject {
     let mut needed = ClientCapabilities::new();
     needed.add_extension(EXTENSION);
-    // The id is known to whoever answers.
+    // The caller replaces the id.
     let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
     refusal.error.message = format!("the client doesn't declare the extension {EXTENSION}");
     refusal.error

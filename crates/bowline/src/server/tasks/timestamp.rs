@@ -1,14 +1,14 @@
-//! The time of the wall, in ISO 8601.
+//! The wall-clock time in ISO 8601.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Now, in UTC, to the millisecond.
+/// Returns the current time in UTC, to the millisecond.
 pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     format_millis(since.map_or(0, |since| since.as_millis()))
 }
 
-/// A moment in milliseconds since 1970.
+/// Formats a time given in milliseconds since 1970.
 fn format_millis(millis: u128) -> String {
     let (seconds, millis) = (millis / 1000, millis % 1000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -17,8 +17,8 @@ fn format_millis(millis: u128) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date of a day since 1970, by Howard Hinnant's `civil_from_days`: years begin in March, so
-/// that the day that not every year has is the last one.
+/// Returns the date of a day since 1970, by Howard Hinnant's `civil_from_days`: years begin in
+/// March, so that the leap day is the last one.
 fn date(days: u128) -> (u128, u128, u128) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
