@@ -1,10 +1,13 @@
-//! What a handler asks of the client: a model, a person, its roots.
+//! Questions of a handler to the client: sampling, elicitation, roots.
 //!
-//! In the handshake era a question is a request of ours, and the handler waits for the
-//! answer. In the stateless era (2026-07-28, basic/patterns/mrtr) a server asks nothing: the
-//! request ends with the questions, and comes again with the answers. Then the handler runs
-//! again from the top, and this time the answers are there. Handlers are written the same
-//! way for both.
+//! In the handshake era a question is a request to the client, and the handler waits for the
+//! response. In the stateless era (2026-07-28, basic/patterns/mrtr) a server sends no requests: the
+//! client's request ends with the questions, and is sent again with the answers. Then the handler
+//! runs again from the top, and this time finds the answers. Handlers are written the same way for
+//! both.
+//!
+//! `answer` holds the types of an answer, and why there may be none. Sealing what the client keeps
+//! between two rounds is in `round_state_seal`, using it once in `used_round_states`.
 
 mod answer;
 
@@ -34,24 +37,26 @@ use super::tasks::TaskEntry;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
 
-/// What a request has asked and been answered, in the stateless era.
+/// The questions and answers of a request in the stateless era.
 #[derive(Debug, Default)]
 pub(super) struct ClientQuestions(Mutex<QuestionState>);
 
 #[derive(Debug, Default)]
 struct QuestionState {
-    /// `None` where nothing can be asked, and when the request has ended with its questions.
+    /// `None` where the method allows no questions, and when the request has ended with its
+    /// questions.
     rounds: Option<Rounds>,
     has_asked: bool,
-    /// The state that came with the request is used, by this request.
+    /// Set when the round state of the request was claimed, by this request.
     is_claimed: bool,
-    /// What was done since this request came. Rounds know what was done before.
+    /// Keys of [`Context::once`] since this request arrived. Rounds know the keys of earlier runs.
     done: BTreeSet<String>,
-    /// Who runs the handler: a question may come from a task that it began.
+    /// Wakers of the task and thread that run the handler: a question may come from a task that the
+    /// handler has spawned.
     runners: [Option<Waker>; 2],
 }
 
-/// Somebody who runs a handler, and ends it when it asks.
+/// What runs a handler, and ends it when it asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HandlerRunner {
     Task,
@@ -59,22 +64,23 @@ pub(super) enum HandlerRunner {
 }
 
 impl Context {
-    /// Asks the client's model for a message.
+    /// Asks the client's model for a message (`sampling/createMessage`).
     ///
     /// `key` names the question among those of this request. A key that is used again asks
     /// again, as in a loop that goes on until it likes the answer.
     ///
-    /// In the stateless era the handler runs again from the top when the answer is there: what
-    /// it did before the question is done again, unless [`once`](Self::once) guards it. Answers
-    /// that are there already are given again, those of one key in the order in which they
-    /// came; so each run has to ask the same until then. A request may ask
-    /// [so many](super::Server::max_questions) questions in all its runs.
+    /// In the stateless era the handler runs again from the top when the answer is there: its
+    /// effects before the question are repeated, unless [`once`](Self::once) guards them. Answers
+    /// of earlier rounds are returned again, those of one key in the order of arrival; so each run
+    /// has to ask the same questions until then. A request may ask [a limited
+    /// number](super::Server::max_questions) of questions in all its runs.
     ///
-    /// Cancel safe: the client is told that the answer is no longer wanted.
+    /// Cancel safe: the client's work on the request is cancelled.
     ///
     /// # Errors
     ///
-    /// When the client can't do it, refuses, or is gone, and when too much was asked.
+    /// When the client doesn't declare the capability, refuses, or is gone, and when too many
+    /// questions were asked.
     pub async fn sample(
         &self,
         key: &str,
@@ -94,7 +100,8 @@ impl Context {
         answer.await?.decode(InputResponse::sampling)
     }
 
-    /// Asks the person who uses the client: see [`sample`](Self::sample). Cancel safe.
+    /// Asks the user of the client (`elicitation/create`): see [`sample`](Self::sample). Cancel
+    /// safe.
     ///
     /// ```
     /// use bowline::server::{Context, Server, ToolError};
@@ -115,10 +122,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As for [`sample`](Self::sample). A person who declines is no error; a form that was
-    /// accepted but isn't filled in as it asks is one of kind
-    /// [`InvalidResponse`](ErrorKind::InvalidResponse) that names the field. Fields that were
-    /// left out have their defaults.
+    /// As for [`sample`](Self::sample). Declining is no error; an accepted form whose content
+    /// doesn't match the requested schema is one of kind
+    /// [`InvalidResponse`](ErrorKind::InvalidResponse) that names the field. Omitted fields have
+    /// their defaults.
     pub async fn elicit(
         &self,
         key: &str,
@@ -148,18 +155,18 @@ impl Context {
         if let Some(page) = page
             && !answer.as_ref().is_ok_and(ElicitResult::is_accepted)
         {
-            // Nobody has opened it.
+            // The user has not opened the URL.
             self.inner().session.forget_url_elicitation(&page);
         }
         checked_form(&params, answer?)
     }
 
-    /// Gives a page an id where it needs one, and remembers it until somebody is done with it.
+    /// Gives a URL elicitation an id where it needs one, and tracks it until it is completed.
     fn prepare_url_elicitation(&self, params: &mut ElicitParams) -> Result<Option<String>, Error> {
         let ElicitParams::Url(page) = params else {
             return Ok(None);
         };
-        // EL-14, EL-17: this revision alone has ids.
+        // EL-14, EL-17: only this revision has ids.
         if self.revision() != Revision::V2025_11_25 {
             return Ok(None);
         }
@@ -172,12 +179,12 @@ impl Context {
         Ok(Some(id))
     }
 
-    /// A text that nobody else has and nobody can guess, for instance for a page: see
+    /// Returns a unique string that can't be guessed, for instance the id of a URL elicitation: see
     /// [`ServerFeatures::elicitation_done`](super::ServerFeatures::elicitation_done).
     ///
     /// # Errors
     ///
-    /// When the system has no randomness.
+    /// When the system has no random bytes.
     pub fn unique_id(&self) -> Result<String, Error> {
         RoundSeal::random_id().map_err(|error| {
             Error::new(
@@ -187,7 +194,7 @@ impl Context {
         })
     }
 
-    /// Asks the client which folders it works in: see [`sample`](Self::sample). Cancel safe.
+    /// Asks the client for its roots (`roots/list`): see [`sample`](Self::sample). Cancel safe.
     ///
     /// # Errors
     ///
@@ -203,20 +210,20 @@ impl Context {
         answer.await?.decode(InputResponse::roots)
     }
 
-    /// Whether something with an effect is still to be done for this request: `true` the first
-    /// time that it is asked of a key, in all runs of the handler. Ask right before doing it.
+    /// Returns `true` the first time that it is called with a key, in all runs of the handler for
+    /// this request: guards an effect that must not be repeated. Call it right before the effect.
     ///
     /// In the handshake era a handler runs once. In the stateless era, where it runs again with
-    /// each round of answers, what was done is kept by the client between two rounds, sealed: it
-    /// can't change that, but it can bring the same state twice, and then the round is run twice,
-    /// with what it does. With
-    /// [`Server::single_use_rounds`](super::Server::single_use_rounds) each state is taken once
-    /// by this process, so that `true` is said at most once from the first request to the last
-    /// answer. That is not at least once: when a round is lost after it has begun, the client has
-    /// to begin anew. A request that begins anew is another one, with or without that switch.
+    /// each round of answers, the keys are kept by the client between two rounds, sealed: it can't
+    /// change them, but it can send the same state twice, and then the round is run twice, with its
+    /// effects. With [`Server::single_use_rounds`](super::Server::single_use_rounds) each state is
+    /// accepted once by this process, so that `true` is returned at most once from the first
+    /// request to the last answer. That is not at least once: when a round is lost after it has
+    /// begun, the client has to start again. A request that starts again is another one, with or
+    /// without that setting.
     ///
-    /// `false` also for what goes on by itself after the request has ended with a question: nobody
-    /// would remember it, and the next run is asked the same.
+    /// Returns `false` also in tasks that go on after the request has ended with a question: their
+    /// calls would not be remembered, and the next run asks the same.
     ///
     /// ```
     /// use bowline::server::{Context, Server, ToolError};
@@ -256,7 +263,8 @@ impl Context {
             }
             Era::Stateless => match self.ask_in_result(key, question).await {
                 StatelessAnswer::Answer(answer) => answer,
-                // The request is answered, and the handler goes on: it is asked elsewhere.
+                // The request is answered, and the handler goes on: the question is asked through
+                // the task.
                 StatelessAnswer::Task(task, question) => {
                     Ok(Answer::Input(task.ask(key, *question).await))
                 }
@@ -264,7 +272,7 @@ impl Context {
         }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request to the client, and waits for the response.
     async fn ask_by_request<R: RequestMethod>(
         &self,
         params: &R::Params,
@@ -272,7 +280,7 @@ impl Context {
     ) -> Result<Payload, Error> {
         let method = R::METHOD.as_str();
         let params = Payload::encode(params, self.revision());
-        // PV-5: the words say what it is, and which revisions have it.
+        // PV-5: the message names the feature and the revisions that have it.
         let params = params.map_err(|error| {
             let told = NoAnswer::Message(format!("{method}: {error}"));
             Error::new(ErrorKind::CapabilityNotSupported, error.to_string())
@@ -297,8 +305,8 @@ impl Context {
         })
     }
 
-    /// Looks for the answer among those that came with the request. Without one the request
-    /// ends with the question, so that nothing after it runs.
+    /// Returns the answer if it came with the request. Otherwise the request ends with the
+    /// question, so that nothing after it runs.
     async fn ask_in_result(&self, key: &str, question: InputRequest) -> StatelessAnswer {
         let failed = |words| StatelessAnswer::Answer(Err(Error::new(ErrorKind::State, words)));
         let runners = match self.find_answer(key, question) {
@@ -309,8 +317,7 @@ impl Context {
                 );
             }
             QuestionLookup::TooMany => {
-                // A handler that asks until it likes the answer, and minds no error, must not
-                // hold up all others.
+                // A handler that asks in a loop and ignores errors must not hold up all others.
                 tokio::task::yield_now().await;
                 return StatelessAnswer::Answer(Err(self.too_many_questions()));
             }
@@ -319,7 +326,7 @@ impl Context {
         for runner in runners.into_iter().flatten() {
             runner.wake();
         }
-        // Whoever runs the handler drops it here. What it began by itself may go on.
+        // The handler is dropped here by its runner. Tasks that it has spawned may go on.
         self.cancelled().await;
         failed("the request has ended to ask the client for input")
     }
@@ -358,8 +365,8 @@ impl Context {
         questions.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the handler waits for an answer with which the request has to come again.
-    /// Whoever runs it is woken when it does.
+    /// Returns `true` if the handler waits for an answer with which the request has to be sent
+    /// again. Wakes the runner when it does.
     pub(super) fn has_asked(&self, runner: HandlerRunner, cx: &TaskContext<'_>) -> bool {
         let mut questions = self.lock_questions();
         if questions.rounds.is_some() && !questions.has_asked {
@@ -372,10 +379,10 @@ impl Context {
         questions.has_asked
     }
 
-    /// Makes the request a task, unless it waits for an answer with which it has to come again
-    /// (TX-18). Whether it is one now.
+    /// Makes the request a task, unless it waits for an answer with which it has to be sent again
+    /// (TX-18). Returns `true` if it is one now.
     pub(super) fn become_task(&self, task: &Arc<TaskEntry>) -> bool {
-        // Whoever asks at this moment does so before or after.
+        // The lock orders this before or after a concurrent question.
         let questions = self.lock_questions();
         if questions.has_asked {
             return false;
@@ -385,15 +392,15 @@ impl Context {
         is_first
     }
 
-    /// The error for a client that can't be asked (LC-48).
+    /// Returns the error for a client that doesn't declare a capability (LC-48).
     fn missing_capability(&self, capability: &str, needed: ClientCapabilities) -> Error {
         let words = format!("the client doesn't declare {capability}");
         let cause = match self.revision().era() {
             Era::Handshake => NoAnswer::Message(words.clone()),
             Era::Stateless => {
-                // The id is known to whoever answers.
+                // The caller replaces the id.
                 let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
-                // Many clients show nothing of an error but its message.
+                // Many clients show only the message of an error.
                 refusal.error.message.clone_from(&words);
                 NoAnswer::Protocol(Box::new(refusal.error))
             }
@@ -401,8 +408,8 @@ impl Context {
         Error::new(ErrorKind::CapabilityNotSupported, words).caused_by(cause)
     }
 
-    /// Opens what came with the request, where its method may ask (MR-2). That is done right
-    /// before the handler runs, when all layers have said who asks.
+    /// Opens the round state that came with the request, where its method may ask (MR-2). That is
+    /// done right before the handler runs, when all layers have set the principal.
     pub(super) fn begin_rounds(&self) -> Result<(), ErrorObject> {
         use bowline_types::Method::{CallTool, GetPrompt, ReadResource};
         let inner = self.inner();
@@ -429,8 +436,8 @@ impl Context {
         Ok(())
     }
 
-    /// Uses the state that came, where each is good for one use (MR-13). A layer may serve one
-    /// request twice: that is no second use.
+    /// Claims the round state, where each may be used once (MR-13). A layer may serve one request
+    /// twice: that is no second use.
     fn claim_round_state(&self, brought: Option<&StateMark>, now: u64) -> Result<(), ErrorObject> {
         let (Some(used), Some(mark)) = (&self.inner().session.server.used_round_states, brought)
         else {
@@ -444,7 +451,8 @@ impl Context {
         Ok(())
     }
 
-    /// What the rounds of this request have in common. Most requests have one, and need none.
+    /// Returns what the rounds of this request have in common. Most requests have one round, and
+    /// need none.
     fn binding(&self) -> Result<Binding, ErrorObject> {
         let inner = self.inner();
         let params = self.params();
@@ -455,7 +463,7 @@ impl Context {
         binding.map_err(|error| error.to_error())
     }
 
-    /// What the request ends with when the handler waits for an answer.
+    /// Returns the response with which the request ends when the handler waits for an answer.
     pub(super) fn take_questions(&self, cx: &TaskContext<'_>) -> Option<RpcResult> {
         if !self.has_asked(HandlerRunner::Task, cx) {
             return None;

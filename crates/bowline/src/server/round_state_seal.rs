@@ -1,7 +1,7 @@
-//! Seals what a client keeps for the server between two rounds of input.
+//! Seals the state that a client keeps for the server between two rounds of input.
 //!
-//! XChaCha20-Poly1305: its nonce is long enough to be drawn by chance. The key is drawn when
-//! the server starts; several nodes share one that is given.
+//! XChaCha20-Poly1305: its nonce is long enough to be random. The key is random for each process,
+//! unless one is configured that several nodes share.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,7 +18,8 @@ pub(super) struct RoundSeal {
 }
 
 impl RoundSeal {
-    /// A seal with a key. Without one it is drawn, and only this process can open it.
+    /// Creates a seal with a key. Without one the key is random, and only this process can open the
+    /// state.
     pub(super) fn new(key: Option<[u8; 32]>, lifetime: Duration) -> Result<Self, getrandom::Error> {
         let key = match key {
             Some(key) => key,
@@ -30,18 +31,18 @@ impl RoundSeal {
         })
     }
 
-    /// A name that nobody else has.
+    /// Returns a random id of 128 bits.
     pub(super) fn random_id() -> Result<String, getrandom::Error> {
         random::<16>().map(|bytes| hex(&bytes))
     }
 
-    /// Now, in seconds of a clock that all nodes share.
+    /// Returns the wall-clock time in seconds, which all nodes share.
     pub(super) fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |since| since.as_secs())
     }
 
-    /// When what is sealed now is too old.
+    /// Returns when state that is sealed now expires.
     pub(super) fn expiry(&self) -> u64 {
         self.now().saturating_add(self.lifetime.as_secs().max(1))
     }
@@ -49,7 +50,7 @@ impl RoundSeal {
 
 impl Seal for RoundSeal {
     fn seal(&self, plain: &[u8], binding: &[u8]) -> String {
-        // Without a nonce nothing is sealed, and what comes back will not open.
+        // Without a nonce nothing is sealed, and the returned text will not open.
         let Ok(nonce) = random::<NONCE>() else {
             return String::new();
         };

@@ -1,7 +1,7 @@
-//! Which states of rounds were used, so that none is taken twice (MR-13).
+//! Round states that were used, so that none is accepted twice (MR-13).
 //!
-//! A state comes from the seal, is opened by the core, and is claimed here right before the
-//! handler runs. Without this, a sealed state is good until it is too old, however often.
+//! A state comes from the seal, is opened by the core, and is claimed here right before the handler
+//! runs. Without this, a sealed state is valid until it expires, however often it is sent.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,25 +13,26 @@ use super::service::busy_error;
 
 /// Remembers which states were used, for one node or for several.
 pub(super) trait UsedRoundStates: Send + Sync {
-    /// Uses a state that is not too old at `now`, in seconds. It must be remembered until it is.
+    /// Claims a state that is not expired at `now`, in seconds. It must be remembered until it
+    /// expires.
     fn claim(&self, mark: &StateMark, now: u64) -> Claim;
 }
 
-/// What comes of using a state.
+/// The outcome of claiming a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// Nobody had used it: now it is.
+    /// The state was unused, and is used now.
     Accepted,
-    /// It was used before.
+    /// The state was used before.
     AlreadyUsed,
-    /// It can't be remembered now, so it is not used.
+    /// There is no room to remember the state, so it is not used.
     Full,
 }
 
 impl Claim {
     /// # Errors
     ///
-    /// What the client is told when the state can't be used.
+    /// The error for the client when the state can't be used.
     pub(super) fn into_result(self) -> Result<(), ErrorObject> {
         match self {
             Self::Accepted => Ok(()),
@@ -41,7 +42,7 @@ impl Claim {
     }
 }
 
-/// Remembers what was used in this process, up to a limit.
+/// Remembers the states that were used in this process, up to a limit.
 #[derive(Debug)]
 pub(super) struct InProcessRoundStates {
     max: usize,
@@ -50,10 +51,10 @@ pub(super) struct InProcessRoundStates {
 
 #[derive(Debug, Default)]
 struct Used {
-    /// The first to expire is the first in order.
+    /// Ordered by expiry.
     marks: BTreeSet<StateMark>,
-    /// What expired by then is forgotten. The clock is that of the wall, and may be set back:
-    /// what is forgotten must not become good again.
+    /// States that expired by then were forgotten. The wall clock may be set back: a forgotten
+    /// state must not become valid again.
     forgotten: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What comes of a question: an answer, or why there is none.
+//! Answers to questions, and why there may be none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use bowline_types::{DecodeError, ErrorObject, Method, Wire};
 use crate::error::{Error, ErrorKind};
 use crate::server::tasks::TaskEntry;
 
-/// The answer, with a form filled in as it asks. EL-10: a client should have checked it, and
-/// one that hasn't is not believed. EL-8: a client that left out what has a default means the
-/// default.
+/// Checks an answer against the requested form, and fills in defaults. EL-10: a client should have
+/// checked it, but is not trusted to have done so. EL-8: a client that omits a field with a default
+/// means the default.
 pub(super) fn checked_form(
     asked: &ElicitParams,
     mut answer: ElicitResult,
@@ -37,22 +37,22 @@ pub(super) fn checked_form(
         })
 }
 
-/// What there is to a question when it is asked, in the stateless era.
+/// The state of a question when it is asked, in the stateless era.
 pub(super) enum QuestionLookup {
-    /// Its answer, or who asks it.
+    /// Its answer, or the task that asks it.
     Found(StatelessAnswer),
-    /// Nobody can be asked.
+    /// The method allows no questions.
     NotAllowed,
-    /// As many as may be were asked before.
+    /// The limit on questions is reached.
     TooMany,
-    /// The request ends with it: who has to know.
+    /// The request ends with it. Holds the wakers of the handler's runners.
     Asked([Option<Waker>; 2]),
 }
 
-/// What comes of a question in the stateless era.
+/// The result of a question in the stateless era.
 pub(super) enum StatelessAnswer {
     Answer(Result<Answer, Error>),
-    /// It is asked through a task.
+    /// It has to be asked through a task.
     Task(Arc<TaskEntry>, Box<InputRequest>),
 }
 
@@ -75,19 +75,19 @@ impl Answer {
     }
 }
 
-/// Why a question has no answer. It is about the client itself, so it is no secret to it.
+/// Why a question has no answer. It is about the client itself, so it may be sent to the client.
 #[derive(Clone, Debug)]
 pub(in crate::server) enum NoAnswer {
-    /// In words for the model.
+    /// As a message for the model.
     Message(String),
-    /// By an error of the protocol.
+    /// As a protocol error.
     Protocol(Box<ErrorObject>),
 }
 
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The error that this is the source of has the words already.
+            // The error whose source this is has the message already.
             Self::Message(_) => f.write_str("the client is given this message"),
             Self::Protocol(error) => write!(f, "the client is given the error {}", error.code),
         }
