@@ -1,4 +1,4 @@
-//! The server: ten lines to a typed MCP server.
+//! Typed MCP servers.
 //!
 //! ```no_run
 //! use bowline::server::Server;
@@ -18,12 +18,12 @@
 //! }
 //! ```
 //!
-//! A [handler](HandlerFn) is an async function that says what it needs by the types of its
-//! arguments: arguments of the call, the [`Context`], shared [`State`], an [`Extension`] that a
-//! layer has added, the [`Principal`] who asks, and the [`Uri`] of a resource. What it returns
+//! A [handler](HandlerFn) is an async function whose parameter types declare what it needs: the
+//! arguments of the call, the [`Context`], shared [`State`], an [`Extension`] that a layer has
+//! added, the [`Principal`] that makes the request, and the [`Uri`] of a resource. Its return value
 //! becomes the result ([`IntoToolResult`], [`IntoResource`], [`IntoPrompt`]).
 //!
-//! All revisions are served at once; handlers are the same for all of them.
+//! All revisions of the protocol are served at once; handlers are the same for all of them.
 
 mod accept;
 mod base64;

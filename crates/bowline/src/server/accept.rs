@@ -1,4 +1,4 @@
-//! Many clients: a listener, and a session for each of them.
+//! Accepts clients from a listener, with a session for each of them.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -18,12 +18,12 @@ use super::telemetry::listener_span;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 
-/// How long nobody is accepted after that has failed, at first and at most.
+/// The delay after a failure to accept a client: the first, and the longest.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// Something that clients come in by.
+/// A listener that accepts clients. Implemented for TCP and Unix sockets.
 pub trait Listener: Send + 'static {
-    /// The next client. Dropping the future loses none.
+    /// Accepts the next client. Cancel safe: dropping the future loses no client.
     fn accept(&mut self) -> impl Future<Output = io::Result<Stream>> + Send;
 }
 
@@ -31,7 +31,8 @@ impl Listener for TcpListener {
     async fn accept(&mut self) -> io::Result<Stream> {
         let (stream, _) = Self::accept(self).await?;
         if let Err(error) = stream.set_nodelay(true) {
-            // It is slower at worst, or gone already: that is no reason to end the listener.
+            // At worst the connection is slower, or closed already: that is no reason to end the
+            // listener.
             tracing::debug!(%error, "TCP_NODELAY can't be set on the socket of a client");
         }
         let (reader, writer) = stream.into_split();
@@ -49,10 +50,10 @@ impl Listener for UnixListener {
 }
 
 impl Running {
-    /// Serves every client that a listener accepts, until the server is
-    /// [shut down](Self::shut_down). Beyond the
-    /// [limit](super::Server::max_sessions) clients wait to be accepted. One that says nothing
-    /// for [long](super::Server::handshake_timeout) loses its place.
+    /// Serves every client that a listener accepts, until the server is [shut
+    /// down](Self::shut_down). Beyond the [limit](super::Server::max_sessions) clients wait to be
+    /// accepted. A client that sends nothing within the [handshake
+    /// timeout](super::Server::handshake_timeout) is disconnected.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,13 +66,13 @@ impl Running {
     /// # }
     /// ```
     ///
-    /// Nobody is asked who they are: listen where only friends can reach it.
+    /// Clients are not authenticated: use a listener that only trusted clients can reach.
     ///
     /// Cancel safe: dropping the future ends all sessions that it began.
     ///
     /// # Errors
     ///
-    /// When the listener is broken for good.
+    /// When the listener fails permanently.
     pub async fn listen(&self, listener: impl Listener) -> Result<(), Error> {
         let span = listener_span(self.name());
         self.accept_all(listener).instrument(span).await
@@ -106,7 +107,7 @@ impl Running {
     }
 }
 
-/// What happens next to a listener.
+/// The next event of a listener.
 enum AcceptEvent {
     Accepted(io::Result<Stream>),
     /// A session ended, or the server is to end.
@@ -137,8 +138,8 @@ async fn next_event(
     .await
 }
 
-/// Whether the next client may be luckier: there are too many descriptors or too little
-/// memory now, or one client went before it was accepted.
+/// Returns `true` if accepting may succeed later: there are too many descriptors or too little
+/// memory now, or the client went away before it was accepted.
 fn is_transient(error: &io::Error) -> bool {
     !matches!(
         error.kind(),

@@ -1,4 +1,5 @@
-//! Setting a server up: what it has, and what is made of it.
+//! The builder of a server: its features and settings, and the checks before it is served.
+//! `settings` holds the setters of texts, limits and times, `layers` those of middleware.
 
 mod layers;
 mod settings;
@@ -31,7 +32,7 @@ use super::used_round_states::{InProcessRoundStates, UsedRoundStates};
 use crate::error::Error;
 use crate::transport::Transport;
 
-/// A server: what it has, and how it serves it. See the [module](crate::server).
+/// A server to be configured and served. See the [module](crate::server).
 pub struct Server {
     info: Implementation,
     instructions: Option<String>,
@@ -56,23 +57,23 @@ pub struct Server {
     max_questions: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
-    /// Who serves requests instead of the features, and what it can do.
+    /// Creates the service that serves requests instead of the features, and its capabilities.
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
-    /// What was added twice, in words.
+    /// The error for a feature that was registered twice.
     duplicate: Option<String>,
 }
 
-/// Makes whoever serves requests, when everything else is said.
+/// Creates the service when all settings are known.
 type MakeService = dyn FnOnce(&Server) -> (Service, Capabilities) + Send;
 
 impl Server {
-    /// A server of this name and version, which has nothing yet.
+    /// Creates a server with this name and version, without features.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self::with_info(Implementation::new(name, version))
     }
 
-    /// A server that introduces itself so.
+    /// Creates a server with this `serverInfo`.
     pub fn with_info(info: Implementation) -> Self {
         Self {
             info,
@@ -104,8 +105,8 @@ impl Server {
         }
     }
 
-    /// A server that has what another one has, now and later: for a process that serves the
-    /// same in several ways.
+    /// Creates a server that shares the features of another one, now and later: for a process that
+    /// serves the same features over several transports.
     pub fn sharing(
         name: impl Into<String>,
         version: impl Into<String>,
@@ -116,8 +117,8 @@ impl Server {
         server
     }
 
-    /// A server whose requests a [`Handler`] answers. What is registered as well is not
-    /// served; the [features](Self::features) tells clients of changes.
+    /// Creates a server whose requests a [`Handler`] answers. Registered features are not served;
+    /// [`features`](Self::features) notifies clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,
         version: impl Into<String>,
@@ -155,7 +156,7 @@ impl Server {
         self.add_tool(tool(name, handler).description(description))
     }
 
-    /// Adds a tool with all that can be said of it.
+    /// Adds a tool with its full definition.
     #[must_use]
     pub fn add_tool(mut self, mut tool: ToolDef) -> Self {
         tool.prepare();
@@ -177,7 +178,7 @@ impl Server {
         self.add_resource(resource(uri, name, handler))
     }
 
-    /// Adds a resource with all that can be said of it.
+    /// Adds a resource with its full definition.
     #[must_use]
     pub fn add_resource(mut self, resource: ResourceDef) -> Self {
         let uri = &resource.resource.uri;
@@ -187,7 +188,7 @@ impl Server {
         self
     }
 
-    /// Adds resources whose URIs follow a template.
+    /// Adds a resource template, with a handler that reads the resources whose URIs match it.
     #[must_use]
     pub fn template<A, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
@@ -198,7 +199,7 @@ impl Server {
         self.add_template(template(uri, name, handler))
     }
 
-    /// Adds resources whose URIs follow a template, with all that can be said of them.
+    /// Adds a resource template with its full definition.
     #[must_use]
     pub fn add_template(mut self, template: TemplateDef) -> Self {
         let uri = &template.template.uri_template;
@@ -224,7 +225,7 @@ impl Server {
         self.add_prompt(prompt(name, handler).description(description))
     }
 
-    /// Adds a prompt with all that can be said of it.
+    /// Adds a prompt with its full definition.
     #[must_use]
     pub fn add_prompt(mut self, prompt: PromptDef) -> Self {
         let name = &prompt.prompt.name;
@@ -234,7 +235,7 @@ impl Server {
         self
     }
 
-    /// The second of two would silently replace the first.
+    /// Records a duplicate, which would silently replace the first feature of this name.
     fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
             let words = format!("{kind} {name}: registered twice");
@@ -242,8 +243,8 @@ impl Server {
         }
     }
 
-    /// Completes an argument of a prompt, or a variable of a template: `of` is the name of
-    /// the one or the text of the other.
+    /// Adds the completion of an argument of a prompt, or of a variable of a resource template:
+    /// `of` is the name of the prompt or the text of the template.
     ///
     /// ```
     /// use bowline::server::{Partial, Server};
@@ -282,23 +283,23 @@ impl Server {
         self
     }
 
-    /// Gives all handlers a state: see [`State`](super::State).
+    /// Adds a state that all handlers share: see [`State`](super::State).
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
     }
 
-    /// What it has, to be changed while it runs.
+    /// Returns the features, to change them while the server runs.
     pub fn features(&self) -> ServerFeatures {
         self.features.clone()
     }
 
-    /// Checks it, and makes it ready to serve.
+    /// Checks the configuration, and makes the server ready to serve.
     ///
     /// # Errors
     ///
-    /// When something was registered that can't be served: an error that names it.
+    /// When a feature can't be served: the error names it.
     pub fn build(mut self) -> Result<Running, Error> {
         let problem = self.features.contents().problem(&self.states);
         if let Some(problem) = self.duplicate.take().or(problem) {
@@ -357,7 +358,7 @@ impl Server {
         if let Some(timeout) = self.question_timeout {
             config.ask_timeouts(Timeouts::new(timeout, timeout));
         }
-        // Layers see them too.
+        // Layers see requests about the session too.
         config.forward_session_requests(true);
         if let Some(instructions) = &self.instructions {
             config.instructions(instructions.clone());
@@ -366,7 +367,7 @@ impl Server {
         config
     }
 
-    /// Whoever serves what is registered, and what that can do.
+    /// Returns the service of the registered features, and its capabilities.
     fn feature_service(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
         let dispatch = Arc::new(Dispatch {
             features: self.features.clone(),
@@ -384,14 +385,14 @@ impl Server {
         (Service(dispatch), capabilities)
     }
 
-    /// Serves one client, until it is gone.
+    /// Serves one client, until it disconnects.
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
     /// # Errors
     ///
-    /// When the server [can't be served](Self::build), the transport can't be opened, or the
-    /// client breaks the protocol beyond what is borne.
+    /// When the configuration is [invalid](Self::build), the transport can't be opened, or the
+    /// client violates the protocol more often than is tolerated.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         self.build()?.serve(transport).await
     }

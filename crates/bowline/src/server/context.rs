@@ -1,4 +1,4 @@
-//! What a handler can learn and do while it serves a request.
+//! The context of a request, for its handler.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,10 +28,11 @@ use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
 
-/// What a handler can learn and do while it serves a request. Clones are the same one.
+/// The context of a request: what a handler can learn and do while it serves it. Clones share one
+/// context.
 ///
-/// It stays valid when the request is answered or cancelled; what is then said of it is
-/// refused, or dropped.
+/// It stays valid when the request is answered or cancelled; notifications are then refused or
+/// dropped.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
@@ -39,33 +40,34 @@ pub(super) struct Inner {
     pub(super) session: Arc<SessionShared>,
     pub(super) key: RequestKey,
     pub(super) method: MethodName,
-    /// Where its handler runs.
+    /// The span in which its handler runs.
     span: Span,
-    /// What it is about, once its parameters are not kept.
+    /// The tool, prompt or resource that it names, once its parameters are not kept.
     subject: OnceLock<Option<Subject>>,
     pub(super) revision: Revision,
     /// Its parameters, or [what is kept](Context::drop_large_params) of them.
     params: Mutex<Option<Payload>>,
-    /// What a request of the stateless era says of its client.
+    /// What a request of the stateless era declares about its client.
     pub(super) stateless: Option<Box<RequestContext>>,
     pub(super) questions: ClientQuestions,
-    /// The task that it has become. The task has the context.
+    /// The task that it has become. The task owns the context.
     pub(super) task: OnceLock<Weak<TaskEntry>>,
     extensions: Mutex<States>,
     /// The last progress that was sent.
     progress: Mutex<Option<f64>>,
     is_cancelled: AtomicBool,
     is_shutting_down: AtomicBool,
-    /// Either of them.
+    /// Notified of a cancellation or shutdown.
     ends: Notify,
-    /// Who keeps the place of the request: whoever runs its handler, and a thread of it.
+    /// How many holders keep the place of the request: the runner of its handler, and a thread of
+    /// it.
     holders: AtomicUsize,
 }
 
-/// A part in the place of a request.
+/// Keeps the place of a request until it is dropped.
 pub(super) struct RequestHold(Context);
 
-/// Tells whether the place of a request is held. It holds nothing itself.
+/// Observes whether the place of a request is held. It holds nothing itself.
 #[derive(Debug)]
 pub(super) struct HoldStatus(Weak<Inner>);
 
@@ -120,7 +122,7 @@ impl Context {
         &self.0.span
     }
 
-    /// The tool, prompt or resource that the request is about.
+    /// Returns the tool, prompt or resource that the request names.
     pub(super) fn subject(&self) -> Option<Subject> {
         let of_params = || Subject::of(&self.0.method, self.params().as_ref());
         self.0.subject.get().cloned().unwrap_or_else(of_params)
@@ -130,38 +132,38 @@ impl Context {
         &self.0.session.server.states
     }
 
-    /// The task that the request has become.
+    /// Returns the task that the request has become.
     pub(super) fn task(&self) -> Option<Arc<TaskEntry>> {
         self.0.task.get()?.upgrade()
     }
 
-    /// Whether the request has become a task, which goes on after it is answered.
+    /// Returns `true` if the request has become a task, which goes on after it is answered.
     pub fn is_task(&self) -> bool {
         self.0.task.get().is_some()
     }
 
-    /// The number of the request in the log.
+    /// Returns the number of the request in the log.
     pub(super) fn request_number(&self) -> u64 {
         self.0.key.get()
     }
 
-    /// The revision in which the request is made and answered.
+    /// Returns the protocol revision of the request and its response.
     pub fn revision(&self) -> Revision {
         self.0.revision
     }
 
-    /// The method of the request, as the client has said it.
+    /// Returns the method of the request, as the client has sent it.
     pub fn method(&self) -> &str {
         self.0.method.as_str()
     }
 
-    /// The client's id of the request, while it may be answered.
+    /// Returns the client's id of the request, while it may be answered.
     pub fn request_id(&self) -> Option<RequestId> {
         let core = self.0.session.lock();
         core.session.request_id(self.0.key).cloned()
     }
 
-    /// Who the client says it is. It is no proof of anything.
+    /// Returns the `clientInfo`, which the client declares itself and which proves nothing.
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.0.stateless {
             Some(stateless) => stateless.client_info(),
@@ -172,7 +174,7 @@ impl Context {
         }
     }
 
-    /// What the client can do.
+    /// Returns the capabilities of the client.
     pub fn client_capabilities(&self) -> ClientCapabilities {
         match &self.0.stateless {
             Some(stateless) => stateless.capabilities.clone(),
@@ -185,14 +187,14 @@ impl Context {
         }
     }
 
-    /// The parameters of the request.
+    /// Returns the parameters of the request.
     pub(super) fn params(&self) -> Option<Payload> {
         let params = self.0.params.lock();
         params.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Forgets the parameters but for a `_meta` that isn't large: what lasts longer than its
-    /// request is not counted where requests are.
+    /// Drops the parameters except a `_meta` that isn't large: what lasts longer than its request
+    /// is not counted by the limits on requests.
     pub(super) fn drop_large_params(&self) {
         let params = self.params();
         self.0
@@ -206,8 +208,8 @@ impl Context {
         *params = little.map(Payload::from);
     }
 
-    /// The `_meta` of the request. Of a request that lasts, which is a
-    /// [task](Self::is_task) or a subscription, none of more than 16 KiB is kept.
+    /// Returns the `_meta` of the request. For a request that lasts, which is a
+    /// [task](Self::is_task) or a subscription, a `_meta` of more than 16 KiB is not kept.
     pub fn meta(&self) -> RequestMeta {
         let params = self.params();
         let params = params.as_ref().map(Payload::as_json);
@@ -216,19 +218,19 @@ impl Context {
         meta.unwrap_or_default()
     }
 
-    /// The span of the caller, when it traces (W3C Trace Context).
+    /// Returns the span of the caller, when it traces (W3C Trace Context).
     pub fn trace_parent(&self) -> Option<TraceParent> {
         self.meta().trace_parent()
     }
 
-    /// Adds something to the request, such as who makes it: a layer does that, and a handler
-    /// gets it with [`extension`](Self::extension) or [`Extension`](super::Extension).
+    /// Adds a value to the request, such as the principal: a layer does that, and a handler gets it
+    /// with [`extension`](Self::extension) or [`Extension`](super::Extension).
     pub fn insert_extension<T: Send + Sync + 'static>(&self, extension: T) {
         let mut extensions = self.extensions();
         extensions.insert(extension);
     }
 
-    /// What was added to the request, by its type.
+    /// Returns a value that was added to the request, by its type.
     pub fn extension<T: Clone + 'static>(&self) -> Option<T> {
         self.extensions().get::<T>().cloned()
     }
@@ -238,32 +240,32 @@ impl Context {
         extensions.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the server has, to be changed, and to tell clients of changes.
+    /// Returns the features of the server, to change them and to notify clients of changes.
     pub fn features(&self) -> &ServerFeatures {
         &self.0.session.server.features
     }
 
-    /// Whether nobody gets the answer any more: the request was cancelled or has taken too
-    /// long, its client is gone, or the server has ended.
+    /// Returns `true` if the response will not be sent: the request was cancelled or has timed out,
+    /// its client is gone, or the server has ended.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Waits until nobody gets the answer any more. A handler that doesn't end within a tenth
-    /// of a second after that is dropped. Cancel safe.
+    /// Waits until the request is cancelled, see [`is_cancelled`](Self::is_cancelled). A handler
+    /// that doesn't end within a tenth of a second after that is dropped. Cancel safe.
     pub async fn cancelled(&self) {
         self.wait_until(Self::is_cancelled).await;
     }
 
-    /// Whether the server ends. What is answered at once still reaches the client: it is
-    /// known a tenth of a second before the
+    /// Returns `true` if the server shuts down. A response that is returned at once still reaches
+    /// the client: handlers are notified a tenth of a second before the
     /// [deadline](crate::server::Server::shutdown_deadline).
     pub fn is_shutting_down(&self) -> bool {
         self.0.is_shutting_down.load(Ordering::Acquire)
     }
 
-    /// Waits until the server ends, or nobody gets the answer any more: for a handler that has
-    /// something to say when it can't finish. Cancel safe.
+    /// Waits until the server shuts down or the request is cancelled: for a handler that can answer
+    /// with a partial result. Cancel safe.
     pub async fn shutting_down(&self) {
         self.wait_until(|context| context.is_shutting_down() || context.is_cancelled())
             .await;
@@ -279,31 +281,31 @@ impl Context {
         }
     }
 
-    /// Nobody gets the answer any more.
+    /// Marks the request as cancelled.
     pub(super) fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
         self.0.ends.notify_waiters();
     }
 
-    /// The server ends, and can still be told an answer.
+    /// Marks the server as shutting down: the request can still be answered.
     pub(super) fn shut_down(&self) {
         self.0.is_shutting_down.store(true, Ordering::Release);
         self.0.ends.notify_waiters();
     }
 
-    /// Keeps the place of the request until this is dropped, whatever becomes of its
-    /// handler: a thread goes on until it returns, and the limit is one of what runs.
+    /// Keeps the place of the request until the hold is dropped, even after its handler is dropped:
+    /// a thread goes on until it returns, and the limit is on what runs.
     pub(super) fn hold(&self) -> RequestHold {
         self.0.holders.fetch_add(1, Ordering::Relaxed);
         RequestHold(self.clone())
     }
 
-    /// What tells whether somebody still [holds](Self::hold) the place.
+    /// Returns an observer of the [holds](Self::hold) of the place.
     pub(super) fn hold_status(&self) -> HoldStatus {
         HoldStatus(Arc::downgrade(&self.0))
     }
 
-    /// Whoever leaves last, and has not answered, frees the place.
+    /// Ends one hold. The last one frees the place of a request that was not answered.
     pub(super) fn release_hold(&self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             let release = |core: &mut SessionCore, now| core.session.release(now, self.0.key);
@@ -311,13 +313,13 @@ impl Context {
         }
     }
 
-    /// Reports progress, where the client has asked for it: how far it is, how far it goes,
-    /// and what is being done. Whether it was sent: it is not where nobody asked, when the
-    /// request is answered or cancelled, and while the client doesn't read. Progress has to
-    /// rise, so that what is not above the last that was sent isn't sent either.
+    /// Sends progress, where the client has asked for it: the progress so far, the total, and a
+    /// message. Returns `true` if it was sent: it is not where the client has sent no progress
+    /// token, when the request is answered or cancelled, and while the client doesn't read.
+    /// Progress has to increase, so a value that is not above the last one isn't sent either.
     ///
-    /// Who looks at a [task](Self::is_task) finds the message in its status; with the extension
-    /// of 2026-07-28 that is the only way.
+    /// For a [task](Self::is_task) the message becomes its status message; with the extension of
+    /// 2026-07-28 progress is only reported that way.
     pub fn progress(
         &self,
         progress: impl Into<Number>,
@@ -331,7 +333,7 @@ impl Context {
             return false;
         };
         let progress = progress.into();
-        // Until it is sent: of two at once the higher one must not be overtaken.
+        // Held until it is sent: of two concurrent values the higher one must not be overtaken.
         let last = self.0.progress.lock();
         let mut last = last.unwrap_or_else(PoisonError::into_inner);
         let value = progress.as_f64();
@@ -356,9 +358,9 @@ impl Context {
         }
     }
 
-    /// Logs to the client, where it wants messages of this level: all in the handshake era
-    /// until it says otherwise, and only what the request asks for in the stateless era.
-    /// Whether it was sent.
+    /// Sends a log message to the client, where it wants messages of this level: all in the
+    /// handshake era until it sets a level, and only what the request asks for in the stateless
+    /// era. Returns `true` if it was sent.
     pub fn log(&self, level: LoggingLevel, data: impl Into<RawJson>) -> bool {
         if !self.wants_log(&level) {
             return false;
@@ -369,7 +371,7 @@ impl Context {
         self.notify(Method::LoggingMessage, &params).is_ok()
     }
 
-    /// Whether a log message of this level would be sent.
+    /// Returns `true` if a log message of this level would be sent.
     pub fn wants_log(&self, level: &LoggingLevel) -> bool {
         if !self.0.session.server.has_logging || !self.may_notify() {
             return false;
@@ -383,12 +385,12 @@ impl Context {
         }
     }
 
-    /// Whether notifications are sent: none for a task of the extension (TX-16).
+    /// Returns `true` if notifications may be sent: none for a task of the extension (TX-16).
     fn may_notify(&self) -> bool {
         !self.is_task() || self.revision().era() == Era::Handshake
     }
 
-    /// What notifications of a task say of it (TK-11).
+    /// Returns the `_meta` that names the task in its notifications (TK-11).
     fn related_task_meta(&self) -> Option<NotificationMeta> {
         let task = self.task()?;
         let related = RelatedTask::new(task.id());

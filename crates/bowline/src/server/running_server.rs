@@ -1,4 +1,4 @@
-//! A server that runs: it takes clients, serves each, and ends.
+//! A built server: it serves clients, each in a session of its own, and shuts down.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::transport::memory::CAPACITY;
 use crate::transport::{OpenError, Stream, Transport};
 
-/// A server that is ready to serve any number of clients. Clones are the same one.
+/// A server that is ready to serve any number of clients. Clones share one server.
 ///
 /// ```no_run
 /// use bowline::server::Server;
@@ -44,7 +44,8 @@ impl Running {
         Self(Arc::new(core))
     }
 
-    /// Serves one client on a transport, until it is gone: see [`Server::serve`](super::Server::serve).
+    /// Serves one client on a transport, until it disconnects: see
+    /// [`Server::serve`](super::Server::serve).
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
@@ -58,14 +59,14 @@ impl Running {
         self.serve_stream(stream).await
     }
 
-    /// Serves one client on a stream that is open, until it is gone. It may be silent for as
+    /// Serves one client on an open stream, until it disconnects. The client may be silent for as
     /// long as it likes, unlike one that a [listener](Self::listen) accepts.
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
     /// # Errors
     ///
-    /// When the client breaks the protocol beyond what is borne.
+    /// When the client violates the protocol more often than is tolerated.
     pub fn serve_stream(
         &self,
         stream: Stream,
@@ -73,8 +74,8 @@ impl Running {
         self.serve_from(Origin::Stream(None), stream)
     }
 
-    /// The same for a client that is known: the transport has asked it who it is. Each of its
-    /// requests has this [principal](super::Principal), unless a layer sets another one.
+    /// Serves one client whose identity the transport has authenticated. Each of its requests has
+    /// this [principal](super::Principal), unless a layer sets another one.
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
@@ -89,11 +90,10 @@ impl Running {
         self.serve_from(Origin::Stream(Some(principal)), stream)
     }
 
-    /// A transport to this server within the process: for a test that has a client of its own
-    /// talk to it, as over any other one.
+    /// Returns a transport to this server within the process, for tests with a real client.
     ///
-    /// Each time that it is opened a session begins, which ends with the client. A server that
-    /// has [ended](Self::shut_down) can't be opened again.
+    /// Each time that it is opened a session begins, which ends when the client disconnects. After
+    /// [`shut_down`](Self::shut_down) or [`close`](Self::close) opening it fails.
     ///
     /// ```
     /// # #[cfg(feature = "client")]
@@ -116,8 +116,8 @@ impl Running {
         InMemory(self.clone())
     }
 
-    /// Serves a client that a listener has accepted: one that says nothing, or half of
-    /// something, loses its place.
+    /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of
+    /// a message, is disconnected after a timeout.
     pub(super) fn serve_accepted(
         &self,
         stream: Stream,
@@ -141,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Its name, for events.
+    /// Returns the server's name, for log events.
     pub(super) fn name(&self) -> &str {
         &self.0.name
     }
@@ -154,17 +154,17 @@ impl Running {
         self.0.max_sessions
     }
 
-    /// Ends all sessions of this server: nobody is accepted, nothing new is begun, what is being
-    /// served is finished, or cancelled when that takes longer than the
-    /// [deadline](super::Server::shutdown_deadline). Who [serves](Self::serve) returns then.
-    /// Tasks are cancelled: nobody is left who could ask for them.
+    /// Shuts the server down: accepts no more clients and starts no more requests. Requests that
+    /// are being served are finished, or cancelled when that takes longer than the
+    /// [deadline](super::Server::shutdown_deadline). [`serve`](Self::serve) returns then. Tasks are
+    /// cancelled, since no client could ask for them any more.
     pub fn shut_down(&self) {
         self.0.tasks.cancel_all();
         self.0.sessions.end(ShutdownMode::Graceful);
     }
 
-    /// Ends all sessions and tasks now. Those of a server that [shares](super::Server::sharing) its
-    /// features go on.
+    /// Ends all sessions and tasks immediately. Those of a server that
+    /// [shares](super::Server::sharing) its features go on.
     pub fn close(&self) {
         self.0.tasks.cancel_all();
         self.0.sessions.end(ShutdownMode::Immediate);
@@ -182,7 +182,7 @@ impl Transport for InMemory {
         }
         let (ours, theirs) = duplex(CAPACITY);
         let (reader, writer) = split(theirs);
-        // It ends when the client drops its side.
+        // The session ends when the client drops its side.
         tokio::spawn(self.0.serve_stream(Stream::new(reader, writer)));
         let (reader, writer) = split(ours);
         Ok(Stream::new(reader, writer))

@@ -1,4 +1,4 @@
-//! What is put around a whole server: layers of tower, and functions.
+//! Middleware around a whole server: tower layers, and functions.
 
 use std::future::Future;
 
@@ -12,15 +12,15 @@ use crate::server::layer::{Next, RequestService, wrap, wrap_function};
 use crate::server::service::ClientRequest;
 
 impl Server {
-    /// Puts a tower layer around the server: it sees every request but `initialize` and `ping`,
-    /// which are the connection's own, and may answer, refuse, delay or change it. The last
-    /// one that is added is the outermost.
+    /// Adds a tower layer around the server: it sees every request but `initialize` and `ping`,
+    /// which the session answers itself, and may answer, refuse, delay or change it. The layer that
+    /// is added last is the outermost.
     ///
-    /// `subscriptions/listen` is done for a layer when the subscription is open.
+    /// For a layer, `subscriptions/listen` completes when the subscription is open.
     ///
     /// The error of a layer is an [`ErrorObject`](bowline_types::ErrorObject), which the client
-    /// gets, or any other one, as the layers of tower have: then it is logged, and the client
-    /// learns that its request was not served.
+    /// gets, or any other error, as tower's layers have: then it is logged, and the client gets the
+    /// error that its request was not served.
     ///
     /// Where an async function will do, [`around`](Self::around) is shorter.
     ///
@@ -86,9 +86,9 @@ impl Server {
         self
     }
 
-    /// Puts an async function around the server: a [layer](Self::layer) in a few lines. It gets
-    /// each request and whoever serves it [next](Next), and returns the answer. It is one of
-    /// the layers: the last one that is added is the outermost.
+    /// Adds an async function around the server: a [layer](Self::layer) in a few lines. It gets
+    /// each request and the service that serves it [next](Next), and returns the response. The
+    /// layer that is added last is the outermost.
     ///
     /// ```
     /// use bowline::server::{Principal, Server};

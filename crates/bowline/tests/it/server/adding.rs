@@ -49,7 +49,10 @@ fn what_cant_be_served_is_the_same_error_when_it_is_added_later() {
         server().prompt("lists", "", |_: Lists| async { "" }),
         |features| features.add_prompt(prompt("lists", |_: Lists| async { "" })),
     );
-    assert!(words.contains("prompt lists: argument names is an array"), "{words}");
+    assert!(
+        words.contains("prompt lists: argument names is an array"),
+        "{words}"
+    );
     let words = refused(
         server().template("r:{other}", "r", |_: Lists| async { "" }),
         |features| features.add_template(template("r:{other}", "r", |_: Lists| async { "" })),

@@ -222,10 +222,16 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     assert!(server.build().is_err());
     let server = Server::new("wrong", "1").prompt("p", "", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("prompt p: argument names is an array"), "{words}");
+    assert!(
+        words.contains("prompt p: argument names is an array"),
+        "{words}"
+    );
     let server = Server::new("wrong", "1").template("r:{names}", "r", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("r:{names}: argument names is an array"), "{words}");
+    assert!(
+        words.contains("r:{names}: argument names is an array"),
+        "{words}"
+    );
     let server = Server::new("wrong", "1").template("r:{other}", "r", |_: Name| async { "" });
     let words = server.build().expect_err("no name").to_string();
     assert!(words.contains("needs \"name\""), "{words}");
