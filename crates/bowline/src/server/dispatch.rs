@@ -31,7 +31,7 @@ use super::tool::{CallParams, ToolDef, ToolFuture, unknown_tool};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// Serves what is registered.
+/// The service of the registered features.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) features: ServerFeatures,
@@ -39,11 +39,11 @@ pub(super) struct Dispatch {
     pub(super) has_logging: bool,
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
-    /// Of lists, and of what the server says of itself.
+    /// The caching of lists and of `server/discover`.
     pub(super) caching: Caching,
-    /// What each result of the stateless era says of the server, as an encoded member.
+    /// The server information in each result of the stateless era, as an encoded member.
     pub(super) meta: Arc<str>,
-    /// The same for who discovers it, with all that there is to say.
+    /// The full server information, for `server/discover`.
     pub(super) full_meta: Arc<str>,
     pub(super) tasks: Arc<TaskStore>,
 }
@@ -76,7 +76,7 @@ impl Serve for Dispatch {
 }
 
 impl Dispatch {
-    /// What the server can do, but for extensions.
+    /// Returns the capabilities without extensions.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let contents = self.features.contents();
         let mut capabilities = contents.capabilities();
@@ -94,7 +94,7 @@ impl Dispatch {
         capabilities
     }
 
-    /// What needs no handler.
+    /// Serves a request that needs no handler: lists, and `server/discover`.
     fn serve_list(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
         if let Some(reply) = served_by_session(request) {
             return reply;
@@ -147,7 +147,7 @@ impl Dispatch {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut capabilities = self.capabilities();
         if capabilities.tasks.is_some() {
-            // TX-19: each generation is declared where it is spoken.
+            // TX-19: each generation of tasks is declared in its own revision.
             capabilities.add_extension(EXTENSION);
         }
         let mut result = DiscoverResult::new(versions, capabilities).cached(self.caching);
@@ -168,7 +168,7 @@ impl Dispatch {
         })
     }
 
-    /// What a result says of the server.
+    /// Returns the server information for a result.
     fn meta_for(&self, request: &ClientRequest) -> &str {
         match request.context.revision().era() {
             Era::Handshake => "",
@@ -176,7 +176,7 @@ impl Dispatch {
         }
     }
 
-    /// The same, for a result that comes later.
+    /// Returns the server information for a result that is encoded later.
     fn owned_meta_for(&self, request: &ClientRequest) -> Option<Arc<str>> {
         let era = request.context.revision().era();
         (era == Era::Stateless).then(|| Arc::clone(&self.meta))
@@ -235,7 +235,7 @@ impl Dispatch {
         let entry = self.tasks.create(context, ttl)?;
         let reply = create_task_result(&entry, context, self.meta_for(request));
         if !context.become_task(&entry) {
-            // A layer has it served twice: it is one task, and runs once.
+            // A layer has served the request twice: it is one task, and runs once.
             self.tasks.discard(&entry);
             let words = || ErrorObject::internal_error("this request can't become a task");
             let begun = context.task().ok_or_else(words)?;
@@ -243,13 +243,13 @@ impl Dispatch {
         }
         let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
         let (caller, context) = (context.clone(), context.clone());
-        // Where a panic is the task's own affair.
+        // Called within the task, so that a panic fails only the task.
         let called = Box::pin(async move { tool.call(&arguments, &caller).await });
         run_task(&self.tasks, entry, context, called);
         reply
     }
 
-    /// Answers with the result if it is there soon, and with a task otherwise.
+    /// Answers with the result if it is ready in time, and with a task otherwise.
     fn call_with_task_fallback(
         &self,
         mut called: ToolFuture,
@@ -363,7 +363,7 @@ impl Dispatch {
     }
 }
 
-/// Refuses a method that the server doesn't offer, whatever its parameters are.
+/// Refuses a method that the server doesn't support, whatever its parameters are.
 fn check_offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
     if is_offered {
         Ok(())
@@ -372,8 +372,8 @@ fn check_offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorO
     }
 }
 
-/// Finds who completes an argument. Nobody suggests nothing, where the prompt or template
-/// exists (CP-5).
+/// Finds the completion of an argument. Without one there are no suggestions, where the prompt or
+/// template exists (CP-5).
 fn find_completion(
     contents: &Contents,
     request: &ClientRequest,

@@ -1,7 +1,8 @@
-//! Which resources a client follows, where a handler wants to know.
+//! Subscriptions to resources that a [`Handler`] has accepted.
 //!
-//! The session knows whom to tell of a change; this knows whom to tell that nobody wants to be
-//! told any more, whichever way that comes about.
+//! The protocol session knows which resources a client has subscribed to; this remembers which
+//! handler accepted each subscription, so that the handler is notified once when it ends, whatever
+//! the cause.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -21,20 +22,21 @@ use super::session::{SessionCore, SessionShared};
 use crate::logged::{entered, shortened};
 use crate::panics::caught;
 
-/// What a handler has taken on for a session. The session's own limits bound it.
+/// The subscriptions that a handler has accepted for a session. The session's own limits bound
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct HandlerSubscriptions {
-    /// By URI, in the handshake era.
+    /// Subscriptions of the handshake era, by URI.
     subscribed_uris: BTreeMap<String, HandlerSubscription>,
-    /// Requests that begin or end one of them, by URI, in the order in which they came: the
-    /// first is served, and the others wait. The limits on requests bound them.
+    /// Requests that begin or end a subscription, by URI, in the order of arrival: the first is
+    /// served, and the others wait. The limits on requests bound them.
     queues: BTreeMap<String, VecDeque<QueuedRequest>>,
-    /// By the request that is open, in the stateless era.
+    /// Subscriptions of the stateless era, by the open `subscriptions/listen`.
     listens: BTreeMap<RequestKey, Vec<HandlerSubscription>>,
 }
 
 impl HandlerSubscriptions {
-    /// What has ended with the requests that asked for it. To be dropped without a lock.
+    /// Takes the subscriptions whose `subscriptions/listen` has ended. Drop them without a lock.
     pub(super) fn take_ended(
         &mut self,
         open: &ListenSubscriptions,
@@ -49,16 +51,16 @@ impl HandlerSubscriptions {
     }
 }
 
-/// A request in the line for its resource.
+/// A request in the queue of its resource.
 #[derive(Debug)]
 struct QueuedRequest {
     request: RequestKey,
     waker: Option<Waker>,
 }
 
-/// The place of `resources/subscribe` or `resources/unsubscribe` in the line for its resource. A
-/// handler may take its time, and the last thing that the client said has to hold in the end.
-/// Dropping this lets the next one go on.
+/// The place of a `resources/subscribe` or `resources/unsubscribe` in the queue of its resource. A
+/// handler may take its time, and the client's last request has to win in the end. Dropping this
+/// lets the next request go on.
 pub(super) struct QueuePlace {
     session: Arc<SessionShared>,
     request: RequestKey,
@@ -66,13 +68,13 @@ pub(super) struct QueuePlace {
 }
 
 impl QueuePlace {
-    /// Lines a request up, if it is one of them.
+    /// Queues a request, if it is one of these.
     pub(super) fn enqueue(request: &ClientRequest) -> Option<Self> {
         let method = request.known_method();
         if !matches!(method, Some(Method::Subscribe | Method::Unsubscribe)) {
             return None;
         }
-        // One that can't be read is refused in any order.
+        // A request that can't be decoded is refused in any order.
         let uri = request.decode::<SubscribeParams>().ok()?.uri;
         let inner = request.context.inner();
         let queue = QueuedRequest {
@@ -89,7 +91,7 @@ impl QueuePlace {
         })
     }
 
-    /// Waits until those that came before are done. Cancel safe.
+    /// Waits until earlier requests for the resource are done. Cancel safe.
     pub(super) async fn wait(&self) {
         poll_fn(|cx| self.poll(cx)).await;
     }
@@ -133,15 +135,15 @@ impl Drop for QueuePlace {
     }
 }
 
-/// A resource that a handler has taken on. Dropping this tells it that it is over. That is the
-/// handler's code, so no lock may be held.
+/// A subscription that a handler has accepted. Dropping this calls [`Handler::unsubscribed`]. That
+/// is the user's code, so no lock may be held.
 pub(super) struct HandlerSubscription {
     handler: Arc<dyn UnsubscribeHook>,
     uri: String,
     context: Context,
 }
 
-/// Somebody who is told of the end of subscriptions.
+/// Calls a handler at the end of a subscription.
 trait UnsubscribeHook: Send + Sync {
     fn unsubscribed(&self, uri: &str, context: &Context);
 }
@@ -174,7 +176,7 @@ impl fmt::Debug for HandlerSubscription {
 }
 
 impl<H: Handler> HandlerService<H> {
-    /// `resources/subscribe`, when its [turn](QueuePlace) has come.
+    /// Serves `resources/subscribe`, when its [place](QueuePlace) is the first.
     pub(super) async fn subscribe(
         self: &Arc<Self>,
         request: &ClientRequest,
@@ -195,7 +197,8 @@ impl<H: Handler> HandlerService<H> {
             .await?;
         let (applied, _over) = inner.session.with(|core, _| {
             if core.session.request_id(inner.key).is_none() {
-                // Nobody is told that it began: it was cancelled, or the client is gone.
+                // The client never knows of the subscription: the request was cancelled, or the
+                // client is gone.
                 return (Ok(()), Some(subscribed));
             }
             let applied = apply_locked(core, request);
@@ -208,7 +211,7 @@ impl<H: Handler> HandlerService<H> {
         applied
     }
 
-    /// `resources/unsubscribe`, when its [turn](QueuePlace) has come.
+    /// Serves `resources/unsubscribe`, when its [place](QueuePlace) is the first.
     pub(super) fn unsubscribe(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
         let uri = self.subscription_uri(request)?;
         let session = &request.context.inner().session;
@@ -232,7 +235,7 @@ impl<H: Handler> HandlerService<H> {
         resources.is_some_and(|resources| resources.subscribe == Some(true))
     }
 
-    /// `subscriptions/listen`. Resources that the handler refuses are left out of what is
+    /// Serves `subscriptions/listen`. Resources that the handler refuses are left out of what is
     /// honoured (2026-07-28, basic/patterns/subscriptions).
     pub(super) async fn listen(
         self: &Arc<Self>,
@@ -266,7 +269,7 @@ impl<H: Handler> HandlerService<H> {
         opened
     }
 
-    /// Asks the handler whether a client may follow a resource.
+    /// Asks the handler to accept a subscription.
     async fn subscribe_through_handler(
         self: &Arc<Self>,
         uri: &str,
@@ -282,7 +285,7 @@ impl<H: Handler> HandlerService<H> {
     }
 }
 
-/// Lets the session do what it does for every server.
+/// Applies a request to the session, as for every server.
 pub(super) fn apply_to_session(request: &ClientRequest) -> Result<(), ErrorObject> {
     let session = &request.context.inner().session;
     session.with(|core, _| apply_locked(core, request))

@@ -1,4 +1,4 @@
-//! What all sessions of a server share.
+//! The state that all sessions of a server share: its service, settings, features and tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,23 +23,23 @@ use crate::logged::shortened;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 
-/// Tells what a server can do now.
+/// Returns the current capabilities of a server.
 pub(super) type Capabilities = Box<dyn Fn() -> ServerCapabilities + Send + Sync>;
 
-/// A server, as its sessions have it.
+/// A built server, as its sessions share it.
 pub(super) struct ServerCore {
-    /// Its name, for events.
+    /// Its name, for log events.
     pub(super) name: Box<str>,
     pub(super) service: Service,
     pub(super) states: States,
     pub(super) seal: RoundSeal,
-    /// Which states were used, where each is good for one use.
+    /// Which round states were used, where each may be used once.
     pub(super) used_round_states: Option<Box<dyn UsedRoundStates>>,
-    /// Of one request, in all its rounds.
+    /// The most questions of one request, in all its rounds.
     pub(super) max_questions: usize,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
-    /// What results of the stateless era say of the server, as a member.
+    /// The server information in results of the stateless era, as an encoded member.
     pub(super) meta: Arc<str>,
     pub(super) shutdown_deadline: Option<Duration>,
     pub(super) config: SessionConfig,
@@ -47,7 +47,7 @@ pub(super) struct ServerCore {
     pub(super) frame_timeout: Duration,
     pub(super) capabilities: Capabilities,
     pub(super) on_notification: Option<Box<OnNotification>>,
-    /// A handler with full control, which hears notifications too. Layers see none.
+    /// A [`Handler`](super::Handler), which receives notifications too. Layers don't see them.
     pub(super) raw_notification_handler: Option<Service>,
     pub(super) max_sessions: usize,
     pub(super) max_blocking: usize,
@@ -56,13 +56,13 @@ pub(super) struct ServerCore {
     pub(super) tasks: Arc<TaskStore>,
 }
 
-/// Where a client comes from.
+/// The origin of a client's stream.
 #[derive(Debug)]
 pub(super) enum Origin {
-    /// A stream that is served by itself, such as stdio: the client owns it. Whose it is, if
+    /// A stream that is served by itself, such as stdio: the client owns it. With its principal, if
     /// that is known.
     Stream(Option<Principal>),
-    /// A listener, which has a place for so many.
+    /// A listener, which has a limit on clients.
     Listener,
 }
 
@@ -80,7 +80,7 @@ impl ServerCore {
         (self.capabilities)()
     }
 
-    /// The configuration of a session that begins now.
+    /// Returns the configuration of a session that begins now.
     pub(super) fn session_config(&self, origin: &Origin) -> SessionConfig {
         let mut config = self.config.clone();
         match origin {
@@ -93,15 +93,15 @@ impl ServerCore {
         config
     }
 
-    /// Whether somebody hears what clients notify us of.
+    /// Returns `true` if there is a handler for notifications of clients.
     pub(super) fn handles_notifications(&self) -> bool {
         self.on_notification.is_some() || self.raw_notification_handler.is_some()
     }
 
-    /// A client has notified us.
+    /// Dispatches a notification of a client.
     pub(super) fn dispatch_notification(&self, method: &MethodName, params: Option<&Payload>) {
         let _entered = notification_span(method).entered();
-        // Each by itself: one that panics hides nothing from the other.
+        // Called separately: one that panics doesn't hide the notification from the other.
         if let (Some(on_notification), Some(known)) = (&self.on_notification, method.known()) {
             call_handler(method, || on_notification(known, params));
         }
@@ -113,7 +113,7 @@ impl ServerCore {
     }
 }
 
-/// Tells somebody of a notification, who may panic.
+/// Calls a notification handler, and logs its panic.
 fn call_handler(method: &MethodName, handler: impl FnOnce()) {
     if let Err(panicked) = crate::panics::caught(handler) {
         let method = &*shortened(method.as_str());
@@ -127,8 +127,8 @@ impl std::fmt::Debug for ServerCore {
     }
 }
 
-/// What is to be added to a result so that it has the server's name (LC-49): the member
-/// `ours`, or nothing where a handler has a `_meta` of its own, into which the name goes.
+/// Returns the server information to add to a result (LC-49): the member `ours`, or nothing where
+/// the result has a `_meta` of its own, into which it is inserted.
 pub(super) fn add_server_info<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'m str>) -> &'m str {
     let (Some(meta), Some(ours)) = (meta, ours) else {
         return ours.unwrap_or_default();
@@ -146,16 +146,16 @@ pub(super) fn add_server_info<'m>(meta: &mut Option<ResultMeta>, ours: Option<&'
 /// How a member `_meta` begins.
 const META: &str = "\"_meta\":";
 
-/// What each result of the stateless era says of the server (LC-49): who it is, without
-/// what may be long, such as icons. That is told to who [discovers](discover_meta) it.
+/// Returns the server information in each result of the stateless era (LC-49), without what may be
+/// long, such as icons. That is returned by [`server/discover`](discover_meta).
 pub(super) fn result_meta(info: &Implementation) -> Arc<str> {
     let mut short = Implementation::new(&*info.name, &*info.version);
     short.title.clone_from(&info.title);
     discover_meta(&short)
 }
 
-/// What the server says of itself, as a member that is encoded once for all. It is empty when
-/// it can't be said.
+/// Returns the full server information as a member that is encoded once. Empty when it can't be
+/// encoded.
 pub(super) fn discover_meta(info: &Implementation) -> Arc<str> {
     let meta = ResultMeta::new().with(keys::SERVER_INFO, info.clone());
     match Payload::encode(&meta, Revision::LATEST) {

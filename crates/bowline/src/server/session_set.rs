@@ -7,13 +7,13 @@ use tokio::sync::watch;
 
 use super::session::SessionShared;
 
-/// The sessions of one server, and whether they are to end.
+/// The sessions of one server, and its shutdown.
 #[derive(Debug)]
 pub(super) struct SessionSet {
     own: Mutex<OwnSessions>,
-    /// Nobody is accepted any more.
+    /// `true` when no client is accepted any more.
     is_ending: watch::Sender<bool>,
-    /// All that are told of changes: also those of servers that share the features.
+    /// All sessions that are notified of changes: also those of servers that share the features.
     notified: Sessions,
 }
 
@@ -23,17 +23,17 @@ struct OwnSessions {
     mode: Option<ShutdownMode>,
 }
 
-/// How a server ends.
+/// How a server ends its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShutdownMode {
-    /// What is being served is finished.
+    /// Requests that are being served are finished.
     Graceful,
-    /// At once.
+    /// Immediately.
     Immediate,
 }
 
 impl SessionSet {
-    /// A server that has no session yet, and shares these.
+    /// Creates the set of a server without sessions, which shares `notified`.
     pub(super) fn new(notified: Sessions) -> Self {
         Self {
             own: Mutex::default(),
@@ -42,8 +42,8 @@ impl SessionSet {
         }
     }
 
-    /// A session begins. On a server that ends it does so at once: whoever ends the server
-    /// finds it here, or is found by it.
+    /// Adds a session. On a server that has ended it is ended at once: under the lock either this
+    /// sees the end of the server, or the end sees the session.
     pub(super) fn add(&self, session: &Arc<SessionShared>) {
         self.notified.add(session);
         let own = self.own();
@@ -55,7 +55,7 @@ impl SessionSet {
         }
     }
 
-    /// Ends all sessions of this server, and lets no other begin.
+    /// Ends all sessions of this server, and those that begin later.
     pub(super) fn end(&self, mode: ShutdownMode) {
         let mut own = self.own();
         own.mode = own.mode.max(Some(mode));
@@ -67,7 +67,7 @@ impl SessionSet {
         }
     }
 
-    /// Whether it ends, for whoever accepts clients.
+    /// Returns a receiver of the end of the server, for accepting clients.
     pub(super) fn end_signal(&self) -> watch::Receiver<bool> {
         self.is_ending.subscribe()
     }
@@ -77,7 +77,7 @@ impl SessionSet {
     }
 }
 
-/// Sessions, as long as they last. Clones are the same ones.
+/// Weak references to sessions. Clones share one list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sessions(Arc<Mutex<Vec<Weak<SessionShared>>>>);
 
@@ -85,7 +85,7 @@ impl Sessions {
     fn add(&self, session: &Arc<SessionShared>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() == sessions.capacity() {
-            // Seldom enough, however many come and go.
+            // Amortized: the list is pruned only when it would grow.
             sessions.retain(|session| session.strong_count() > 0);
             let room = sessions.len();
             sessions.reserve(room);
@@ -93,20 +93,21 @@ impl Sessions {
         sessions.push(Arc::downgrade(session));
     }
 
-    /// All that have not ended.
+    /// Returns the sessions that have not ended.
     fn all(&self) -> Vec<Arc<SessionShared>> {
         let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Something has changed that clients may want to know.
+    /// Queues a change notification in all sessions.
     pub(super) fn notify_change(&self, change: Change<'_>) {
         for session in self.all() {
             session.on_change(change);
         }
     }
 
-    /// Somebody is done with a page: whoever asked them to open it is told. Whether one was.
+    /// Completes a URL elicitation in the session that asked for it. Returns `true` if there was
+    /// one.
     pub(super) fn complete_url_elicitation(&self, id: &str) -> bool {
         self.all()
             .iter()
