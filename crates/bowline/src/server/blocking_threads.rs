@@ -1,7 +1,8 @@
-//! Threads for handlers that block.
+//! The threads of the process for blocking handlers.
 //!
-//! Nobody joins them: a handler may never return, and neither a runtime that is dropped nor
-//! a process that ends should wait for it, as they do for tokio's.
+//! They are never joined: a handler may never return, and neither a runtime that is dropped nor a
+//! process that ends should wait for it, as they do for tokio's. Which job of a session may have a
+//! thread is decided in `session/blocking_quota`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,16 +14,17 @@ use super::session::{JobId, SessionShared};
 use crate::logged::entered;
 use crate::panics::caught;
 
-/// Threads of this process at most: as many as tokio has for the same purpose.
+/// The most threads of this process: as many as tokio has for the same purpose.
 const MAX_THREADS: usize = 512;
 
-/// Those of one session at most, unless its server says otherwise: no client has all of them.
+/// The most threads of one session, unless the server sets another limit: no client has all of
+/// them.
 pub(super) const DEFAULT_SESSION_SHARE: usize = MAX_THREADS / 8;
 
-/// How long a thread waits for something else to do.
+/// How long an idle thread waits for another job.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Something to be done on a thread, for a request.
+/// Work to be done on a thread, for a request.
 pub(super) struct Job {
     context: Context,
     id: JobId,
@@ -30,8 +32,8 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Has something done when it is the session's turn, and a thread is free. Where there can
-    /// be no thread at all it is dropped.
+    /// Submits work, to be done when the session's quota allows it and a thread is free. Where no
+    /// thread can be spawned it is dropped.
     pub(super) fn submit(context: &Context, work: impl FnOnce() + Send + 'static) -> SubmittedJob {
         let session = &context.inner().session;
         let (id, next) = session.enqueue_job(|id| Self {
@@ -50,24 +52,24 @@ impl Job {
         self.id
     }
 
-    /// Whether nobody wants it any more.
+    /// Returns `true` if its request was cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.context.is_cancelled()
     }
 
-    /// Gives it to the threads: it is its session's turn.
+    /// Queues it for a thread: its session's quota allows it.
     pub(super) fn start(self) {
         let mut dropped = enqueue(self);
         while let Some(job) = dropped.pop_front() {
             let (session, id) = (Arc::clone(&job.context.inner().session), job.id);
             drop(job);
-            // There is no thread for the next one either.
+            // There is no thread for the next job either.
             dropped.extend(session.finish_job(id));
         }
     }
 
-    /// Does it, unless its client doesn't read what was answered before: then it waits for
-    /// that, and keeps no thread.
+    /// Runs the job, unless its client doesn't read earlier responses: then it waits in the
+    /// session's queue, and keeps no thread.
     fn run(self) {
         let (session, id) = (Arc::clone(&self.context.inner().session), self.id);
         let Some(job) = session.park_if_no_room(self) else {
@@ -86,8 +88,8 @@ impl Job {
     }
 }
 
-/// A job that somebody waits for. Dropping this says that its result was taken, or is not
-/// wanted: then it doesn't begin.
+/// A submitted job. Drop this when its result was taken or is not wanted: then a waiting job never
+/// starts.
 pub(super) struct SubmittedJob {
     session: Arc<SessionShared>,
     id: JobId,
@@ -101,7 +103,7 @@ impl Drop for SubmittedJob {
     }
 }
 
-/// Puts a job into the queue. The jobs that are to be dropped, since there is no thread.
+/// Queues a job. Returns the jobs to drop, if there is no thread.
 fn enqueue(job: Job) -> VecDeque<Job> {
     let span = job.context.span().clone();
     let mut pool = lock();
@@ -120,7 +122,7 @@ fn enqueue(job: Job) -> VecDeque<Job> {
     tracing::error!(parent: &span, %error, "no thread for a blocking handler");
     let mut pool = lock();
     pool.threads -= 1;
-    // Others do it, if there are some.
+    // Other threads run the job, if there are some.
     match pool.threads {
         0 => std::mem::take(&mut pool.queue),
         1.. => VecDeque::new(),
@@ -143,7 +145,7 @@ static HAS_WORK: Condvar = Condvar::new();
 struct Pool {
     queue: VecDeque<Job>,
     threads: usize,
-    /// Threads that wait for something to do.
+    /// Threads that wait for a job.
     idle: usize,
 }
 
@@ -151,7 +153,7 @@ fn lock() -> MutexGuard<'static, Pool> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a thread does. The jobs catch their panics.
+/// The main loop of a thread. Jobs catch their panics.
 fn run_thread() {
     let mut pool = lock();
     loop {

@@ -19,7 +19,7 @@ use super::validation::ToolValidators;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// What a layer wraps: whoever serves requests, as a tower service.
+/// The service that a layer wraps, as a tower service.
 #[derive(Clone, Debug)]
 pub struct RequestService(pub(super) Service);
 
@@ -37,7 +37,7 @@ impl TowerService<ClientRequest> for RequestService {
     }
 }
 
-/// A service with layers around it. A tower service is used by one at a time, so each request
+/// A service with a layer around it. A tower service serves one request at a time, so each request
 /// has a clone.
 struct Layered<S>(Mutex<S>);
 
@@ -84,7 +84,7 @@ where
     service.call(request).await.map_err(refused)
 }
 
-/// Puts a layer around whoever serves requests.
+/// Puts a layer around a service.
 pub(super) fn wrap<L>(service: Service, layer: &L) -> Service
 where
     L: Layer<RequestService>,
@@ -96,16 +96,16 @@ where
     Service(Arc::new(Layered(Mutex::new(layered))))
 }
 
-/// Whoever serves a request next: see [`Server::around`](super::Server::around).
+/// The service behind a function that wraps it: see [`Server::around`](super::Server::around).
 #[derive(Clone, Debug)]
 pub struct Next(Service);
 
 impl Next {
-    /// Serves a request. Cancel safe: dropping the future gives it up.
+    /// Serves a request. Cancel safe: dropping the future cancels it.
     ///
     /// # Errors
     ///
-    /// What the client is told, unless the function around it says something else.
+    /// The error for the client, unless the function around it returns another one.
     pub async fn run(self, request: ClientRequest) -> RpcResult {
         self.0.0.serve(request).await
     }
@@ -125,12 +125,13 @@ where
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let function = Arc::clone(&self.function);
         let next = Next(self.service.clone());
-        // It runs with the request, as a layer does: one that panics harms no other.
+        // The function runs within the future of the request, as a layer does: its panic harms no
+        // other request.
         Box::pin(async move { function(request, next).await })
     }
 }
 
-/// Puts a function around whoever serves requests.
+/// Puts a function around a service.
 pub(super) fn wrap_function<F, Fut>(service: Service, function: F) -> Service
 where
     F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
@@ -144,14 +145,14 @@ where
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolRequest {
-    /// Its arguments: a JSON object, not yet checked.
+    /// The arguments: a JSON object, not yet checked.
     pub arguments: String,
-    /// Where it comes from.
+    /// The context of the request.
     pub context: Context,
     checks: ToolValidators,
 }
 
-/// What a layer around a tool wraps: the tool, as a tower service.
+/// The tool that a layer wraps, as a tower service.
 #[derive(Clone)]
 pub struct ToolService(Arc<RunTool>);
 

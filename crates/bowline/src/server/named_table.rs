@@ -1,21 +1,21 @@
-//! Things with names, in the order in which they were added, in pages.
+//! Named values in the order of insertion, with pagination.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Things with names. Cloning it shares them.
+/// Named values in the order of insertion. Clones share the values.
 #[derive(Debug)]
 pub(super) struct NamedTable<T> {
-    /// The same ones, so that finding one takes one look-up however many there are.
+    /// The same values by name, so that finding one takes one look-up.
     by_name: HashMap<Arc<str>, (u64, Arc<T>)>,
     in_order: BTreeMap<u64, Arc<T>>,
     next: u64,
 }
 
 impl<T> NamedTable<T> {
-    /// Adds one, in place of another one of its name, which is given back: whoever holds a
-    /// lock must not drop what is a user's.
+    /// Inserts a value, in place of the one of the same name, which is returned: a caller that
+    /// holds a lock must not drop a user's value.
     pub(super) fn insert(&mut self, name: &str, value: T) -> Option<Arc<T>> {
         let value = Arc::new(value);
         if let Some((number, known)) = self.by_name.get_mut(name) {
@@ -29,7 +29,7 @@ impl<T> NamedTable<T> {
         None
     }
 
-    /// The one of a name, which is no longer there.
+    /// Removes the value of a name.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
         let (number, value) = self.by_name.remove(name)?;
         self.in_order.remove(&number);
@@ -44,16 +44,16 @@ impl<T> NamedTable<T> {
         self.in_order.values()
     }
 
-    /// Whether there ever was one, though it may be gone.
+    /// Returns `true` if there ever was a value, though it may be gone.
     pub(super) fn has_had_any(&self) -> bool {
         self.next > 0
     }
 
-    /// A page, and where the next one begins. `None` for a cursor that is none of ours, or of
+    /// Returns a page, and the cursor of the next one. `None` for an invalid cursor, or one of
     /// another list.
     ///
-    /// A cursor is the list and the number of the last one that was told: what is added or
-    /// removed meanwhile neither repeats nor hides another one (PG-5).
+    /// A cursor is the list and the number of the last value on the page: what is added or removed
+    /// meanwhile neither repeats nor hides another value (PG-5).
     pub(super) fn page(
         &self,
         list: &str,
@@ -78,7 +78,7 @@ impl<T> NamedTable<T> {
     }
 }
 
-/// What is between the list and the number.
+/// The separator of the list and the number.
 const AFTER: &str = "-after-";
 
 impl<T> Default for NamedTable<T> {
@@ -125,7 +125,7 @@ mod tests {
             let Some(next) = next else {
                 break;
             };
-            // The one that the cursor is about goes, and one comes.
+            // The value that the cursor names is removed, and one is added.
             table.remove(&format!("n{}", seen[seen.len() - 1]));
             cursor = Some(next);
             if seen.len() == 4 {

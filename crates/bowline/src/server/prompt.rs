@@ -1,4 +1,4 @@
-//! Prompts, and the completion of arguments.
+//! Prompts, and the completion of their arguments.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::transport::BoxFuture;
 pub(super) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
 type Run = dyn Fn(StringArguments<'_>, &Context) -> Result<PromptFuture, Rejection> + Send + Sync;
 
-/// Something that a prompt may be: a text (which the user says), messages, or a `Result` of
-/// these.
+/// A type that the handler of a prompt may return: a string (a message of the user), messages, or a
+/// `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a prompt",
     label = "not something that a prompt can be",
@@ -30,14 +30,14 @@ type Run = dyn Fn(StringArguments<'_>, &Context) -> Result<PromptFuture, Rejecti
             or a `Result` with a `ToolError`"
 )]
 pub trait IntoPrompt {
-    /// What the client gets.
+    /// Converts it into what the client gets.
     ///
     /// # Errors
     ///
-    /// When it can't be made.
+    /// When the handler has failed.
     fn into_prompt(self) -> Result<GetPromptResult, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_prompt_of(self, of: &Context) -> Result<GetPromptResult, ErrorObject>
     where
@@ -90,7 +90,7 @@ impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
     }
 }
 
-/// A prompt: what clients see of it, and its handler.
+/// The definition of a prompt: what clients see of it, and its handler.
 #[derive(Clone)]
 pub struct PromptDef {
     pub(super) prompt: Prompt,
@@ -99,9 +99,9 @@ pub struct PromptDef {
     run: Arc<Run>,
 }
 
-/// A prompt with a handler. Its arguments are those of the handler's type: texts, all of
-/// them, as the protocol has it. A number, a truth value or an enum of names is read from its
-/// text.
+/// Creates a prompt with a handler. Its arguments are the fields of the handler's type. The
+/// protocol sends them as strings; numbers, booleans and enums of names are parsed from their
+/// string.
 ///
 /// ```
 /// use bowline::server::{Server, prompt};
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// The members of a schema, as a prompt has them.
+/// Returns the properties of a schema as arguments of a prompt.
 fn arguments_of(schema: &schemars::Schema) -> Vec<PromptArgument> {
     let properties = schema
         .get("properties")
@@ -179,28 +179,28 @@ fn arguments_of(schema: &schemars::Schema) -> Vec<PromptArgument> {
 }
 
 impl PromptDef {
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.prompt.description = Some(description.into());
         self
     }
 
-    /// Its name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.prompt.title = Some(title.into());
         self
     }
 
-    /// Icons to show.
+    /// Sets icons to show.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.prompt.icons = Some(icons.into());
         self
     }
 
-    /// Additional data for clients.
+    /// Sets the `_meta` of the prompt.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.prompt.meta = Some(meta);
@@ -232,18 +232,19 @@ impl fmt::Debug for PromptDef {
     }
 }
 
-/// What is being typed, for a handler that completes it.
+/// The argument that the user is typing, for a handler that completes it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Partial {
-    /// What is there so far.
+    /// The value so far.
     pub value: String,
-    /// Other arguments that are known already (since 2025-06-18).
+    /// Other arguments that have values already (since 2025-06-18).
     #[serde(default)]
     pub arguments: std::collections::BTreeMap<String, String>,
 }
 
-/// Suggestions: texts, the best first, a whole [`Completion`], or a `Result` of these.
+/// A type that the handler of a completion may return: a list of strings, the best first, a whole
+/// [`Completion`], or a `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a completion",
     label = "not suggestions",

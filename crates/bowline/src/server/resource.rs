@@ -1,4 +1,4 @@
-//! Resources, and templates of them.
+//! Resources, and resource templates. `contents` converts what their handlers return.
 
 mod contents;
 
@@ -22,7 +22,7 @@ use crate::transport::BoxFuture;
 pub(super) type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
 type Run = dyn Fn(ReadInput<'_>, &Context) -> Result<ReadFuture, Rejection> + Send + Sync;
 
-/// What is read, and what is known of it before.
+/// The input of a read: the URI, and settings of the resource or template.
 #[derive(Clone, Copy)]
 struct ReadInput<'a> {
     uri: &'a str,
@@ -31,7 +31,7 @@ struct ReadInput<'a> {
     caching: Caching,
 }
 
-/// The URI that is read, for a handler that asks for it.
+/// The URI that is read, as an argument of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri(pub String);
 
@@ -43,7 +43,7 @@ impl Extract for Uri {
     fn declare(_: &mut Needs) {}
 }
 
-/// A resource: what clients see of it, and its handler.
+/// The definition of a resource: what clients see of it, and its handler.
 #[derive(Clone)]
 pub struct ResourceDef {
     pub(super) resource: Resource,
@@ -54,7 +54,7 @@ pub struct ResourceDef {
     run: Arc<Run>,
 }
 
-/// A resource with a handler that reads it.
+/// Creates a resource with a handler that reads it.
 ///
 /// ```
 /// use bowline::server::{Server, resource};
@@ -113,42 +113,42 @@ where
 }
 
 impl ResourceDef {
-    /// What it is, for the model.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.resource.description = Some(description.into());
         self
     }
 
-    /// Its name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.resource.title = Some(title.into());
         self
     }
 
-    /// Its media type, where the handler doesn't say.
+    /// Sets the media type, for contents without one.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.resource.mime_type = Some(mime_type.into());
         self
     }
 
-    /// How it may be used.
+    /// Sets annotations: the audience, the priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.resource.annotations = Some(annotations);
         self
     }
 
-    /// Icons to show.
+    /// Sets icons to show.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.resource.icons = Some(icons.into());
         self
     }
 
-    /// Its size in bytes, so that a client can tell what reading it costs.
+    /// Sets the size in bytes, so that a client can estimate the cost of reading it.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         self.resource.size = i64::try_from(bytes).ok();
@@ -163,7 +163,7 @@ impl ResourceDef {
         self
     }
 
-    /// Additional data for clients.
+    /// Sets the `_meta`.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.resource.meta = Some(meta);
@@ -274,7 +274,7 @@ where
     }
 }
 
-/// What keeps a handler from being run with the variables of a template.
+/// Returns why a handler can't be run with the variables of a template.
 fn problem_of(
     template: &str,
     variables: &UriTemplate,
@@ -291,7 +291,7 @@ fn problem_of(
         .or_else(|| string_arguments::schema_problem(schema, format_args!("template {template}")))
 }
 
-/// The members that a schema requires.
+/// Returns the properties that a schema requires.
 fn required_of(schema: &schemars::Schema) -> impl Iterator<Item = &str> {
     let required = schema
         .get("required")
@@ -301,28 +301,28 @@ fn required_of(schema: &schemars::Schema) -> impl Iterator<Item = &str> {
 }
 
 impl TemplateDef {
-    /// What they are, for the model.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.template.description = Some(description.into());
         self
     }
 
-    /// Their name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.template.title = Some(title.into());
         self
     }
 
-    /// Their media type, where the handler doesn't say.
+    /// Sets the media type, for contents without one.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.template.mime_type = Some(mime_type.into());
         self
     }
 
-    /// How they may be used.
+    /// Sets annotations: the audience, the priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.template.annotations = Some(annotations);
@@ -336,7 +336,7 @@ impl TemplateDef {
         self
     }
 
-    /// How long clients may keep what they contain, as [`ResourceDef::cache`].
+    /// Sets how long clients may cache the contents, as [`ResourceDef::cache`].
     #[must_use]
     pub fn cache(mut self, caching: Caching) -> Self {
         self.caching = caching;
@@ -350,8 +350,8 @@ impl TemplateDef {
         self
     }
 
-    /// Reads a resource, if its URI follows the template and its variables are what the handler
-    /// takes.
+    /// Reads a resource, if its URI matches the template and its variables can be parsed into the
+    /// handler's type.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Option<ReadFuture> {
         let variables = self.pattern.as_ref().ok()?.matches(uri)?;
         let input = ReadInput {
@@ -370,7 +370,7 @@ impl TemplateDef {
     }
 
     fn log_skipped_template(&self, words: &str, context: &Context) {
-        // What comes after the name of the variable has in it what the client sent.
+        // The rest of the message quotes what the client sent.
         let variable = words.split_once(": ").map_or("", |(variable, _)| variable);
         tracing::debug!(
             template = %self.template.uri_template,
@@ -389,7 +389,7 @@ impl fmt::Debug for TemplateDef {
     }
 }
 
-/// A handler that runs, or the reason why it doesn't.
+/// Returns the running handler, or the error why it doesn't run.
 fn into_future(run: Result<ReadFuture, Rejection>) -> ReadFuture {
     let error = match run {
         Ok(read) => return read,

@@ -1,7 +1,7 @@
-//! Arguments that are texts, all of them: those of a prompt, and the variables of a template.
+//! String arguments: those of a prompt, and the variables of a resource template.
 //!
-//! A handler may have a number or a truth value where a client can only send text: then the
-//! text is read as one.
+//! A handler may take a number or a boolean where a client can only send a string: then the string
+//! is parsed.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use serde::forward_to_deserialize_any;
 /// Arguments by name.
 pub(super) type StringArguments<'a> = &'a [(String, String)];
 
-/// Reads arguments.
+/// Deserializes arguments.
 pub(super) struct StringArgumentsReader<'a>(pub(super) StringArguments<'a>);
 
 impl<'a> StringArgumentsReader<'a> {
@@ -57,7 +57,7 @@ impl<'de> Deserializer<'de> for StringArgumentsReader<'de> {
     }
 }
 
-/// One text, which may stand for something else.
+/// One string, which may be parsed into another type.
 #[derive(Clone, Copy)]
 struct StringValue<'a>(&'a str);
 
@@ -106,7 +106,7 @@ impl<'de> Deserializer<'de> for StringValue<'de> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        // As JSON has them: no infinity, and nothing that is no number.
+        // As in JSON: no infinity, and no NaN.
         match self.0.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
             Ok(_) | Err(_) => Err(Error::invalid_value(Unexpected::Str(self.0), &visitor)),
@@ -140,7 +140,8 @@ impl<'de> Deserializer<'de> for StringValue<'de> {
     }
 }
 
-/// What keeps a type from being read from texts, by its schema: a member that no text can be.
+/// Returns why a type can't be deserialized from strings, by its schema: a property that no string
+/// can be.
 pub(super) fn schema_problem(schema: &schemars::Schema, of: impl Display) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     properties.iter().find_map(|(name, member)| {

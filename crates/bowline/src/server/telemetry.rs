@@ -23,7 +23,8 @@ use crate::logged::shortened;
 /// is without it; and no parent, since what has begun it may be over before it.
 pub(super) fn session_span(server: &str) -> Span {
     static SESSIONS: AtomicU64 = AtomicU64::new(1);
-    // Also where nobody looks: sessions that are seen later have numbers of their own.
+    // Counted also without a subscriber: sessions that are observed later have numbers of their
+    // own.
     let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
     error_span!(
         target: "bowline::server", parent: None, "server",

@@ -1,4 +1,5 @@
-//! URI templates (RFC 6570), read backwards: which variables a URI has.
+//! Matching of URIs against URI templates (RFC 6570), which yields the variables. `expression`
+//! parses what is between braces, `sequence` matches literals and variables.
 //!
 //! Matching takes time linear in the URI, whatever the template and the URI are. A template
 //! in which two variables stand side by side, so that any split would be a guess, is refused
@@ -9,10 +10,10 @@ mod sequence;
 
 use sequence::{Sequence, Variable};
 
-/// A template that can be matched.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UriTemplate {
-    /// What comes before the query: all of it where there is none.
+    /// The part before the query: all of it where there is none.
     head: Sequence,
     query: Option<Query>,
 }
@@ -32,7 +33,7 @@ struct Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Member {
     name: String,
-    /// Characters that it has at most.
+    /// The most characters that it has.
     most: Option<usize>,
 }
 
@@ -48,7 +49,7 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -122,7 +123,7 @@ impl UriTemplate {
         }
     }
 
-    /// The names of the variables.
+    /// Returns the names of the variables.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let of_query = self.query.iter().flat_map(|query| {
             let names = query.members.iter().map(|member| member.name.as_str());
@@ -131,7 +132,7 @@ impl UriTemplate {
         self.head.names().chain(of_query)
     }
 
-    /// The variables of a URI that follows the template.
+    /// Returns the variables of a URI that matches the template.
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let Some(query) = &self.query else {
             return self.head.matches(uri);
@@ -153,7 +154,7 @@ impl UriTemplate {
 }
 
 impl Query {
-    /// The wanted members of a query. What else is in it makes it another URI.
+    /// Returns the known members of a query. An unknown one makes it another URI.
     fn matches(&self, query: &str) -> Option<Vec<(String, String)>> {
         let mut found: Vec<(String, String)> = Vec::new();
         if query.is_empty() {
@@ -178,7 +179,7 @@ impl Query {
     }
 }
 
-/// A value without its percent signs. `None` when they encode no text.
+/// Percent-decodes a value. `None` when it is not UTF-8.
 fn decoded(value: &str) -> Option<String> {
     if !value.contains('%') {
         return Some(value.to_owned());

@@ -1,9 +1,9 @@
-//! Arguments and results of a tool against its schemas (SV-5, TL-8), with the feature `validate`.
+//! Validation of a tool's arguments and results against its schemas (SV-5, TL-8), with the feature
+//! `validate`.
 //!
-//! What is checked is decided when a tool is made: arguments whose type says all that their
-//! schema says are not, nor are results whose schema comes from their type. Schemas are compiled
-//! once, when the tool is registered. Without the feature there is nothing here, and nothing is
-//! checked but what decoding checks.
+//! What is checked is decided when a tool is defined: arguments whose type enforces its whole
+//! schema are not checked again, nor are results whose schema comes from their type. Schemas are
+//! compiled once, when the tool is registered. Without the feature only decoding checks arguments.
 
 #[cfg(not(feature = "validate"))]
 pub(super) use disabled::ToolValidators;
@@ -32,19 +32,19 @@ mod enabled {
 
     #[derive(Clone, Debug)]
     enum Check {
-        /// Nothing is left to check.
+        /// Nothing needs to be checked.
         Skip,
-        /// There may be no members.
+        /// The object must be empty.
         NoMembers,
-        /// When it is compiled.
+        /// The schema is not compiled yet.
         NotCompiled,
         Against(Arc<Schema>),
-        /// It can't be checked, so that the tool can't be called.
+        /// The schema can't be compiled, so that the tool can't be called.
         BadSchema,
     }
 
     impl ToolValidators {
-        /// What is to be checked for a handler whose arguments have this schema, if it has any.
+        /// Creates the validators for a handler whose arguments have this schema, if it has any.
         pub(in crate::server) fn for_arguments(arguments: Option<&schemars::Schema>) -> Self {
             let arguments = match arguments {
                 None => Check::NoMembers,
@@ -57,17 +57,17 @@ mod enabled {
             }
         }
 
-        /// The schema of the arguments is not the one of their type.
+        /// Checks arguments against the schema, which is not the one of their type.
         pub(in crate::server) fn require_arguments_check(&mut self) {
             self.arguments = Check::NotCompiled;
         }
 
-        /// The schema of the result is not the one of its type.
+        /// Checks results against the schema, which is not the one of their type.
         pub(in crate::server) fn require_result_check(&mut self) {
             self.result = Check::NotCompiled;
         }
 
-        /// Compiles what is left to compile. What is wrong with it, in words.
+        /// Compiles the schemas. Returns what is wrong with them.
         pub(in crate::server) fn compile(&mut self, tool: &Tool) -> Option<String> {
             let input = tool.input_schema.as_object().as_str();
             let wrong_input = self.arguments.compile(input);
@@ -79,7 +79,7 @@ mod enabled {
             wrong_input.or(wrong_output.map(|words| of("outputSchema", words)))
         }
 
-        /// Checks arguments that could be decoded.
+        /// Checks arguments that were decoded.
         pub(in crate::server) fn check_arguments(&self, text: &str) -> Result<(), Rejection> {
             if let (Check::BadSchema, _) | (_, Check::BadSchema) = (&self.arguments, &self.result) {
                 let words = "the server is misconfigured";
@@ -99,13 +99,13 @@ mod enabled {
             }
         }
 
-        /// Checks the result of a call, when it is there.
+        /// Checks the result of a call, when it is ready.
         pub(in crate::server) fn check_result(
             &self,
             called: ToolFuture,
             context: &Context,
         ) -> ToolFuture {
-            // TL-8: older clients don't see it.
+            // TL-8: older clients don't get structured content.
             if context.revision() < Revision::V2025_06_18 {
                 return called;
             }
@@ -153,7 +153,7 @@ mod enabled {
         }
     }
 
-    /// A tool without arguments gets none.
+    /// Refuses arguments of a tool that has none.
     fn no_members(text: &str) -> Result<(), Rejection> {
         let mut first = None;
         let read = Reader::new(text).object(|reader, key| {

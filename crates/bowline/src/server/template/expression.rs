@@ -3,7 +3,7 @@
 use super::sequence::{Kind, Variable};
 use super::{Member, Part};
 
-/// The parts of one expression. An error says what is wrong with it.
+/// Parses one expression into its parts. The error says what is wrong with it.
 pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let (operator, list) = match inside.chars().next() {
         // RFC 6570, 2.2: the first ones have a meaning, the others are reserved for later.
@@ -31,7 +31,7 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     }
 }
 
-/// The literals and variables of an expression that is no query.
+/// Returns the literals and variables of an expression that is not a query.
 fn sequence(operator: char, names: Vec<Name>, is_exploded: bool) -> Vec<Part> {
     let kind = match (operator, is_exploded) {
         ('+' | '#', _) if names.len() > 1 => Kind::ReservedInList,
@@ -82,7 +82,8 @@ impl Name {
         if most.is_some() && is_exploded {
             return Err("has both `:` and `*`".to_owned());
         }
-        // RFC 6570, 2.3, and `-`, which others accept too. Not `%`, which nobody needs.
+        // RFC 6570, 2.3, and `-`, which other implementations accept too. Not `%`, which is hardly
+        // used.
         let is_part = |part: &str| {
             let mut characters = part.chars();
             !part.is_empty()
@@ -109,7 +110,7 @@ impl Name {
     }
 }
 
-/// How many characters a prefix has (RFC 6570, 2.4.1: from 1 to 9999).
+/// Parses how many characters a prefix has (RFC 6570, 2.4.1: from 1 to 9999).
 fn length(text: &str) -> Result<usize, String> {
     let is_number = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let length = text.parse().ok().filter(|_| is_number);
