@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 use super::support::{call, connected, connected_with, tool as called};
 
 #[derive(Deserialize, JsonSchema)]

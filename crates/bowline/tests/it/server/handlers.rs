@@ -18,7 +18,7 @@ use bowline::types::{ErrorObject, InputSchema, JsonObject, Revision, Revisions};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 use super::support::{call, connected, tool as called};
 
 struct Proxy;

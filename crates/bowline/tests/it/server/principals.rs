@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 
 /// Believes whoever a request says it comes from.
 #[derive(Clone)]

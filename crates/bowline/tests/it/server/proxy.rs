@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 use super::support::{call, connected_with, tool as called};
 
 /// Longer than anything takes on a busy machine.

@@ -6,7 +6,7 @@ use bowline::server::{Context, Server};
 use serde_json::json;
 use tokio::time::advance;
 
-use super::raw::Raw;
+use super::raw_client::Raw;
 
 // proves: F-HD-09
 #[tokio::test(start_paused = true)]

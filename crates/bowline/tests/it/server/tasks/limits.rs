@@ -8,7 +8,7 @@ use bowline::types::tools::TaskSupport;
 use bowline::{Client, Error};
 use serde_json::json;
 
-use super::super::lines::Lines;
+use super::super::line_client::Lines;
 use super::{Gate, NEW, OLD, World, code, started};
 
 pub(super) fn server(gate: &Gate, tasks: &TaskConfig) -> Server {

@@ -9,7 +9,7 @@ use bowline::types::logging::LoggingLevel;
 use bowline::types::{JsonObject, Revision};
 use serde_json::{Value, json};
 
-use super::lines::Lines;
+use super::line_client::Lines;
 
 fn server() -> Running {
     let server = Server::new("listening", "1").tool("fine", "", || async { "fine" });

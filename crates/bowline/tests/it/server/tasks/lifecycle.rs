@@ -12,7 +12,7 @@ use bowline::types::{ErrorObject, Revision};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::super::lines::Lines;
+use super::super::line_client::Lines;
 use super::{Gate, NEW, OLD, World, code, started};
 
 /// Tools that run as tasks, and end as their names say.

@@ -79,7 +79,7 @@ struct Text {
 pub(crate) async fn coalesced(cell: Cell) -> Result {
     let world = cell.world().await;
     let listening = match cell.is_stateless() {
-        true => Some(listen(&world, json!({"toolsListChanged": true})).await),
+        true => Some(send_listen(&world, json!({"toolsListChanged": true})).await),
         false => None,
     };
     for _ in 0..1000 {
@@ -136,7 +136,7 @@ pub(crate) async fn unsubscribe(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-async fn listen(world: &World, filter: Value) -> bowline::client::Answer {
+async fn send_listen(world: &World, filter: Value) -> bowline::client::Answer {
     let params = json!({"notifications": filter}).to_string();
     let before = world.told(ACKNOWLEDGED);
     let answer = world.client.call("subscriptions/listen", params).send();
@@ -153,13 +153,13 @@ async fn no_listen(world: &World) -> Result {
 }
 
 /// What is asked for and can be done is acknowledged, and told: that alone.
-pub(crate) async fn listening(cell: Cell) -> Result {
+pub(crate) async fn listen(cell: Cell) -> Result {
     let mut world = cell.world().await;
     if !cell.is_stateless() {
         return no_listen(&world).await;
     }
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": [README]});
-    let answer = listen(&world, filter.clone()).await;
+    let answer = send_listen(&world, filter.clone()).await;
     let acknowledged = world.note(ACKNOWLEDGED).await;
     assert_eq!(acknowledged["notifications"], filter);
     new_prompt(&world);
@@ -174,14 +174,14 @@ pub(crate) async fn listening(cell: Cell) -> Result {
 }
 
 /// Each of two subscriptions is told under its own id.
-pub(crate) async fn listening_twice(cell: Cell) -> Result {
+pub(crate) async fn listen_twice(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {
         return no_listen(&world).await;
     }
-    let tools = listen(&world, json!({"toolsListChanged": true})).await;
+    let tools = send_listen(&world, json!({"toolsListChanged": true})).await;
     let both = json!({"toolsListChanged": true, "promptsListChanged": true});
-    let both = listen(&world, both).await;
+    let both = send_listen(&world, both).await;
     new_tool(&world);
     new_prompt(&world);
     while world.told(TOOLS) + world.told(PROMPTS) < 3 {
@@ -193,12 +193,12 @@ pub(crate) async fn listening_twice(cell: Cell) -> Result {
 }
 
 /// The client ends it: no answer, and no change any more.
-pub(crate) async fn listening_ends(cell: Cell) -> Result {
+pub(crate) async fn listen_ends(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {
         return no_listen(&world).await;
     }
-    let answer = listen(&world, json!({"toolsListChanged": true})).await;
+    let answer = send_listen(&world, json!({"toolsListChanged": true})).await;
     drop(answer);
     world.settled().await;
     assert_eq!(world.tap.asked("notifications/cancelled").len(), 1);
@@ -212,7 +212,7 @@ pub(crate) async fn listening_ends(cell: Cell) -> Result {
 }
 
 /// What the server has none of is not acknowledged (SB-2).
-pub(crate) async fn listening_to_less(cell: Cell) -> Result {
+pub(crate) async fn listen_to_less(cell: Cell) -> Result {
     let server = Server::new("few", "1").tool("echo", "", |text: Text| async { text.text });
     let mut world = cell.world_of(server).await;
     if !cell.is_stateless() {
@@ -221,7 +221,7 @@ pub(crate) async fn listening_to_less(cell: Cell) -> Result {
     let filter = json!({
         "toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": [README]
     });
-    let answer = listen(&world, filter).await;
+    let answer = send_listen(&world, filter).await;
     let acknowledged = world.note(ACKNOWLEDGED).await;
     assert_eq!(
         acknowledged["notifications"],

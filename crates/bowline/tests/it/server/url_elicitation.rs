@@ -8,7 +8,7 @@ use bowline::types::logging::LoggingLevel;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::raw::Raw;
+use super::raw_client::Raw;
 
 /// Asks to open a page, and tells its id.
 async fn asks(cx: Context) -> Result<String, ToolError> {

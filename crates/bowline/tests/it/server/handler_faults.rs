@@ -17,8 +17,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::lines::Lines;
-use super::raw::{Raw, cancelled, request, stateless};
+use super::line_client::Lines;
+use super::raw_client::{Raw, cancelled, request, stateless};
 use super::support::{call, connected, connected_with, tool as called};
 
 const OLD: Revision = Revision::V2025_11_25;

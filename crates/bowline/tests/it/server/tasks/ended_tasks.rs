@@ -10,7 +10,7 @@ use bowline::types::tasks::TaskStatus;
 use bowline::types::tools::TaskSupport;
 
 use super::limits::{for_so_long, server};
-use super::{Gate, NEW, OLD, World, asking, code, started};
+use super::{Gate, NEW, OLD, World, code, started, task_input};
 
 /// A world whose handlers are done at once.
 fn quick(tasks: &TaskConfig) -> World {
@@ -174,8 +174,8 @@ async fn a_handler_that_takes_longer_than_its_task_is_kept_goes_on() {
 async fn a_task_whose_client_never_answers_gives_its_place_back() {
     let mut tasks = TaskConfig::new();
     tasks.max_tasks(1).ttl(Duration::from_secs(100));
-    let world = World::new(asking::server().tasks(tasks));
-    let client = world.client_with(NEW, asking::accepts).await;
+    let world = World::new(task_input::server().tasks(tasks));
+    let client = world.client_with(NEW, task_input::accepts).await;
     let handle = started(&client, "asks").await.expect("a task");
     tokio::time::sleep(Duration::from_secs(98)).await;
     let task = handle.get().await.expect("it is there").task;
@@ -191,7 +191,7 @@ async fn a_task_whose_client_never_answers_gives_its_place_back() {
 async fn a_client_that_answers_each_question_in_time_may_take_its_time() {
     let asks = tool("asks", |cx: Context| async move {
         for question in ["one", "two", "three"] {
-            let form = asking::form(question);
+            let form = task_input::form(question);
             cx.elicit(question, form).await?;
         }
         Ok::<_, ToolError>("done")
@@ -218,7 +218,7 @@ async fn a_call_that_asks_just_when_it_would_become_a_task_takes_no_place() {
     let after = Duration::from_secs(1);
     let asks = tool("asks", move |cx: Context| async move {
         tokio::time::sleep(after).await;
-        let form = asking::form("?");
+        let form = task_input::form("?");
         cx.elicit("key", form).await?;
         Ok::<_, ToolError>("done")
     });
@@ -229,7 +229,7 @@ async fn a_call_that_asks_just_when_it_would_become_a_task_takes_no_place() {
         .add_tool(asks.as_task_after(after))
         .add_tool(tool("is_task", || async { "done" }).task_support(TaskSupport::Required));
     let world = World::new(server);
-    let client = world.client_with(NEW, asking::accepts).await;
+    let client = world.client_with(NEW, task_input::accepts).await;
     for _ in 0..3 {
         // A question, or a task: which of them depends on who is looked at first.
         let asked = client.tools().call("asks", ()).await.expect("a result");

@@ -18,7 +18,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::raw::{Raw, cancelled, request};
+use super::raw_client::{Raw, cancelled, request};
 
 /// Longer than anything takes on a busy machine. A handler that waits for longer panics, so that
 /// a test that fails ends.

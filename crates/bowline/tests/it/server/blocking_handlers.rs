@@ -9,7 +9,7 @@ use bowline::server::{Server, ToolDef, tool};
 use bowline::types::tools::TaskSupport;
 use serde_json::json;
 
-use super::raw::{Raw, cancelled, request};
+use super::raw_client::{Raw, cancelled, request};
 use crate::programs::example;
 
 /// Longer than anything takes on a busy machine.

@@ -9,7 +9,7 @@ use bowline::types::{ErrorObject, Revision};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::lines::Lines;
+use super::line_client::Lines;
 
 /// Tells what is asked of it, and agrees when it is let.
 struct Slow {

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 use super::support::{call, connected, connected_with, tool as called};
 
 const LONG: Duration = Duration::from_secs(60);

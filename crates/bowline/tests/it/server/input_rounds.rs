@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::Lines;
 
 /// What is charged for, counted.
 #[derive(Clone, Default)]

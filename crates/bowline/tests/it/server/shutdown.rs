@@ -9,9 +9,9 @@ use bowline::transport::Stream;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::blocking::{held_tool, work};
-use super::listening::server;
-use super::raw::{Raw, request, stateless};
+use super::accept::server;
+use super::blocking_handlers::{held_tool, work};
+use super::raw_client::{Raw, request, stateless};
 use crate::delayed_flush::{DelayedFlush, FLUSH};
 
 /// A server of a tool that takes a while to tidy up, and whether it has.

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::timeout;
 
-use super::raw::{Raw, request, stateless};
+use super::raw_client::{Raw, request, stateless};
 use super::support::tool as called;
 
 pub(super) fn server() -> Server {

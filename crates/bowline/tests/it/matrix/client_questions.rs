@@ -54,7 +54,7 @@ pub(crate) async fn declined(cell: Cell) -> Result {
     asks(&world.await, "form", "").await
 }
 
-pub(crate) async fn page(cell: Cell) -> Result {
+pub(crate) async fn url_elicitation(cell: Cell) -> Result {
     asks(&cell.world().await, "page", "true").await
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn form_undeclared(cell: Cell) -> Result {
     asks(&unable(&cell, ClientCapabilities::new()).await, "form", "").await
 }
 
-pub(crate) async fn page_undeclared(cell: Cell) -> Result {
+pub(crate) async fn url_elicitation_undeclared(cell: Cell) -> Result {
     let forms = bowline::types::capabilities::ElicitationCapability::new();
     let forms = ClientCapabilities::new().elicitation(forms);
     asks(&unable(&cell, forms).await, "page", "").await
@@ -122,7 +122,7 @@ pub(crate) async fn roots_undeclared(cell: Cell) -> Result {
 }
 
 /// What the error says is needed can be repeated in a request (−32021).
-pub(crate) async fn needs(cell: Cell) -> Result {
+pub(crate) async fn required_capabilities(cell: Cell) -> Result {
     let world = unable(&cell, ClientCapabilities::new()).await;
     let outcome = asks(&world, "form", "").await;
     if cell.is_stateless() {
@@ -232,7 +232,7 @@ pub(crate) async fn state_expired(cell: Cell) -> Result {
 }
 
 /// Answers that nobody asked for are not answers (MR-14).
-pub(crate) async fn unasked(cell: Cell) -> Result {
+pub(crate) async fn unasked_answer_ignored(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {
         return Ok(Outcome::Absent);

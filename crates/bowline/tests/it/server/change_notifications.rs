@@ -5,8 +5,8 @@ use bowline::types::Revision;
 use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
 
-use super::lines::Lines;
-use super::raw::{Raw, cancelled, stateless};
+use super::line_client::Lines;
+use super::raw_client::{Raw, cancelled, stateless};
 
 const UPDATED: &str = "notifications/resources/updated";
 

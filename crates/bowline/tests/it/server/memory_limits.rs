@@ -9,7 +9,7 @@ use bowline::server::Server;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::raw::{Raw, cancelled, request, stateless};
+use super::raw_client::{Raw, cancelled, request, stateless};
 
 const KIB: usize = 1024;
 
