@@ -622,7 +622,7 @@ impl Subscriber for Warnings {
 #[test]
 fn a_handler_that_blocks_is_reported_by_the_name_of_its_tool_also_while_it_does() {
     if std::env::var_os(OWN_LOG).is_none() {
-        let own = "server::parallel::a_handler_that_blocks_is_reported_by_the_name_of_its_tool_also_while_it_does";
+        let own = "server::parallel_handlers::a_handler_that_blocks_is_reported_by_the_name_of_its_tool_also_while_it_does";
         let mut command = Command::new(std::env::current_exe().expect("this test"));
         let ran = command.args(["--exact", own]).env(OWN_LOG, "1").output();
         let ran = ran.expect("it starts");
