@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::timeout;
 
-use super::raw_client::{Raw, request, stateless};
+use super::raw_client::{RawClient, request, stateless};
 use super::support::tool as called;
 
 pub(super) fn server() -> Server {
@@ -119,16 +119,16 @@ async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     let two = Server::sharing("two", "1", &one.features());
     let features = one.features();
     let (one, two) = (one.build().expect("fine"), two.build().expect("fine"));
-    let (mut first, mut second) = (Raw::of(&one), Raw::of(&two));
+    let (mut first, mut second) = (RawClient::connect(&one), RawClient::connect(&two));
     first.initialize().await;
     second.initialize().await;
     one.shut_down();
-    assert!(first.hear().await.is_null(), "it has ended");
+    assert!(first.receive().await.is_null(), "it has ended");
     // It is served, and told of what both share.
     second.call(1, "fine").await;
     assert!(second.answer(1).await["result"].is_object());
     features.remove_tool("fine");
-    let told = second.hear().await;
+    let told = second.receive().await;
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
@@ -146,7 +146,7 @@ impl Listener for Exhausted {
 
 // proves: F-MC-06
 #[tokio::test]
-async fn a_listener_without_descriptors_waits_and_goes_on() {
+async fn a_listener_without_descriptors_waits_and_continues() {
     let running = server().build().expect("it can be served");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -170,9 +170,9 @@ async fn is_closed_after(said: &str) -> bool {
     let (address, listening) = tcp(&running).await;
     let mut silent = TcpStream::connect(&address).await.expect("it listens");
     silent.write_all(said.as_bytes()).await.expect("it reads");
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     let hour = Duration::from_secs(3600);
-    let closed = timeout(hour, silent.read_to_end(&mut heard)).await;
+    let closed = timeout(hour, silent.read_to_end(&mut received)).await;
     running.close();
     listening.await.expect("no panic").expect("it ends");
     closed.is_ok()
@@ -180,7 +180,7 @@ async fn is_closed_after(said: &str) -> bool {
 
 // proves: SV-2, SV-6
 #[tokio::test(start_paused = true)]
-async fn a_client_that_says_nothing_loses_its_place() {
+async fn a_silent_client_is_disconnected() {
     assert!(is_closed_after("").await);
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     assert!(is_closed_after(ping).await);
@@ -188,7 +188,7 @@ async fn a_client_that_says_nothing_loses_its_place() {
 
 // proves: SV-6
 #[tokio::test(start_paused = true)]
-async fn a_client_that_says_half_of_something_loses_its_place() {
+async fn a_client_that_sends_half_a_message_is_disconnected() {
     let discover = request(1, "server/discover", stateless(json!({})));
     // It needs no handshake, so that time alone would not end it.
     assert!(!is_closed_after(&format!("{discover}\n")).await);
@@ -198,7 +198,7 @@ async fn a_client_that_says_half_of_something_loses_its_place() {
 // proves: SV-2
 #[tokio::test(start_paused = true)]
 async fn a_client_that_owns_the_stream_may_be_silent() {
-    let mut client = Raw::new(server());
+    let mut client = RawClient::new(server());
     tokio::time::sleep(Duration::from_secs(3600)).await;
     client.initialize().await;
 }

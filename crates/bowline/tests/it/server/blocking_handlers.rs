@@ -9,7 +9,7 @@ use bowline::server::{Server, ToolDef, tool};
 use bowline::types::tools::TaskSupport;
 use serde_json::json;
 
-use super::raw_client::{Raw, cancelled, request};
+use super::raw_client::{RawClient, cancelled, request};
 use crate::programs::example;
 
 /// Longer than anything takes on a busy machine.
@@ -31,12 +31,12 @@ async fn a_cancelled_call_keeps_its_place_until_its_thread_returns() {
     let mut limits = bowline::Limits::server();
     limits.max_peer_requests(2);
     let server = Server::new("threads", "1").limits(limits);
-    let mut client = Raw::new(server.add_tool(work.blocking()));
+    let mut client = RawClient::new(server.add_tool(work.blocking()));
     client.initialize().await;
     for id in [1, 2] {
         client.call(id, "work").await;
         has_started.recv().await.expect("it runs");
-        client.say(&cancelled(id)).await;
+        client.write_line(&cancelled(id)).await;
     }
     // Longer than a handler that nobody waits for may tidy up.
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -70,17 +70,17 @@ async fn threads_are_not_begun_while_answers_are_not_read() {
     let mut limits = bowline::Limits::server();
     limits.max_queued_bytes(4 << 20);
     let server = Server::new("threads", "1").limits(limits);
-    let mut client = Raw::new(server.add_tool(large.blocking()));
+    let mut client = RawClient::new(server.add_tool(large.blocking()));
     client.initialize().await;
     let calls = (1..=500).map(|id| request(id, "tools/call", json!({"name": "large"})));
     let calls: Vec<_> = calls.collect();
-    client.say(&calls.join("\n")).await;
+    client.write_line(&calls.join("\n")).await;
     let held = settled(&answered).await;
     // Four wait to be read, and as many threads as a client has had begun before.
     assert!((4..140).contains(&held), "{held} answers are held");
     // They were late, but none is lost.
     for _ in 1..=500 {
-        assert!(client.hear().await["result"].is_object());
+        assert!(client.receive().await["result"].is_object());
     }
     assert_eq!(answered.load(Ordering::SeqCst), 500);
 }
@@ -122,13 +122,13 @@ async fn a_client_leaves_threads_to_others() {
     let quick = bowline::server::tool("quick", || async { "done" }).blocking();
     let server = Server::new("threads", "1").add_tool(tool).add_tool(quick);
     let server = server.build().expect("it can be served");
-    let (mut greedy, mut other) = (Raw::of(&server), Raw::of(&server));
+    let (mut greedy, mut other) = (RawClient::connect(&server), RawClient::connect(&server));
     greedy.initialize().await;
     other.initialize().await;
     // More than there are threads.
     const CALLS: u64 = 600;
     let calls: Vec<_> = (1..=CALLS).map(work).collect();
-    greedy.say(&calls.join("\n")).await;
+    greedy.write_line(&calls.join("\n")).await;
     for number in 1..=64 {
         let started = has_started.recv().await;
         assert!(
@@ -142,7 +142,7 @@ async fn a_client_leaves_threads_to_others() {
     drop(let_go);
     let mut answered: Vec<u64> = Vec::new();
     for _ in 1..=CALLS {
-        let answer = greedy.hear().await;
+        let answer = greedy.receive().await;
         assert!(answer["result"].is_object(), "{answer}");
         answered.extend(answer["id"].as_u64());
     }
@@ -161,30 +161,30 @@ async fn a_call_that_waits_for_a_thread_and_is_cancelled_never_runs() {
     let mut limits = bowline::Limits::server();
     limits.max_peer_requests(3);
     let server = Server::new("threads", "1").limits(limits).max_blocking(1);
-    let mut client = Raw::new(server.add_tool(tool));
+    let mut client = RawClient::new(server.add_tool(tool));
     client.initialize().await;
     for id in [1, 2, 3] {
-        client.say(&work(id)).await;
+        client.write_line(&work(id)).await;
     }
     assert_eq!(has_started.recv().await, Some(1));
-    client.say(&cancelled(2)).await;
+    client.write_line(&cancelled(2)).await;
     // Its place is free although all threads of this client are kept.
     let deadline = Instant::now() + LONG;
     let mut last = 3;
     loop {
         last += 1;
         assert!(Instant::now() < deadline, "its place is never free");
-        client.say(&work(last)).await;
+        client.write_line(&work(last)).await;
         client.send(last + 10_000, "ping", json!({})).await;
-        let heard = client.hear().await;
-        match heard["error"]["data"]["reason"].as_str() {
+        let received = client.receive().await;
+        match received["error"]["data"]["reason"].as_str() {
             Some("busy") => client.answer(last + 10_000).await,
             _ => break,
         };
     }
     drop(let_go);
     for id in [1, 3, last] {
-        let answer = client.hear().await;
+        let answer = client.receive().await;
         assert_eq!(answer["id"], id, "in the order in which they came");
         assert!(answer["result"].is_object(), "{answer}");
     }
@@ -199,7 +199,7 @@ async fn a_task_that_waits_for_a_thread_outlives_its_client() {
     let tool = tool.task_support(TaskSupport::Required);
     let server = Server::new("threads", "1").max_blocking(1).add_tool(tool);
     let server = server.build().expect("it can be served");
-    let mut client = Raw::of(&server);
+    let mut client = RawClient::connect(&server);
     client.initialize().await;
     for id in [1, 2] {
         let params = json!({"name": "work", "arguments": {"number": id}, "task": {}});

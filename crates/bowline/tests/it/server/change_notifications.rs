@@ -5,8 +5,8 @@ use bowline::types::Revision;
 use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
 
-use super::line_client::Lines;
-use super::raw_client::{Raw, cancelled, stateless};
+use super::line_client::LineClient;
+use super::raw_client::{RawClient, cancelled, stateless};
 
 const UPDATED: &str = "notifications/resources/updated";
 
@@ -25,24 +25,24 @@ fn change_many(features: &ServerFeatures) {
 }
 
 /// What is heard next must be the update.
-async fn hear_update(client: &mut Raw) {
-    let heard = client.hear().await;
-    assert_eq!(heard["method"], UPDATED, "{heard}");
-    assert_eq!(heard["params"]["uri"], "r:watched");
+async fn hear_update(client: &mut RawClient) {
+    let received = client.receive().await;
+    assert_eq!(received["method"], UPDATED, "{received}");
+    assert_eq!(received["params"]["uri"], "r:watched");
 }
 
 /// Nothing but the answer to a ping is heard.
-async fn hear_nothing(client: &mut Raw, id: u64) {
+async fn hear_nothing(client: &mut RawClient, id: u64) {
     client.send(id, "ping", json!({})).await;
-    let heard = client.hear().await;
-    assert_eq!(heard["id"], id, "{heard}");
+    let received = client.receive().await;
+    assert_eq!(received["id"], id, "{received}");
 }
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn an_update_is_not_lost_among_those_that_nobody_watches() {
+async fn an_update_is_not_lost_among_unsubscribed_ones() {
     let (server, features) = server();
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     change_many(&features);
     hear_nothing(&mut client, 1).await;
@@ -58,19 +58,19 @@ async fn an_update_is_not_lost_among_those_that_nobody_watches() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_subscription_is_told_of_its_own_resources() {
+async fn a_subscription_is_notified_of_its_own_resources() {
     let (server, features) = server();
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     let listen = |wanted: Value| stateless(json!({"notifications": wanted}));
     let wanted = listen(json!({"resourceSubscriptions": ["r:watched"]}));
     client.send(1, "subscriptions/listen", wanted).await;
-    client.hear().await;
+    client.receive().await;
     let wanted = listen(json!({"toolsListChanged": true}));
     client.send(2, "subscriptions/listen", wanted).await;
-    client.hear().await;
+    client.receive().await;
     change_many(&features);
     hear_update(&mut client).await;
-    client.say(&cancelled(1)).await;
+    client.write_line(&cancelled(1)).await;
     hear_nothing(&mut client, 3).await;
     change_many(&features);
     hear_nothing(&mut client, 4).await;
@@ -78,25 +78,25 @@ async fn a_subscription_is_told_of_its_own_resources() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn many_watched_resources_are_all_told_of() {
+async fn updates_of_many_subscribed_resources_are_all_sent() {
     let (server, features) = server();
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     let uris = |from: u64| (from..from + 900).map(|number| format!("r:{number}"));
     for id in [1, 2] {
         let uris: Vec<_> = uris(id * 1000).collect();
         let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
         let wanted = stateless(wanted);
         client.send(id, "subscriptions/listen", wanted).await;
-        client.hear().await;
+        client.receive().await;
     }
     for uri in uris(1000).chain(uris(2000)) {
         features.resource_updated(&uri);
     }
     let mut told = std::collections::BTreeSet::new();
     while told.len() < 1800 {
-        let heard = client.hear().await;
-        assert_eq!(heard["method"], UPDATED, "{heard}");
-        told.insert(heard["params"]["uri"].to_string());
+        let received = client.receive().await;
+        assert_eq!(received["method"], UPDATED, "{received}");
+        told.insert(received["params"]["uri"].to_string());
     }
 }
 
@@ -125,11 +125,11 @@ fn emptied() -> (Server, impl Fn()) {
 
 // proves: SV-3
 #[tokio::test]
-async fn what_was_declared_is_served_when_the_last_is_gone() {
+async fn declared_capabilities_are_served_when_the_last_feature_is_gone() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let (server, empty) = emptied();
         let server = server.build().expect("it can be served");
-        let mut client = Lines::open(&server);
+        let mut client = LineClient::open(&server);
         client.begin(revision).await;
         empty();
         // TL-1: a list may be empty.
@@ -167,7 +167,7 @@ async fn what_was_declared_is_served_when_the_last_is_gone() {
         }
         // Whoever comes later is told the same.
         if revision == Revision::V2025_11_25 {
-            let answer = Lines::open(&server).begin(revision).await;
+            let answer = LineClient::open(&server).begin(revision).await;
             let declared = &answer["result"]["capabilities"];
             for kind in ["tools", "resources", "prompts", "completions", "tasks"] {
                 assert!(declared[kind].is_object(), "{kind}: {answer}");

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::line_client::Lines;
+use super::line_client::LineClient;
 use super::support::{call, connected, connected_with, tool as called};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -93,7 +93,7 @@ async fn a_question_from_a_task_of_the_handler_is_asked() {
 
 // proves: SV-4
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_what_is_needed() {
+async fn the_error_names_the_capability_that_a_client_lacks() {
     let server = || {
         Server::new("asking", "1")
             .tool("elicitation", "Asks", asks)
@@ -175,7 +175,7 @@ async fn a_question_that_the_revision_does_not_have_is_named() {
         ("2025-03-26", "form", json!({}), "2025-06-18"),
         ("2025-06-18", "page", json!({"url": {}}), "2025-11-25"),
     ] {
-        let mut client = Lines::open(&server).declaring(json!({"elicitation": capability}));
+        let mut client = LineClient::open(&server).declaring(json!({"elicitation": capability}));
         client.begin(revision.parse().expect("a revision")).await;
         let call = json!({"name": name, "arguments": {}}).to_string();
         let told = client.ask("tools/call", &call).await;
@@ -189,7 +189,7 @@ async fn a_question_that_the_revision_does_not_have_is_named() {
 }
 
 #[tokio::test]
-async fn a_handler_learns_that_it_is_the_client_that_lacks_something() {
+async fn the_error_kind_shows_that_the_client_lacks_a_capability() {
     let server = Server::new("asking", "1").tool("roots", "", |cx: Context| async move {
         let error = cx.roots("it").await.expect_err("it can't be asked");
         error.to_string()
@@ -204,7 +204,7 @@ async fn a_handler_learns_that_it_is_the_client_that_lacks_something() {
 
 // proves: SV-4
 #[tokio::test]
-async fn a_client_that_refuses_gets_its_own_words_back() {
+async fn a_client_that_refuses_gets_its_own_message_back() {
     let server = Server::new("asking", "1").tool("asks", "Asks", asks);
     let client = connected_with(server, Revision::V2025_11_25, |config| {
         config.connection().capabilities(elicitation());
@@ -229,7 +229,7 @@ async fn an_error_of_another_client_stays_hidden() {
 
 // proves: SV-4
 #[tokio::test]
-async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
+async fn form_content_that_does_not_match_its_schema_is_refused() {
     for (content, words) in [
         (r#"{"age":36}"#, None),
         (r#"{"age":36,"name":"Ada"}"#, None),
@@ -275,20 +275,20 @@ async fn a_form_that_is_not_filled_in_as_asked_is_not_believed() {
                 });
             })
             .await;
-            let heard = called(&client, "asks", "{}").await;
+            let received = called(&client, "asks", "{}").await;
             let expected = match words {
                 None if content.contains("Ada") => "2 fields, Ada".to_owned(),
                 None => "2 fields, nobody".to_owned(),
                 Some(words) => format!("invalid form content: {words}"),
             };
-            assert_eq!(heard, expected, "{revision}, {content}");
+            assert_eq!(received, expected, "{revision}, {content}");
         }
     }
 }
 
 // proves: ER-1
 #[tokio::test]
-async fn an_error_does_not_repeat_what_the_client_is_given() {
+async fn an_error_does_not_repeat_the_message_for_the_client() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let (sender, mut failed) = mpsc::channel(1);
         let tries = move |cx: Context| {

@@ -18,7 +18,7 @@ struct Paint {
 
 // proves: SV-1
 #[tokio::test]
-async fn a_completion_may_fail_and_what_is_internal_is_not_told() {
+async fn a_completion_may_fail_and_internal_errors_are_hidden() {
     let complete = |typed: Partial| async move {
         match typed.value.as_str() {
             "io" => Err(ToolError::from(std::io::Error::other("/etc/secret"))),

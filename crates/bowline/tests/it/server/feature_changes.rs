@@ -36,7 +36,7 @@ fn refused(server: Server, add: Add) -> String {
 
 // proves: SV-3
 #[test]
-fn what_cant_be_served_is_the_same_error_when_it_is_added_later() {
+fn an_invalid_feature_is_the_same_error_when_it_is_added_later() {
     let server = || Server::new("wrong", "1");
     let words = refused(server().tool("number", "", |_: i64| async {}), |features| {
         features.add_tool(tool("number", |_: i64| async {}))
@@ -78,7 +78,7 @@ fn what_cant_be_served_is_the_same_error_when_it_is_added_later() {
 
 // proves: SV-3
 #[tokio::test]
-async fn what_is_refused_later_leaves_what_was_there() {
+async fn a_refused_feature_leaves_the_previous_one() {
     let server = Server::new("kept", "1").tool("it", "", || async { "kept" });
     let features = server.features();
     let client = connected(server, Revision::LATEST).await;

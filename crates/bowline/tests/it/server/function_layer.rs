@@ -22,7 +22,7 @@ async fn connected(server: &Running) -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_function_refuses_or_tells_who_asks() {
+async fn a_function_refuses_or_sets_the_principal() {
     let server = Server::new("cave", "1")
         .tool("whoami", "Tells who asks", |who: Principal| async move {
             who.id().to_owned()

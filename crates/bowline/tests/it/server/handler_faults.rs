@@ -17,8 +17,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::line_client::Lines;
-use super::raw_client::{Raw, cancelled, request, stateless};
+use super::line_client::LineClient;
+use super::raw_client::{RawClient, cancelled, request, stateless};
 use super::support::{call, connected, connected_with, tool as called};
 
 const OLD: Revision = Revision::V2025_11_25;
@@ -43,8 +43,8 @@ impl Drop for Bad {
 }
 
 /// Whatever is run panics, and what it hears is counted.
-fn panicking(heard: &Arc<AtomicUsize>) -> Server {
-    let heard = Arc::clone(heard);
+fn panicking(received: &Arc<AtomicUsize>) -> Server {
+    let received = Arc::clone(received);
     Server::new("panics", "1")
         .tool("before", "", || async {
             panic!("before");
@@ -74,7 +74,7 @@ fn panicking(heard: &Arc<AtomicUsize>) -> Server {
             Vec::<String>::new()
         })
         .on_notification(move |_, _| {
-            heard.fetch_add(1, Ordering::SeqCst);
+            received.fetch_add(1, Ordering::SeqCst);
             panic!("notified");
         })
 }
@@ -87,10 +87,10 @@ struct Name {
 
 // proves: F-HD-01, F-HD-02
 #[tokio::test]
-async fn a_panic_is_an_answer_and_hurts_nobody_else() {
+async fn a_panic_is_answered_and_harms_no_other_request() {
     for revision in [OLD, NEW] {
-        let heard = Arc::default();
-        let client = connected(panicking(&heard), revision).await;
+        let received = Arc::default();
+        let client = connected(panicking(&received), revision).await;
         for name in ["before", "after", "dropping"] {
             assert_eq!(code_of(send(&client, name)).await, Some(-32603), "{name}");
         }
@@ -105,7 +105,10 @@ async fn a_panic_is_an_answer_and_hurts_nobody_else() {
             told.expect("it is told");
         }
         assert_eq!(called(&client, "fine", "{}").await, "fine");
-        assert_eq!(heard.load(Ordering::SeqCst), usize::from(revision == OLD));
+        assert_eq!(
+            received.load(Ordering::SeqCst),
+            usize::from(revision == OLD)
+        );
     }
 }
 
@@ -163,7 +166,7 @@ impl schemars::JsonSchema for Odd {
 
 // proves: F-HD-06, F-HD-07
 #[tokio::test]
-async fn what_is_said_after_the_answer_is_not_sent() {
+async fn notifications_after_the_response_are_not_sent() {
     let (sender, mut receiver) = mpsc::channel(1);
     let server = Server::new("late", "1").tool("late", "", move |cx: Context| {
         let sender = sender.clone();
@@ -198,15 +201,15 @@ async fn progress_that_does_not_rise_is_not_sent() {
     });
     let server = server.build().expect("it can be served");
     for revision in [OLD, NEW] {
-        let mut client = Lines::open(&server);
+        let mut client = LineClient::open(&server);
         client.begin(revision).await;
         let params = json!({"name": "steps", "_meta": {"progressToken": "t"}});
         client.send("tools/call", &params.to_string()).await;
         for step in [0.0, 1.5, 2.0] {
-            let heard = client.hear().await;
-            assert_eq!(heard["params"]["progress"], step, "{heard}");
+            let received = client.receive().await;
+            assert_eq!(received["params"]["progress"], step, "{received}");
         }
-        let done = client.hear().await;
+        let done = client.receive().await;
         let sent = "[true, false, false, false, true, false, false, true]";
         assert_eq!(done["result"]["content"][0]["text"], sent, "{done}");
     }
@@ -262,11 +265,11 @@ async fn a_call_that_is_cancelled_before_it_begins_is_not_run() {
         of_tool.fetch_add(1, Ordering::SeqCst);
         async { "paid" }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     // They are read together.
     let pay = request(1, "tools/call", json!({"name": "pay"}));
-    client.say(&[pay, cancelled(1)].join("\n")).await;
+    client.write_line(&[pay, cancelled(1)].join("\n")).await;
     client.ask(2, "ping", json!({})).await;
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     // Its place is free, and its id.
@@ -293,15 +296,15 @@ async fn a_handler_timeout_does_not_end_subscriptions() {
         .handler_timeout(Some(Duration::from_secs(5)))
         .with_tools();
     let features = server.features();
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
     client.send(1, "subscriptions/listen", wanted).await;
-    client.hear().await;
+    client.receive().await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     features
         .add_tool(tool("new", || async {}))
         .expect("it is right");
-    let told = client.hear().await;
+    let told = client.receive().await;
     assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
 }
 
@@ -399,7 +402,7 @@ async fn a_client_that_never_answers_is_not_waited_for_for_ever() {
 
 // proves: F-HD-10
 #[tokio::test(start_paused = true)]
-async fn a_storm_of_changes_is_told_a_few_times() {
+async fn a_storm_of_changes_sends_few_notifications() {
     let server = Server::new("storm", "1").with_tools();
     let features = server.features();
     let seen = Arc::new(AtomicUsize::new(0));
@@ -492,7 +495,7 @@ struct Counts {
 
 // proves: SV-5
 #[tokio::test]
-async fn wrong_arguments_are_not_told_in_full() {
+async fn invalid_arguments_are_truncated_in_the_error() {
     let server = Server::new("wrong", "1").tool("it", "", |_: Counts| async {});
     let client = connected(server, OLD).await;
     let long = "é".repeat(1 << 20);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::line_client::Lines;
+use super::line_client::LineClient;
 
 /// What is charged for, counted.
 #[derive(Clone, Default)]
@@ -59,14 +59,14 @@ impl Handler for Till {
     }
 }
 
-async fn client_of(server: Server) -> Lines {
-    let mut client = Lines::open(&server.build().expect("it can be served"));
+async fn client_of(server: Server) -> LineClient {
+    let mut client = LineClient::open(&server.build().expect("it can be served"));
     client.begin(Revision::LATEST).await;
     client
 }
 
 /// The first round: the parameters of the next one.
-async fn asked(client: &mut Lines, method: &str, target: &Value) -> String {
+async fn asked(client: &mut LineClient, method: &str, target: &Value) -> String {
     let asked = client.ask(method, &target.to_string()).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let mut params = target.clone();
@@ -149,7 +149,7 @@ async fn a_state_that_was_refused_is_not_used() {
 
 // MR-14.
 #[tokio::test]
-async fn an_answer_that_is_none_is_an_error_and_a_missing_one_is_asked_for() {
+async fn an_invalid_answer_is_an_error_and_a_missing_one_is_asked_for() {
     let mut client = client_of(Till::default().server()).await;
     let params = asked(&mut client, "tools/call", &pay()).await;
     let mut params: Value = serde_json::from_str(&params).expect("JSON");
@@ -240,7 +240,7 @@ async fn once_is_true_once_in_every_revision() {
         let server = Server::new("till", "1").tool("twice", "", |cx: Context| async move {
             format!("{} {} {}", cx.once("a"), cx.once("a"), cx.once("b"))
         });
-        let mut client = Lines::open(&server.build().expect("it can be served"));
+        let mut client = LineClient::open(&server.build().expect("it can be served"));
         client.begin(revision).await;
         let params = json!({"name": "twice", "arguments": {}}).to_string();
         let told = client.ask("tools/call", &params).await;
@@ -251,15 +251,15 @@ async fn once_is_true_once_in_every_revision() {
 
 /// Asks for roots until there are some, and tells how many each answer had.
 async fn until_there_are_some(till: Till, cx: Context) -> Result<String, ToolError> {
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     // It would go on for ever if each answer were the first.
-    while heard.last().is_none_or(|roots| *roots == 0) && heard.len() < 10 {
+    while received.last().is_none_or(|roots| *roots == 0) && received.len() < 10 {
         if cx.once("charge") {
             till.0.fetch_add(1, Ordering::Relaxed);
         }
-        heard.push(cx.roots("roots").await?.roots.len());
+        received.push(cx.roots("roots").await?.roots.len());
     }
-    Ok(format!("{heard:?}"))
+    Ok(format!("{received:?}"))
 }
 
 /// So many roots.
@@ -291,14 +291,14 @@ async fn a_key_that_is_used_again_asks_again_in_both_eras() {
     assert_eq!(done["result"]["content"][0]["text"], "[0, 0, 2]", "{done}");
     assert_eq!(till.count(), 1, "in all runs");
 
-    let mut client = Lines::open(&server().build().expect("it can be served"));
+    let mut client = LineClient::open(&server().build().expect("it can be served"));
     client.begin(Revision::V2025_11_25).await;
     let call = client.send("tools/call", &pay().to_string()).await;
     for count in [0, 0, 2] {
-        let asked = client.hear().await;
+        let asked = client.receive().await;
         assert_eq!(asked["method"], "roots/list", "{asked}");
         client
-            .say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots(count)}))
+            .write_line(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots(count)}))
             .await;
     }
     let done = client.answer(call).await;
@@ -329,7 +329,7 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
 }
 
 #[tokio::test]
-async fn a_handler_that_minds_no_error_holds_up_nobody() {
+async fn a_handler_that_ignores_errors_holds_up_no_other() {
     let asks = |cx: Context| async move {
         while cx.roots("roots").await.is_err() {}
         "asked"

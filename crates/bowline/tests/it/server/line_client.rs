@@ -11,7 +11,7 @@ use tokio::io::{DuplexStream, Lines as LinesOf, ReadHalf, WriteHalf, duplex, spl
 use tokio::time::timeout;
 
 /// A client of which every word is up to the test.
-pub(crate) struct Lines {
+pub(crate) struct LineClient {
     reader: LinesOf<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
     revision: Revision,
@@ -19,7 +19,7 @@ pub(crate) struct Lines {
     last: u64,
 }
 
-impl Lines {
+impl LineClient {
     /// A client of a server, which has said nothing yet.
     pub(crate) fn open(server: &Running) -> Self {
         Self::open_with(|stream| server.serve_stream(stream))
@@ -61,7 +61,7 @@ impl Lines {
             "clientInfo": {"name": "lines", "version": "1"},
         });
         let answer = self.ask("initialize", &params.to_string()).await;
-        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        self.write_line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
             .await;
         answer
     }
@@ -83,7 +83,7 @@ impl Lines {
         }
         self.last += 1;
         let (id, method) = (self.last, method);
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+        self.write_line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
             .await;
         id
     }
@@ -91,11 +91,11 @@ impl Lines {
     /// Gives a request up.
     pub(crate) async fn cancel(&mut self, id: u64) {
         let (method, params) = ("notifications/cancelled", json!({"requestId": id}));
-        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.write_line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await;
     }
 
-    pub(crate) async fn say(&mut self, message: &Value) {
+    pub(crate) async fn write_line(&mut self, message: &Value) {
         let line = format!("{message}\n");
         let written = self.writer.write_all(line.as_bytes()).await;
         written.expect("the server reads");
@@ -104,15 +104,15 @@ impl Lines {
     /// The answer to the request of this id.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
-            let heard = self.hear().await;
-            if heard["id"] == id && heard.get("method").is_none() {
-                return heard;
+            let received = self.receive().await;
+            if received["id"] == id && received.get("method").is_none() {
+                return received;
             }
         }
     }
 
     /// The next message.
-    pub(crate) async fn hear(&mut self) -> Value {
+    pub(crate) async fn receive(&mut self) -> Value {
         let line = timeout(Duration::from_secs(20), self.reader.next_line()).await;
         let line = line.expect("it says something").expect("it can be read");
         serde_json::from_str(&line.expect("it is there")).expect("JSON")

@@ -9,15 +9,15 @@ use bowline::types::logging::LoggingLevel;
 use bowline::types::{JsonObject, Revision};
 use serde_json::{Value, json};
 
-use super::line_client::Lines;
+use super::line_client::LineClient;
 
 fn server() -> Running {
     let server = Server::new("listening", "1").tool("fine", "", || async { "fine" });
     server.build().expect("it can be served")
 }
 
-async fn begun(server: &Running) -> Lines {
-    let mut client = Lines::open(server);
+async fn begun(server: &Running) -> LineClient {
+    let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
 }
@@ -32,17 +32,20 @@ async fn one_subscription_too_many_is_busy() {
     let mut opened = Vec::new();
     for _ in 0..64 {
         opened.push(client.send(LISTEN, TOOLS).await);
-        let heard = client.hear().await;
+        let received = client.receive().await;
         let acknowledged = "notifications/subscriptions/acknowledged";
-        assert_eq!(heard["method"], acknowledged, "{heard}");
+        assert_eq!(received["method"], acknowledged, "{received}");
     }
     let refused = client.ask(LISTEN, TOOLS).await;
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     client.cancel(opened[0]).await;
     client.send(LISTEN, TOOLS).await;
-    let heard = client.hear().await;
-    assert!(heard.get("error").is_none(), "there is room again: {heard}");
+    let received = client.receive().await;
+    assert!(
+        received.get("error").is_none(),
+        "there is room again: {received}"
+    );
 }
 
 /// Says as much as can wait to be read before it lets anybody listen.
@@ -73,20 +76,23 @@ async fn a_subscription_is_busy_while_too_much_waits_to_be_read() {
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     client.send(LISTEN, TOOLS).await;
-    let heard = client.hear().await;
-    assert!(heard.get("error").is_none(), "there is room again: {heard}");
+    let received = client.receive().await;
+    assert!(
+        received.get("error").is_none(),
+        "there is room again: {received}"
+    );
 }
 
 // SB-2: what is not supported is left out.
 #[tokio::test]
-async fn what_a_server_does_not_have_is_not_acknowledged() {
-    let mut client = Lines::open(&server()).declaring(tasks());
+async fn undeclared_capabilities_are_not_acknowledged() {
+    let mut client = LineClient::open(&server()).declaring(tasks());
     client.begin(Revision::LATEST).await;
     let all = r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,
         "resourceSubscriptions":["r:"],"taskIds":["t1"]}}"#;
     client.send(LISTEN, all).await;
-    let heard = client.hear().await;
-    let honoured = &heard["params"]["notifications"];
+    let received = client.receive().await;
+    let honoured = &received["params"]["notifications"];
     assert_eq!(honoured, &json!({"toolsListChanged": true}));
 }
 
@@ -119,8 +125,8 @@ async fn tasks_are_followed_by_clients_that_declare_them() {
         client
             .send(LISTEN, r#"{"notifications":{"taskIds":[]}}"#)
             .await;
-        let heard = client.hear().await;
-        assert!(heard.get("error").is_none(), "{heard}");
+        let received = client.receive().await;
+        assert!(received.get("error").is_none(), "{received}");
     }
 }
 
@@ -131,12 +137,12 @@ async fn a_subscription_that_the_server_ends_has_its_result_and_is_cancelled() {
     let server = server();
     let mut client = begun(&server).await;
     let id = client.send(LISTEN, TOOLS).await;
-    client.hear().await;
+    client.receive().await;
     server.shut_down();
-    let result = client.hear().await;
+    let result = client.receive().await;
     assert_eq!(result["id"], id, "{result}");
     assert_eq!(result["result"]["resultType"], "complete", "{result}");
-    let cancelled = client.hear().await;
+    let cancelled = client.receive().await;
     assert_eq!(cancelled["method"], "notifications/cancelled");
     assert_eq!(cancelled["params"]["requestId"], id, "{cancelled}");
 }

@@ -9,7 +9,7 @@ use bowline::server::Server;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::raw_client::{Raw, cancelled, request, stateless};
+use super::raw_client::{RawClient, cancelled, request, stateless};
 
 const KIB: usize = 1024;
 
@@ -37,11 +37,11 @@ fn large_answers(wait: Duration) -> (Server, Arc<AtomicUsize>) {
 
 async fn check_answers(wait: Duration) {
     let (server, answered) = large_answers(wait);
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     let calls = (1..=200).map(|id| request(id, "tools/call", json!({"name": "large"})));
     let calls: Vec<_> = calls.collect();
-    client.say(&calls.join("\n")).await;
+    client.write_line(&calls.join("\n")).await;
     // Time passes when there is nothing left to do.
     sleep(Duration::from_secs(10)).await;
     // 16 wait, one more passes the limit, and a few are on their way through the pipe.
@@ -49,32 +49,32 @@ async fn check_answers(wait: Duration) {
     assert!((17..=24).contains(&most), "{most} answers are held");
     // They were late, but none is lost.
     for _ in 1..=200 {
-        assert!(client.hear().await["result"].is_object());
+        assert!(client.receive().await["result"].is_object());
     }
     assert_eq!(answered.load(Ordering::SeqCst), 200);
 }
 
 // proves: SV-6
 #[tokio::test(start_paused = true)]
-async fn no_handler_begins_while_answers_are_not_read() {
+async fn no_handler_starts_while_responses_are_not_read() {
     check_answers(Duration::ZERO).await;
 }
 
 // proves: SV-6
 #[tokio::test(start_paused = true)]
-async fn no_handler_goes_on_while_answers_are_not_read() {
+async fn no_handler_continues_while_responses_are_not_read() {
     check_answers(Duration::from_secs(1)).await;
 }
 
 /// A client that has called a tool twice that answers 2 MiB, of which 1 MiB may wait, and how
 /// often that has answered.
-async fn called_twice() -> (Raw, Arc<AtomicUsize>) {
+async fn called_twice() -> (RawClient, Arc<AtomicUsize>) {
     let (server, answered) = larger_answers();
     (twice(server).await, answered)
 }
 
-async fn twice(server: Server) -> Raw {
-    let mut client = Raw::new(server);
+async fn twice(server: Server) -> RawClient {
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client.call(1, "larger").await;
     client.call(2, "larger").await;
@@ -99,34 +99,34 @@ fn larger_answers() -> (Server, Arc<AtomicUsize>) {
 
 // proves: SV-6
 #[tokio::test]
-async fn notifications_of_a_client_that_does_not_read_are_told_and_not_kept() {
-    let heard = Arc::new(AtomicUsize::new(0));
+async fn notifications_of_a_client_that_does_not_read_are_delivered_not_kept() {
+    let received = Arc::new(AtomicUsize::new(0));
     let (server, answered) = larger_answers();
     let server = server.on_notification({
-        let heard = Arc::clone(&heard);
+        let received = Arc::clone(&received);
         move |_, _| {
-            heard.fetch_add(1, Ordering::SeqCst);
+            received.fetch_add(1, Ordering::SeqCst);
         }
     });
     let mut client = twice(server).await;
-    let before = heard.load(Ordering::SeqCst);
+    let before = received.load(Ordering::SeqCst);
     let meta = json!({"_meta": {"example.com/x": "x".repeat(100 * KIB)}});
     let notification = json!({
         "jsonrpc": "2.0", "method": "notifications/roots/list_changed", "params": meta,
     });
     for _ in 0..100 {
-        client.say(&notification.to_string()).await;
+        client.write_line(&notification.to_string()).await;
     }
     // All but what is in the pipe have been told, and a request still waits.
     tokio::task::yield_now().await;
-    let told = heard.load(Ordering::SeqCst) - before;
+    let told = received.load(Ordering::SeqCst) - before;
     assert!(told >= 98, "{told}");
     assert_eq!(answered.load(Ordering::SeqCst), 1);
 }
 
 // proves: SV-6
 #[tokio::test(start_paused = true)]
-async fn an_answer_counts_until_it_is_written() {
+async fn a_response_counts_until_it_is_written() {
     let (mut client, answered) = called_twice().await;
     sleep(Duration::from_secs(10)).await;
     assert_eq!(answered.load(Ordering::SeqCst), 1);
@@ -139,26 +139,26 @@ async fn an_answer_counts_until_it_is_written() {
         )
         .await;
     for id in 1..=3 {
-        assert_eq!(client.hear().await["id"], id);
+        assert_eq!(client.receive().await["id"], id);
     }
     assert_eq!(answered.load(Ordering::SeqCst), 3);
 }
 
 // proves: SV-6
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_of_an_answer_is_given_up() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let (mut client, _) = called_twice().await;
     sleep(Duration::from_secs(29)).await;
     // A slow client is not a dead one.
     for _ in 0..10 {
-        assert_eq!(client.hear_bytes(64 * KIB).await, 64 * KIB);
+        assert_eq!(client.receive_bytes(64 * KIB).await, 64 * KIB);
         sleep(Duration::from_secs(29)).await;
     }
     sleep(Duration::from_secs(40)).await;
     // What has left, and the end.
     let mut left = 0;
-    while let heard @ 1.. = client.hear_bytes(64 * KIB).await {
-        left += heard;
+    while let received @ 1.. = client.receive_bytes(64 * KIB).await {
+        left += received;
     }
     assert!(left < 256 * KIB, "{left}");
 }
@@ -167,7 +167,7 @@ async fn a_client_that_takes_nothing_of_an_answer_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn handlers_that_wait_for_room_learn_that_the_client_is_gone() {
     let (server, answered) = large_answers(Duration::from_secs(1));
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     for id in 1..=40 {
         client.call(id, "large").await;
@@ -182,7 +182,7 @@ async fn handlers_that_wait_for_room_learn_that_the_client_is_gone() {
 
 // proves: SV-6, MO-4
 #[tokio::test]
-async fn calls_are_busy_when_those_that_run_hold_too_much() {
+async fn calls_are_busy_when_running_ones_hold_too_much() {
     let mut limits = Limits::server();
     limits.max_peer_request_bytes(1024 * KIB);
     let server =
@@ -191,7 +191,7 @@ async fn calls_are_busy_when_those_that_run_hold_too_much() {
             .tool("hang", "", |_: serde_json::Value| {
                 std::future::pending::<()>()
             });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     let params = json!({"name": "hang", "arguments": {"x": "x".repeat(250 * KIB)}});
     for id in 1..=5 {
@@ -200,16 +200,16 @@ async fn calls_are_busy_when_those_that_run_hold_too_much() {
     let refused = client.answer(5).await;
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(refused["error"]["data"]["reason"], "busy");
-    client.say(&cancelled(1)).await;
+    client.write_line(&cancelled(1)).await;
     // There is room again as soon as the handler is gone.
     for id in 6.. {
         client.send(id, "tools/call", params.clone()).await;
         client.send(1000 + id, "ping", json!({})).await;
-        let heard = client.hear().await;
-        if heard["id"] == 1000 + id {
+        let received = client.receive().await;
+        if received["id"] == 1000 + id {
             break;
         }
-        client.hear().await;
+        client.receive().await;
     }
 }
 
@@ -217,7 +217,7 @@ async fn calls_are_busy_when_those_that_run_hold_too_much() {
 #[tokio::test]
 async fn the_uris_of_subscriptions_are_bounded_together() {
     let server = Server::new("uris", "1").resource("r:", "r", || async { "" });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     let long = "x".repeat(10_000);
     let listen = |number: u64| {
         let uris: Vec<_> = (0..30)
@@ -228,8 +228,8 @@ async fn the_uris_of_subscriptions_are_bounded_together() {
     let mut opened = 0;
     for id in 1..=5 {
         client.send(id, "subscriptions/listen", listen(id)).await;
-        let heard = client.hear().await;
-        opened += usize::from(heard["method"] == "notifications/subscriptions/acknowledged");
+        let received = client.receive().await;
+        opened += usize::from(received["method"] == "notifications/subscriptions/acknowledged");
     }
     assert_eq!(opened, 3, "of 300 kB each, in 1 MiB");
 }

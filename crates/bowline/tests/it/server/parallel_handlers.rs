@@ -18,7 +18,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::raw_client::{Raw, cancelled, request};
+use super::raw_client::{RawClient, cancelled, request};
 
 /// Longer than anything takes on a busy machine. A handler that waits for longer panics, so that
 /// a test that fails ends.
@@ -120,7 +120,7 @@ fn call_with_progress(id: u64, tool: &str) -> String {
     request(id, "tools/call", params)
 }
 
-async fn quick(client: &mut Raw, id: u64) {
+async fn quick(client: &mut RawClient, id: u64) {
     let answer = client.ask(id, "tools/call", json!({"name": "quick"})).await;
     assert_eq!(text(&answer), "quick");
 }
@@ -137,13 +137,13 @@ async fn handlers_of_one_connection_run_in_parallel() {
             "met"
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client
-        .say(&[call(1, "meet"), call(2, "meet")].join("\n"))
+        .write_line(&[call(1, "meet"), call(2, "meet")].join("\n"))
         .await;
     for _ in 1..=2 {
-        assert_eq!(text(&client.hear().await), "met");
+        assert_eq!(text(&client.receive().await), "met");
     }
 }
 
@@ -151,10 +151,10 @@ async fn handlers_of_one_connection_run_in_parallel() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_is_answered_while_another_handler_blocks() {
     let mut world = World::new();
-    let mut client = Raw::new(world.server);
+    let mut client = RawClient::new(world.server);
     client.initialize().await;
     client
-        .say(&[call(1, "block"), call(2, "quick")].join("\n"))
+        .write_line(&[call(1, "block"), call(2, "quick")].join("\n"))
         .await;
     next(&mut world.started).await;
     assert_eq!(text(&client.answer(2).await), "quick");
@@ -168,7 +168,7 @@ async fn a_call_is_answered_while_another_handler_blocks() {
 
 // proves: SV-6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handler_that_waits_goes_on_while_another_one_blocks() {
+async fn a_waiting_handler_continues_while_another_one_blocks() {
     let mut world = World::new();
     let (sender, receiver) = oneshot::channel::<()>();
     let receiver = Arc::new(Mutex::new(Some(receiver)));
@@ -180,15 +180,15 @@ async fn a_handler_that_waits_goes_on_while_another_one_blocks() {
             "waited"
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     // Both are read together: the first is moved to a task before the second one blocks.
     let calls = [call_with_progress(1, "wait"), call(2, "block")];
-    client.say(&calls.join("\n")).await;
+    client.write_line(&calls.join("\n")).await;
     next(&mut world.started).await;
     sender.send(()).expect("it waits");
-    let heard = client.hear().await;
-    assert_eq!(heard["method"], "notifications/progress", "{heard}");
+    let received = client.receive().await;
+    assert_eq!(received["method"], "notifications/progress", "{received}");
     assert_eq!(text(&client.answer(1).await), "waited");
     world.gate.open();
     assert_eq!(text(&client.answer(2).await), "unblocked");
@@ -217,13 +217,13 @@ async fn a_handler_that_blocks_after_it_has_waited_holds_up_no_other() {
                 "worked"
             }
         });
-        let mut client = Raw::new(server);
+        let mut client = RawClient::new(server);
         client.initialize().await;
-        client.say(&call_with_progress(1, "work")).await;
+        client.write_line(&call_with_progress(1, "work")).await;
         for step in 1..=3_u64 {
             next(&mut has_reached).await;
-            let heard = client.hear().await;
-            assert_eq!(heard["params"]["progress"], step, "{heard}");
+            let received = client.receive().await;
+            assert_eq!(received["params"]["progress"], step, "{received}");
             for id in 0..20 {
                 quick(&mut client, step * 100 + id).await;
             }
@@ -249,15 +249,15 @@ async fn requests_begin_in_the_order_in_which_they_came() {
             }
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     let calls: Vec<_> = (1..=50).map(|id| call(id, "number")).collect();
-    client.say(&calls.join("\n")).await;
+    client.write_line(&calls.join("\n")).await;
     for id in 2..=50 {
-        assert_eq!(client.hear().await["id"], id);
+        assert_eq!(client.receive().await["id"], id);
     }
     world.gate.open();
-    assert_eq!(client.hear().await["id"], 1);
+    assert_eq!(client.receive().await["id"], 1);
     let begun = begun.lock().expect("no thread panicked").clone();
     let expected: Vec<_> = (1..=50).map(|id| Some(id.to_string())).collect();
     assert_eq!(begun, expected);
@@ -295,17 +295,19 @@ async fn a_notification_keeps_its_place_while_its_handler_blocks() {
                 notified.store(true, Ordering::SeqCst);
             }
         });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client.call(1, "wait").await;
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
-    client.say(&[changed, &call(2, "after")].join("\n")).await;
+    client
+        .write_line(&[changed, &call(2, "after")].join("\n"))
+        .await;
     next(&mut has_blocked).await;
     // What was begun before it is answered meanwhile, and what came after it waits.
     sender.send(()).expect("it waits");
-    assert_eq!(client.hear().await["id"], 1);
+    assert_eq!(client.receive().await["id"], 1);
     world.gate.open();
-    let answer = client.hear().await;
+    let answer = client.receive().await;
     assert_eq!(answer["id"], 2);
     assert_eq!(text(&answer), "true");
     assert!(world.started.try_recv().is_err());
@@ -329,14 +331,18 @@ async fn a_handler_that_blocks_learns_that_it_is_cancelled() {
             ended.send(()).expect("the test listens");
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client.call(1, "look").await;
     next(&mut has_started).await;
-    client.say(&cancelled(1)).await;
+    client.write_line(&cancelled(1)).await;
     next(&mut has_ended).await;
     client.call(2, "quick").await;
-    assert_eq!(client.hear().await["id"], 2, "and nothing else is answered");
+    assert_eq!(
+        client.receive().await["id"],
+        2,
+        "and nothing else is answered"
+    );
 }
 
 // proves: SV-7
@@ -344,7 +350,7 @@ async fn a_handler_that_blocks_learns_that_it_is_cancelled() {
 async fn a_server_that_shuts_down_waits_for_a_handler_that_blocks() {
     let mut world = World::new();
     let running = world.server.build().expect("it can be served");
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     client.call(1, "block").await;
     next(&mut world.started).await;
@@ -355,7 +361,7 @@ async fn a_server_that_shuts_down_waits_for_a_handler_that_blocks() {
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     world.gate.open();
     assert_eq!(text(&client.answer(1).await), "unblocked");
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
 }
 
 // proves: SV-7
@@ -364,14 +370,14 @@ async fn a_handler_that_blocks_past_the_deadline_is_answered_for() {
     let mut world = World::new();
     let server = world.server.shutdown_deadline(Duration::ZERO);
     let running = server.build().expect("it can be served");
-    let (mut client, serving) = Raw::served(&running);
+    let (mut client, serving) = RawClient::connect_with_task(&running);
     client.initialize().await;
     client.call(1, "block").await;
     next(&mut world.started).await;
     running.shut_down();
     let answer = client.answer(1).await;
     assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
     world.gate.open();
     serving.await.expect("no panic").expect("it ends");
 }
@@ -381,17 +387,17 @@ async fn a_handler_that_blocks_past_the_deadline_is_answered_for() {
 async fn a_client_that_leaves_hears_the_answer_of_a_handler_that_blocks() {
     let mut world = World::new();
     let running = world.server.build().expect("it can be served");
-    let (mut client, serving) = Raw::served(&running);
+    let (mut client, serving) = RawClient::connect_with_task(&running);
     client.initialize().await;
     client
-        .say(&[call(1, "block"), call(2, "quick")].join("\n"))
+        .write_line(&[call(1, "block"), call(2, "quick")].join("\n"))
         .await;
     next(&mut world.started).await;
-    client.leave().await;
-    assert_eq!(client.hear().await["id"], 2);
+    client.close_sending().await;
+    assert_eq!(client.receive().await["id"], 2);
     world.gate.open();
-    assert_eq!(client.hear().await["id"], 1);
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert_eq!(client.receive().await["id"], 1);
+    assert!(client.receive().await.is_null(), "it has ended");
     serving.await.expect("no panic").expect("it ends");
 }
 
@@ -415,10 +421,10 @@ async fn dropping_the_serving_future_ends_the_connection_whichever_task_drives_i
         }
     });
     let running = server.build().expect("it can be served");
-    let (mut client, serving) = Raw::served(&running);
+    let (mut client, serving) = RawClient::connect_with_task(&running);
     client.initialize().await;
     client
-        .say(&[call(1, "block"), call(2, "hang")].join("\n"))
+        .write_line(&[call(1, "block"), call(2, "hang")].join("\n"))
         .await;
     next(&mut world.started).await;
     // Another task drives the connection now, and goes on doing so.
@@ -427,7 +433,7 @@ async fn dropping_the_serving_future_ends_the_connection_whichever_task_drives_i
     assert_eq!(text(&client.answer(1).await), "unblocked");
     quick(&mut client, 4).await;
     serving.abort();
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
     assert!(serving.await.is_err_and(|error| error.is_cancelled()));
     next(&mut is_dropped).await;
 }
@@ -446,7 +452,7 @@ async fn a_panic_after_a_handler_has_blocked_is_its_answer_alone() {
             ()
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client.call(1, "panic").await;
     quick(&mut client, 2).await;
@@ -470,20 +476,20 @@ async fn a_client_that_does_not_read_is_waited_for_although_a_handler_blocks() {
     });
     let mut limits = bowline::Limits::server();
     limits.max_queued_bytes(4 << 20);
-    let mut client = Raw::new(server.limits(limits));
+    let mut client = RawClient::new(server.limits(limits));
     client.initialize().await;
     client.call(1, "block").await;
     next(&mut world.started).await;
     let calls: Vec<_> = (2..=200).map(|id| call(id, "large")).collect();
-    client.say(&calls.join("\n")).await;
-    for heard in 1..200 {
-        let answer = client.hear().await;
+    client.write_line(&calls.join("\n")).await;
+    for received in 1..200 {
+        let answer = client.receive().await;
         assert_eq!(text(&answer).len(), 1 << 20);
-        let held = answered.load(Ordering::SeqCst) - heard;
-        assert!(held <= 8, "{held} answers are held after {heard}");
+        let held = answered.load(Ordering::SeqCst) - received;
+        assert!(held <= 8, "{held} answers are held after {received}");
     }
     world.gate.open();
-    assert_eq!(text(&client.hear().await), "unblocked");
+    assert_eq!(text(&client.receive().await), "unblocked");
 }
 
 // proves: SV-6
@@ -503,7 +509,7 @@ async fn a_task_whose_handler_blocks_holds_up_no_call() {
     let server = world
         .server
         .add_tool(work.task_support(TaskSupport::Required));
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     let params = json!({"name": "work", "task": {}, "_meta": {"progressToken": 1}});
     client.send(1, "tools/call", params).await;
@@ -517,7 +523,7 @@ async fn a_task_whose_handler_blocks_holds_up_no_call() {
 
 // proves: SV-6
 #[test]
-fn a_server_on_the_main_thread_of_a_runtime_with_workers_goes_on_as_well() {
+fn a_server_on_the_main_thread_of_a_multi_thread_runtime_continues_too() {
     let gate = Gate::default();
     let server = Server::new("main", "1").tool("meet", "", move || {
         let gate = gate.clone();
@@ -540,12 +546,12 @@ fn a_server_on_the_main_thread_of_a_runtime_with_workers_goes_on_as_well() {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            let mut client = Raw::on(ours);
+            let mut client = RawClient::from_stream(ours);
             client.initialize().await;
             let calls = [1, 2, 3].map(|id| call(id, "meet"));
-            client.say(&calls.join("\n")).await;
+            client.write_line(&calls.join("\n")).await;
             for _ in 1..=3 {
-                assert_eq!(text(&client.hear().await), "met");
+                assert_eq!(text(&client.receive().await), "met");
             }
         });
     });
@@ -570,13 +576,13 @@ async fn on_a_single_thread_handlers_that_block_run_one_after_the_other() {
             others.to_string()
         }
     });
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     client.initialize().await;
     client
-        .say(&[call(1, "alone"), call(2, "alone")].join("\n"))
+        .write_line(&[call(1, "alone"), call(2, "alone")].join("\n"))
         .await;
     for id in 1..=2 {
-        let answer = client.hear().await;
+        let answer = client.receive().await;
         assert_eq!(answer["id"], id);
         assert_eq!(text(&answer), "0");
     }
@@ -639,7 +645,7 @@ fn a_handler_that_blocks_is_reported_by_the_name_of_its_tool_also_while_it_does(
         .build();
     runtime.expect("a runtime").block_on(async {
         let world = World::new();
-        let mut client = Raw::new(world.server);
+        let mut client = RawClient::new(world.server);
         client.initialize().await;
         client.call(1, "block").await;
         let line = next(&mut warnings).await;

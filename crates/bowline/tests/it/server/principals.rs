@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::line_client::Lines;
+use super::line_client::LineClient;
 
 /// Believes whoever a request says it comes from.
 #[derive(Clone)]
@@ -92,8 +92,8 @@ impl Handler for Asks {
     }
 }
 
-async fn begun(server: &Running) -> Lines {
-    let mut client = Lines::open(server);
+async fn begun(server: &Running) -> LineClient {
+    let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
 }
@@ -111,7 +111,7 @@ fn params(target: &Value, user: &str, asked: Option<&Value>) -> String {
 
 // proves: MO-2, F-OA-20
 #[tokio::test]
-async fn what_one_principal_is_asked_another_one_can_not_answer() {
+async fn questions_to_one_principal_can_not_be_answered_by_another() {
     let called = ("tools/call", json!({"name": "asks", "arguments": {}}));
     let registered = Server::new("who", "1")
         .tool("asks", "", asks)
@@ -151,9 +151,10 @@ fn clone_of(server: &Server) -> Server {
 }
 
 /// A client on a stream that belongs to somebody.
-async fn begun_as(server: &Running, user: &str) -> Lines {
+async fn begun_as(server: &Running, user: &str) -> LineClient {
     let principal = Principal::new(user);
-    let mut client = Lines::open_with(|stream: Stream| server.serve_stream_as(stream, principal));
+    let mut client =
+        LineClient::open_with(|stream: Stream| server.serve_stream_as(stream, principal));
     client.begin(Revision::LATEST).await;
     client
 }

@@ -13,42 +13,44 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Longer than anything takes, in tests whose time is not real.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A client that writes and reads lines.
-pub(crate) struct Raw {
+pub(crate) struct RawClient {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
 }
 
-impl Raw {
+impl RawClient {
     /// A client of a server of its own.
     pub(crate) fn new(server: Server) -> Self {
-        Self::of(&server.build().expect("it can be served"))
+        Self::connect(&server.build().expect("it can be served"))
     }
 
     /// A client of a server that runs.
-    pub(crate) fn of(server: &Running) -> Self {
-        Self::served(server).0
+    pub(crate) fn connect(server: &Running) -> Self {
+        Self::connect_with_task(server).0
     }
 
     /// A client of a server that runs, and the task that serves it.
-    pub(crate) fn served(server: &Running) -> (Self, JoinHandle<Result<(), bowline::Error>>) {
+    pub(crate) fn connect_with_task(
+        server: &Running,
+    ) -> (Self, JoinHandle<Result<(), bowline::Error>>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
         let serving = tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
-        (Self::on(ours), serving)
+        (Self::from_stream(ours), serving)
     }
 
     /// A client on its end of a pipe.
-    pub(crate) fn on(ours: DuplexStream) -> Self {
+    pub(crate) fn from_stream(ours: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
         Self { reader, writer }
     }
 
     /// Says something, and a line end.
-    pub(crate) async fn say(&mut self, text: &str) {
+    pub(crate) async fn write_line(&mut self, text: &str) {
         self.writer
             .write_all(text.as_bytes())
             .await
@@ -57,24 +59,24 @@ impl Raw {
     }
 
     /// Says no more, and goes on listening.
-    pub(crate) async fn leave(&mut self) {
+    pub(crate) async fn close_sending(&mut self) {
         self.writer.shutdown().await.expect("it reads");
     }
 
     /// The next message. `Null` when the stream has ended.
-    pub(crate) async fn hear(&mut self) -> Value {
+    pub(crate) async fn receive(&mut self) -> Value {
         let mut line = String::new();
-        let read = timeout(PATIENCE, self.reader.read_line(&mut line)).await;
+        let read = timeout(RECEIVE_TIMEOUT, self.reader.read_line(&mut line)).await;
         read.expect("it says something").expect("it is there");
         serde_json::from_str(&line).unwrap_or(Value::Null)
     }
 
     /// So many bytes of what is said, or fewer. How many; none when the stream has ended.
-    pub(crate) async fn hear_bytes(&mut self, most: usize) -> usize {
+    pub(crate) async fn receive_bytes(&mut self, most: usize) -> usize {
         let mut bytes = vec![0; most];
         let mut read = 0;
         while read < most {
-            let more = timeout(PATIENCE, self.reader.read(&mut bytes[read..])).await;
+            let more = timeout(RECEIVE_TIMEOUT, self.reader.read(&mut bytes[read..])).await;
             match more.expect("it says something").expect("it is there") {
                 0 => break,
                 more => read += more,
@@ -86,10 +88,10 @@ impl Raw {
     /// The answer to the request of this id. What else is said is passed over.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
-            let heard = self.hear().await;
-            assert!(!heard.is_null(), "the stream ended");
-            if heard["id"] == id && heard.get("method").is_none() {
-                return heard;
+            let received = self.receive().await;
+            assert!(!received.is_null(), "the stream ended");
+            if received["id"] == id && received.get("method").is_none() {
+                return received;
             }
         }
     }
@@ -102,7 +104,7 @@ impl Raw {
             "clientInfo": {"name": "raw", "version": "1"},
         });
         self.ask(0, "initialize", params).await;
-        self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        self.write_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
             .await;
     }
 
@@ -114,7 +116,7 @@ impl Raw {
 
     /// Asks.
     pub(crate) async fn send(&mut self, id: u64, method: &str, params: Value) {
-        self.say(&request(id, method, params)).await;
+        self.write_line(&request(id, method, params)).await;
     }
 
     /// Calls a tool, in the handshake era.

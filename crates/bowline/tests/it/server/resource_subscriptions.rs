@@ -9,12 +9,12 @@ use bowline::types::{ErrorObject, Revision};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::line_client::Lines;
+use super::line_client::LineClient;
 
 /// Tells what is asked of it, and agrees when it is let.
 struct Slow {
     lets: Arc<Semaphore>,
-    heard: mpsc::UnboundedSender<String>,
+    received: mpsc::UnboundedSender<String>,
 }
 
 impl Handler for Slow {
@@ -24,7 +24,9 @@ impl Handler for Slow {
     }
 
     async fn subscribed(&self, uri: &str, _: &Context) -> Result<(), ErrorObject> {
-        self.heard.send(format!("on {uri}")).expect("it is heard");
+        self.received
+            .send(format!("on {uri}"))
+            .expect("it is heard");
         let permit = self.lets.acquire().await.expect("it is open");
         permit.forget();
         Ok(())
@@ -32,39 +34,39 @@ impl Handler for Slow {
 
     fn unsubscribed(&self, uri: &str, _: &Context) {
         // The test may be over.
-        let _ = self.heard.send(format!("off {uri}"));
+        let _ = self.received.send(format!("off {uri}"));
     }
 }
 
 struct World {
     features: ServerFeatures,
-    client: Lines,
+    client: LineClient,
     lets: Arc<Semaphore>,
-    heard: mpsc::UnboundedReceiver<String>,
+    received: mpsc::UnboundedReceiver<String>,
 }
 
 impl World {
     async fn new() -> Self {
-        let (heard, hears) = mpsc::unbounded_channel();
+        let (received, hears) = mpsc::unbounded_channel();
         let lets = Arc::new(Semaphore::new(0));
         let slow = Slow {
             lets: Arc::clone(&lets),
-            heard,
+            received,
         };
         let server = Server::with_handler("slow", "1", slow);
         let features = server.features();
         let running = server.build().expect("it can be served");
-        let mut client = Lines::open(&running);
+        let mut client = LineClient::open(&running);
         client.begin(Revision::V2025_11_25).await;
         Self {
             features,
             client,
             lets,
-            heard: hears,
+            received: hears,
         }
     }
 
-    async fn say(&mut self, what: &str, uri: &str) -> u64 {
+    async fn write_line(&mut self, what: &str, uri: &str) -> u64 {
         let params = format!(r#"{{"uri":"{uri}"}}"#);
         self.client
             .send(&format!("resources/{what}"), &params)
@@ -84,7 +86,7 @@ impl World {
 
     /// What the handler was asked and told so far.
     fn heard(&mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
+        std::iter::from_fn(|| self.received.try_recv().ok()).collect()
     }
 
     /// Whether the client is told of a change.
@@ -93,14 +95,14 @@ impl World {
         // Nothing is told more than ten times a second.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ping = self.client.send("ping", "{}").await;
-        let heard = self.client.hear().await;
-        match heard["method"] == "notifications/resources/updated" {
+        let received = self.client.receive().await;
+        match received["method"] == "notifications/resources/updated" {
             true => {
                 self.client.answer(ping).await;
                 true
             }
             false => {
-                assert_eq!(heard["id"], Value::from(ping), "{heard}");
+                assert_eq!(received["id"], Value::from(ping), "{received}");
                 false
             }
         }
@@ -109,10 +111,10 @@ impl World {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn who_subscribes_twice_at_once_is_subscribed_once() {
+async fn two_concurrent_subscribe_requests_are_one_subscription() {
     let mut world = World::new().await;
-    let first = world.say("subscribe", "a:").await;
-    let second = world.say("subscribe", "a:").await;
+    let first = world.write_line("subscribe", "a:").await;
+    let second = world.write_line("subscribe", "a:").await;
     world.lets(2).await;
     world.is_done(first).await;
     world.is_done(second).await;
@@ -122,12 +124,12 @@ async fn who_subscribes_twice_at_once_is_subscribed_once() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn what_a_client_says_last_of_a_resource_holds() {
+async fn the_last_request_about_a_resource_wins() {
     let mut world = World::new().await;
-    let on = world.say("subscribe", "a:").await;
-    let off = world.say("unsubscribe", "a:").await;
+    let on = world.write_line("subscribe", "a:").await;
+    let off = world.write_line("unsubscribe", "a:").await;
     // Another resource doesn't wait for this one.
-    let other = world.say("unsubscribe", "b:").await;
+    let other = world.write_line("unsubscribe", "b:").await;
     world.is_done(other).await;
     world.lets(1).await;
     world.is_done(on).await;
@@ -137,7 +139,7 @@ async fn what_a_client_says_last_of_a_resource_holds() {
 
     let mut said = Vec::new();
     for what in ["subscribe", "unsubscribe", "subscribe"] {
-        said.push(world.say(what, "a:").await);
+        said.push(world.write_line(what, "a:").await);
     }
     world.lets(2).await;
     for request in said {
@@ -149,11 +151,11 @@ async fn what_a_client_says_last_of_a_resource_holds() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_given_up_lets_nobody_overtake() {
+async fn a_cancelled_request_lets_no_other_overtake() {
     let mut world = World::new().await;
-    let on = world.say("subscribe", "a:").await;
-    let given_up = world.say("unsubscribe", "a:").await;
-    let off = world.say("unsubscribe", "a:").await;
+    let on = world.write_line("subscribe", "a:").await;
+    let given_up = world.write_line("unsubscribe", "a:").await;
+    let off = world.write_line("unsubscribe", "a:").await;
     world.lets(0).await;
     world.client.cancel(given_up).await;
     // Its time is over.
@@ -167,9 +169,9 @@ async fn a_request_that_is_given_up_lets_nobody_overtake() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_subscription_that_is_given_up_does_not_begin() {
+async fn a_cancelled_subscription_does_not_begin() {
     let mut world = World::new().await;
-    let on = world.say("subscribe", "a:").await;
+    let on = world.write_line("subscribe", "a:").await;
     world.lets(0).await;
     world.client.cancel(on).await;
     // It agrees before its time is over.

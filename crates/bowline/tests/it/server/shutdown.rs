@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::accept::server;
 use super::blocking_handlers::{held_tool, work};
-use super::raw_client::{Raw, request, stateless};
+use super::raw_client::{RawClient, request, stateless};
 use crate::delayed_flush::{DelayedFlush, FLUSH};
 
 /// A server of a tool that takes a while to tidy up, and whether it has.
@@ -40,7 +40,7 @@ fn tidy() -> (Running, Arc<AtomicUsize>) {
 #[tokio::test(start_paused = true)]
 async fn a_handler_learns_of_a_shutdown_in_time_to_answer() {
     let (running, _) = tidy();
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     client.call(1, "brief").await;
     client.ask(2, "ping", json!({})).await;
@@ -51,14 +51,14 @@ async fn a_handler_learns_of_a_shutdown_in_time_to_answer() {
     let took = started.elapsed();
     let expected = Duration::from_millis(4900)..Duration::from_secs(5);
     assert!(expected.contains(&took), "{took:?}");
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
 }
 
 // proves: SV-7, F-SD-04
 #[tokio::test(start_paused = true)]
-async fn what_a_handler_returns_that_was_cancelled_reaches_nobody() {
+async fn the_result_of_a_cancelled_handler_is_not_sent() {
     let (running, tidied) = tidy();
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     client.call(1, "tidy").await;
     client.ask(2, "ping", json!({})).await;
@@ -67,7 +67,7 @@ async fn what_a_handler_returns_that_was_cancelled_reaches_nobody() {
     let answer = client.answer(1).await;
     assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
     assert_eq!(started.elapsed().as_secs(), 5);
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
     tokio::time::sleep(Duration::from_millis(51)).await;
     assert_eq!(tidied.load(Ordering::SeqCst), 1);
 }
@@ -94,13 +94,13 @@ async fn a_session_whose_last_flush_was_pending_ends_when_it_is_done() {
 }
 
 /// A client that has asked for 2 MiB and left, and its server.
-async fn left() -> (Raw, Running) {
+async fn left() -> (RawClient, Running) {
     let server = server().tool("large", "", || async { "x".repeat(2 << 20) });
     let running = server.build().expect("it can be served");
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     client.call(1, "large").await;
-    client.leave().await;
+    client.close_sending().await;
     (client, running)
 }
 
@@ -110,49 +110,49 @@ const CHUNK: usize = 64 << 10;
 #[tokio::test(start_paused = true)]
 async fn a_client_that_left_may_read_as_slowly_as_it_likes() {
     let (mut client, _running) = left().await;
-    let mut heard = 0;
-    while let more @ 1.. = client.hear_bytes(CHUNK).await {
-        heard += more;
+    let mut received = 0;
+    while let more @ 1.. = client.receive_bytes(CHUNK).await {
+        received += more;
         tokio::time::sleep(Duration::from_secs(4)).await;
     }
-    assert!(heard > 2 << 20, "{heard}");
+    assert!(received > 2 << 20, "{received}");
 }
 
 // proves: SV-7, F-HD-15
 #[tokio::test(start_paused = true)]
 async fn a_client_that_left_and_takes_nothing_is_not_waited_for() {
     let (mut client, _running) = left().await;
-    client.hear_bytes(CHUNK).await;
+    client.receive_bytes(CHUNK).await;
     tokio::time::sleep(Duration::from_secs(6)).await;
-    let mut heard = 0;
-    while let more @ 1.. = client.hear_bytes(CHUNK).await {
-        heard += more;
+    let mut received = 0;
+    while let more @ 1.. = client.receive_bytes(CHUNK).await {
+        received += more;
     }
-    assert!(heard <= 2 * CHUNK, "{heard}");
+    assert!(received <= 2 * CHUNK, "{received}");
 }
 
 // proves: SV-7, F-SD-04
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_shut_down_waits_no_longer_for_a_client_that_left() {
     let (mut client, running) = left().await;
-    client.hear_bytes(CHUNK).await;
+    client.receive_bytes(CHUNK).await;
     running.shut_down();
     for _ in 0..3 {
-        assert_eq!(client.hear_bytes(CHUNK).await, CHUNK);
+        assert_eq!(client.receive_bytes(CHUNK).await, CHUNK);
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    let mut heard = 0;
-    while let more @ 1.. = client.hear_bytes(CHUNK).await {
-        heard += more;
+    let mut received = 0;
+    while let more @ 1.. = client.receive_bytes(CHUNK).await {
+        received += more;
     }
-    assert!(heard <= 2 * CHUNK, "{heard}");
+    assert!(received <= 2 * CHUNK, "{received}");
 }
 
 // proves: SV-7, F-SD-04
 #[tokio::test(start_paused = true)]
 async fn a_server_that_wakes_long_after_its_deadline_answers_before_it_ends() {
     let running = server().build().expect("it can be served");
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     client.call(1, "hang").await;
     client.ask(2, "ping", json!({})).await;
@@ -166,7 +166,7 @@ async fn a_server_that_wakes_long_after_its_deadline_answers_before_it_ends() {
     let answer = client.answer(1).await;
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
 }
 
 // proves: SV-7, F-SD-04
@@ -175,36 +175,36 @@ async fn a_handler_that_blocks_its_thread_is_answered_for_at_the_end() {
     let (tool, mut has_started, let_go) = held_tool();
     let server = server().add_tool(tool).shutdown_deadline(Duration::ZERO);
     let running = server.build().expect("it can be served");
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
-    client.say(&work(1)).await;
+    client.write_line(&work(1)).await;
     has_started.recv().await.expect("it runs");
     running.shut_down();
     let answer = client.answer(1).await;
     assert_eq!(answer["error"]["data"]["reason"], "shutdown", "{answer}");
-    assert!(client.hear().await.is_null(), "it has ended");
+    assert!(client.receive().await.is_null(), "it has ended");
     drop(let_go);
 }
 
 // proves: SV-7
 #[tokio::test(start_paused = true)]
-async fn a_client_that_left_hears_what_it_asked_for_and_not_what_its_leaving_ended() {
+async fn a_client_that_left_gets_results_but_no_errors_caused_by_leaving() {
     let (running, tidied) = tidy();
-    let mut client = Raw::of(&running);
+    let mut client = RawClient::connect(&running);
     client.initialize().await;
     for (id, tool) in [(1, "tidy"), (2, "hang"), (3, "slow")] {
         client.call(id, tool).await;
     }
-    client.leave().await;
-    let heard = client.hear().await;
-    assert_eq!(heard["id"], 3);
-    assert!(client.hear().await.is_null(), "and no more");
+    client.close_sending().await;
+    let received = client.receive().await;
+    assert_eq!(received["id"], 3);
+    assert!(client.receive().await.is_null(), "and no more");
     assert_eq!(tidied.load(Ordering::SeqCst), 1);
 }
 
 // proves: F-HD-15, F-SD-04
 #[tokio::test(start_paused = true)]
-async fn whoever_serves_waits_for_handlers_that_tidy_up() {
+async fn serve_waits_for_handlers_that_clean_up() {
     for ends_itself in [true, false] {
         let (running, tidied) = tidy();
         let (mut ours, theirs) = tokio::io::duplex(64 << 10);

@@ -8,7 +8,7 @@ use bowline::types::logging::LoggingLevel;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::raw_client::Raw;
+use super::raw_client::RawClient;
 
 /// Asks to open a page, and tells its id.
 async fn asks(cx: Context) -> Result<String, ToolError> {
@@ -46,7 +46,7 @@ fn server() -> Server {
 }
 
 /// Says hello, as a client that can show pages.
-async fn begin(client: &mut Raw) {
+async fn begin(client: &mut RawClient) {
     let params = json!({
         "protocolVersion": "2025-11-25",
         "capabilities": {"elicitation": {"url": {}}},
@@ -54,17 +54,17 @@ async fn begin(client: &mut Raw) {
     });
     client.ask(0, "initialize", params).await;
     client
-        .say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .write_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
         .await;
 }
 
 /// Calls a tool that asks, and answers. The id of the page.
-async fn opened(client: &mut Raw, id: u64, tool: &str, action: &str) -> String {
+async fn opened(client: &mut RawClient, id: u64, tool: &str, action: &str) -> String {
     client.call(id, tool).await;
-    let question = client.hear().await;
+    let question = client.receive().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action}});
-    client.say(&answer.to_string()).await;
+    client.write_line(&answer.to_string()).await;
     client.answer(id).await;
     let page = question["params"]["elicitationId"].as_str();
     page.expect("it has an id").to_owned()
@@ -72,11 +72,11 @@ async fn opened(client: &mut Raw, id: u64, tool: &str, action: &str) -> String {
 
 // EL-17: the client that was asked, and no other.
 #[tokio::test]
-async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
+async fn the_completion_of_a_url_elicitation_is_sent_once() {
     let server = server();
     let features = server.features();
     let server = server.build().expect("it can be served");
-    let (mut other, mut client) = (Raw::of(&server), Raw::of(&server));
+    let (mut other, mut client) = (RawClient::connect(&server), RawClient::connect(&server));
     begin(&mut other).await;
     begin(&mut client).await;
     let others = opened(&mut other, 1, "asks", "accept").await;
@@ -86,19 +86,19 @@ async fn whoever_opened_a_page_is_told_once_when_it_is_done() {
     assert!(!features.elicitation_done("unknown"));
     assert!(features.elicitation_done(&page), "its handler has returned");
     assert!(!features.elicitation_done(&page), "once");
-    let told = client.hear().await;
+    let told = client.receive().await;
     assert_eq!(told["method"], "notifications/elicitation/complete");
     assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
     // The other one hears of its own, and of nothing before.
     assert!(features.elicitation_done(&others));
-    let told = other.hear().await;
+    let told = other.receive().await;
     assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
 }
 
 // EL-17: also when much waits to be read.
 #[tokio::test]
-async fn whoever_opened_a_page_is_told_when_there_is_room_again() {
-    let mut client = Raw::new(server());
+async fn the_completion_of_a_url_elicitation_is_sent_when_there_is_room() {
+    let mut client = RawClient::new(server());
     begin(&mut client).await;
     let first = opened(&mut client, 1, "asks", "accept").await;
     let second = opened(&mut client, 2, "asks", "accept").await;
@@ -109,13 +109,13 @@ async fn whoever_opened_a_page_is_told_when_there_is_room_again() {
     }
     let mut answers = 0;
     while told.len() < 2 || answers < 2 {
-        let heard = client.hear().await;
-        if heard["method"] == "notifications/elicitation/complete" {
-            told.push(heard["params"]["elicitationId"].clone());
-        } else if heard.get("method").is_none() {
+        let received = client.receive().await;
+        if received["method"] == "notifications/elicitation/complete" {
+            told.push(received["params"]["elicitationId"].clone());
+        } else if received.get("method").is_none() {
             answers += 1;
-            let words = &heard["result"]["content"][0]["text"];
-            assert_eq!(words, "true false", "once: {heard}");
+            let words = &received["result"]["content"][0]["text"];
+            assert_eq!(words, "true false", "once: {received}");
         }
     }
     assert_eq!(told, [first, second]);
@@ -124,7 +124,7 @@ async fn whoever_opened_a_page_is_told_when_there_is_room_again() {
 // EL-14: ids are unique.
 #[tokio::test]
 async fn a_page_without_an_id_gets_one_of_its_own() {
-    let mut client = Raw::new(server());
+    let mut client = RawClient::new(server());
     begin(&mut client).await;
     let first = opened(&mut client, 1, "asks_any", "accept").await;
     let second = opened(&mut client, 2, "asks_any", "accept").await;
@@ -135,7 +135,7 @@ async fn a_page_without_an_id_gets_one_of_its_own() {
 async fn of_many_pages_the_oldest_are_forgotten() {
     let server = server();
     let features = server.features();
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     begin(&mut client).await;
     let mut pages = Vec::new();
     for id in 1..=257 {
@@ -149,19 +149,26 @@ async fn of_many_pages_the_oldest_are_forgotten() {
 #[tokio::test(start_paused = true)]
 async fn a_client_may_take_as_long_as_was_set() {
     let server = server().question_timeout(Duration::from_secs(7));
-    let mut client = Raw::new(server);
+    let mut client = RawClient::new(server);
     begin(&mut client).await;
     let started = Instant::now();
     client.call(1, "asks").await;
-    let question = client.hear().await;
-    let mut heard = client.hear().await;
-    if heard["method"] == "notifications/cancelled" {
-        assert_eq!(heard["params"]["requestId"], question["id"], "{heard}");
-        heard = client.hear().await;
+    let question = client.receive().await;
+    let mut received = client.receive().await;
+    if received["method"] == "notifications/cancelled" {
+        assert_eq!(
+            received["params"]["requestId"], question["id"],
+            "{received}"
+        );
+        received = client.receive().await;
     }
     let elapsed = started.elapsed();
-    assert_eq!(heard["id"], 1, "{heard}");
-    assert_eq!(heard["result"]["isError"], Value::Bool(true), "{heard}");
+    assert_eq!(received["id"], 1, "{received}");
+    assert_eq!(
+        received["result"]["isError"],
+        Value::Bool(true),
+        "{received}"
+    );
     let expected = Duration::from_secs(7)..Duration::from_secs(8);
     assert!(expected.contains(&elapsed), "{elapsed:?}");
 }

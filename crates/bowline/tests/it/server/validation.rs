@@ -67,8 +67,8 @@ async fn untyped_arguments_are_checked_before_the_handler_runs() {
                     r#"unknown member "secret""#,
                 ),
             ] {
-                let heard = refusal(&client, "it", arguments, revision).await;
-                assert_eq!(heard, format!("invalid arguments: {words}"));
+                let received = refusal(&client, "it", arguments, revision).await;
+                assert_eq!(received, format!("invalid arguments: {words}"));
             }
             assert_eq!(runs.load(Ordering::Relaxed), 0);
             assert_eq!(called(&client, "it", r#"{"count":1}"#).await, "ran");
@@ -112,7 +112,7 @@ enum Kind {
 
 // proves: SV-5
 #[tokio::test]
-async fn what_decoding_does_not_enforce_is_checked_and_decoding_speaks_first() {
+async fn constraints_beyond_decoding_are_checked_after_it() {
     let server = Server::new("typed", "1").tool("it", "", |it: Limited| async move {
         matches!(it.kind, Some(Kind::Small | Kind::Large))
     });
@@ -137,8 +137,8 @@ async fn what_decoding_does_not_enforce_is_checked_and_decoding_speaks_first() {
             "kind: unknown variant `huge`, expected `small` or `large`",
         ),
     ] {
-        let heard = refusal(&client, "it", arguments, revision).await;
-        assert_eq!(heard, format!("invalid arguments: {words}"));
+        let received = refusal(&client, "it", arguments, revision).await;
+        assert_eq!(received, format!("invalid arguments: {words}"));
     }
 }
 
@@ -156,7 +156,7 @@ struct Point {
 
 // proves: SV-5
 #[tokio::test]
-async fn a_struct_within_arguments_is_no_list() {
+async fn a_struct_within_arguments_is_not_an_array() {
     let server = Server::new("nested", "1").tool("it", "", |it: Line| async move {
         it.from.x + it.from.y + it.to.map_or(0, |it| it.x + it.y)
     });
@@ -171,19 +171,19 @@ async fn a_struct_within_arguments_is_no_list() {
             "to: fits none of 2 alternatives",
         ),
     ] {
-        let heard = refusal(&client, "it", arguments, revision).await;
-        assert_eq!(heard, format!("invalid arguments: {words}"));
+        let received = refusal(&client, "it", arguments, revision).await;
+        assert_eq!(received, format!("invalid arguments: {words}"));
     }
 }
 
 // proves: SV-5
 #[tokio::test]
-async fn a_tool_without_arguments_takes_none() {
+async fn a_tool_without_arguments_refuses_arguments() {
     let server = Server::new("none", "1").tool("it", "", || async { "ran" });
     let client = connected(server, Revision::LATEST).await;
     assert_eq!(called(&client, "it", "{ }").await, "ran");
-    let heard = refusal(&client, "it", r#"{"x":{"y":1}}"#, Revision::LATEST).await;
-    assert_eq!(heard, r#"invalid arguments: unknown member "x""#);
+    let received = refusal(&client, "it", r#"{"x":{"y":1}}"#, Revision::LATEST).await;
+    assert_eq!(received, r#"invalid arguments: unknown member "x""#);
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -202,7 +202,7 @@ fn returning(name: &str, result: CallToolResult) -> ToolDef {
 }
 
 #[tokio::test]
-async fn a_result_that_does_not_fit_its_schema_is_not_told() {
+async fn a_result_that_does_not_match_its_schema_is_not_sent() {
     let structured = |json: Value| {
         let json = bowline::types::RawJson::parse(&json.to_string()).expect("JSON");
         CallToolResult::structured(json)
@@ -276,17 +276,17 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
 
 // proves: F-HD-14
 #[tokio::test]
-async fn arguments_that_are_too_much_work_are_refused() {
+async fn arguments_that_are_too_expensive_to_check_are_refused() {
     let branch = json!({"properties": {"a": {"$ref": "#"}}});
     let schema = json!({"type": "object", "anyOf": [branch, branch]});
     let runs = Arc::new(AtomicUsize::new(0));
     let tool = counting("it", &runs).input_schema(input(schema));
     let client = connected(Server::new("hostile", "1").add_tool(tool), Revision::LATEST).await;
     let nested = (0..40).fold(json!({}), |value, _| json!({"a": value}));
-    let heard = refusal(&client, "it", &nested.to_string(), Revision::LATEST).await;
+    let received = refusal(&client, "it", &nested.to_string(), Revision::LATEST).await;
     let words =
         "not checked against the schema: it is too much work to check it against its schema";
-    assert_eq!(heard, format!("invalid arguments: {words}"));
+    assert_eq!(received, format!("invalid arguments: {words}"));
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
 
@@ -303,7 +303,7 @@ impl<S> tower_layer::Layer<S> for Through {
 
 // proves: SV-5
 #[tokio::test]
-async fn layers_are_around_the_check() {
+async fn layers_run_before_validation() {
     let schema = json!({"type": "object", "required": ["count"]});
     let runs = Arc::new(AtomicUsize::new(0));
     let before = counting("before", &runs).layer(Through);
@@ -313,8 +313,8 @@ async fn layers_are_around_the_check() {
         .add_tool(after.layer(Through));
     let client = connected(server, Revision::LATEST).await;
     for name in ["before", "after"] {
-        let heard = refusal(&client, name, "{}", Revision::LATEST).await;
-        assert_eq!(heard, "invalid arguments: count: is missing");
+        let received = refusal(&client, name, "{}", Revision::LATEST).await;
+        assert_eq!(received, "invalid arguments: count: is missing");
         assert_eq!(called(&client, name, r#"{"count":1}"#).await, "ran");
     }
     assert_eq!(runs.load(Ordering::Relaxed), 2);

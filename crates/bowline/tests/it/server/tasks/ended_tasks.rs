@@ -54,7 +54,7 @@ async fn tasks_that_have_ended_keep_out_no_others() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn beyond_what_a_client_may_keep_its_oldest_one_goes() {
+async fn beyond_the_limit_of_a_client_its_oldest_task_is_evicted() {
     for revision in [OLD, NEW] {
         let mut tasks = TaskConfig::new();
         tasks.max_ended(3).max_ended_per_client(2);
@@ -73,7 +73,7 @@ async fn beyond_what_a_client_may_keep_its_oldest_one_goes() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn beyond_what_a_server_keeps_the_oldest_of_all_goes() {
+async fn beyond_the_limit_of_a_server_the_oldest_task_is_evicted() {
     for revision in [OLD, NEW] {
         let mut tasks = TaskConfig::new();
         tasks.max_ended(2);
@@ -94,7 +94,7 @@ async fn beyond_what_a_server_keeps_the_oldest_of_all_goes() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn results_go_when_a_client_has_more_of_them_than_its_share() {
+async fn results_beyond_the_share_of_a_client_are_evicted() {
     for revision in [OLD, NEW] {
         let mut tasks = TaskConfig::new();
         // Two fit into a quarter, with what is around their 1,000 characters.
@@ -111,7 +111,7 @@ async fn results_go_when_a_client_has_more_of_them_than_its_share() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn a_result_beyond_a_clients_share_takes_nobody_elses_room() {
+async fn a_result_beyond_a_clients_share_evicts_no_others() {
     for revision in [OLD, NEW] {
         let mut tasks = TaskConfig::new();
         // One of them fits, with what is around its 1,000 characters, and is beyond a quarter.
@@ -146,7 +146,7 @@ async fn a_task_that_ends_in_time_is_kept_until_its_time_is_over() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_takes_longer_than_its_task_is_kept_goes_on() {
+async fn a_handler_that_takes_longer_than_its_ttl_continues() {
     let second = Duration::from_secs(1);
     let gate = Gate::new();
     let world = World::new(server(&gate, &TaskConfig::new()));

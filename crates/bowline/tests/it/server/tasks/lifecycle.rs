@@ -12,7 +12,7 @@ use bowline::types::{ErrorObject, Revision};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::super::line_client::Lines;
+use super::super::line_client::LineClient;
 use super::{Gate, NEW, OLD, World, code, started};
 
 /// Tools that run as tasks, and end as their names say.
@@ -91,7 +91,7 @@ async fn a_client_of_a_revision_without_tasks_is_served_as_always() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn what_a_handler_reports_stands_in_the_task() {
+async fn progress_messages_become_the_status_message() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let world = World::new(server(&gate));
@@ -118,7 +118,7 @@ async fn what_a_handler_reports_stands_in_the_task() {
 
 // proves: SV-3, ER-4
 #[tokio::test(start_paused = true)]
-async fn failures_are_told_as_each_generation_has_them() {
+async fn failures_have_the_form_of_each_generation() {
     for revision in [OLD, NEW] {
         let world = World::new(server(&Gate::new()));
         let client = world.client(revision).await;
@@ -186,7 +186,7 @@ async fn a_cancelled_task_ends_its_handler_and_stays_cancelled() {
 
 // proves: F-HD-07
 #[tokio::test(start_paused = true)]
-async fn nothing_is_told_of_a_task_that_has_ended() {
+async fn no_notification_is_sent_for_an_ended_task() {
     let late = tool("late", |cx: Context| async move {
         assert!(cx.progress(1, None, Some("before")), "it lasts");
         cx.cancelled().await;
@@ -195,24 +195,24 @@ async fn nothing_is_told_of_a_task_that_has_ended() {
     });
     let late = late.task_support(TaskSupport::Required);
     let world = World::new(Server::new("tasks", "1").add_tool(late));
-    let mut client = Lines::open(&world.running);
+    let mut client = LineClient::open(&world.running);
     client.begin(OLD).await;
     let params = json!({"name": "late", "task": {}, "_meta": {"progressToken": "t"}});
     let begun = client.ask("tools/call", &params.to_string()).await;
-    let before = client.hear().await;
+    let before = client.receive().await;
     assert_eq!(before["params"]["message"], "before");
     let id = json!({"taskId": begun["result"]["task"]["taskId"]}).to_string();
     let cancelled = client.ask("tasks/cancel", &id).await;
     assert_eq!(cancelled["result"]["status"], "cancelled");
     tokio::time::sleep(Duration::from_secs(1)).await;
     client.send("ping", "{}").await;
-    let next = client.hear().await;
+    let next = client.receive().await;
     assert!(next["result"].is_object(), "{next}");
 }
 
 // proves: FT-12, SV-3
 #[tokio::test(start_paused = true)]
-async fn whoever_drops_the_call_ends_the_handler() {
+async fn dropping_the_call_ends_the_handler() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let world = World::new(server(&gate));
@@ -228,7 +228,7 @@ async fn whoever_drops_the_call_ends_the_handler() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn with_the_extension_only_what_takes_long_becomes_a_task() {
+async fn with_the_extension_only_long_calls_become_tasks() {
     let gate = Gate::new();
     let slow = tool("slow", |State(gate): State<Gate>, cx: Context| async move {
         gate.pass().await;

@@ -47,7 +47,7 @@ async fn a_call_that_is_a_task_survives_lost_connections() {
 
 // proves: FT-12, SV-3
 #[tokio::test(start_paused = true)]
-async fn another_program_goes_on_with_a_task() {
+async fn another_program_continues_a_task() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let world = World::new(server(&gate));
@@ -74,7 +74,7 @@ async fn another_program_goes_on_with_a_task() {
 
 // proves: FT-12, SV-3
 #[tokio::test(start_paused = true)]
-async fn a_program_that_speaks_the_other_generation_goes_on_with_a_task() {
+async fn a_program_of_the_other_generation_continues_a_task() {
     for (first, second) in [(OLD, NEW), (NEW, OLD)] {
         let gate = Gate::new();
         let world = World::new(server(&gate));

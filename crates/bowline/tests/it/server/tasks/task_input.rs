@@ -62,7 +62,7 @@ async fn is_answered(name: &str) {
 
 // proves: SV-3, SV-4, FT-12
 #[tokio::test(start_paused = true)]
-async fn what_a_task_asks_is_answered_in_both_generations() {
+async fn questions_of_a_task_are_answered_in_both_generations() {
     is_answered("asks").await;
 }
 
@@ -75,7 +75,7 @@ async fn a_task_on_a_thread_of_its_own_asks_in_both_generations() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn questions_stand_in_the_task_under_keys_that_are_used_once() {
+async fn questions_are_listed_in_the_task_under_unique_keys() {
     let world = World::new(server());
     let client = world.client_with(NEW, accepts).await;
     let handle = started(&client, "asks").await.expect("a task");
@@ -141,7 +141,7 @@ async fn a_question_that_was_lost_with_its_connection_is_asked_again() {
 
 // proves: SV-3, SV-4
 #[tokio::test(start_paused = true)]
-async fn a_client_that_cannot_be_asked_is_told_so_by_the_task() {
+async fn a_task_fails_for_a_client_that_cannot_be_asked() {
     for revision in [OLD, NEW] {
         let world = World::new(server());
         let client = world.client(revision).await;
