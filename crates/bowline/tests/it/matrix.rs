@@ -1,5 +1,5 @@
-//! Our client and our server against each other: every feature in every revision, and every
-//! message against the schema of its revision.
+//! Our client and our server against each other: every feature in every revision, and every message
+//! against the schema of its revision. `table` lists what is expected.
 
 mod basics;
 mod change_notifications;

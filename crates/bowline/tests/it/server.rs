@@ -1,4 +1,4 @@
-//! Our client and our server against each other.
+//! The server, served to our client and to clients that write raw lines.
 
 mod accept;
 mod basics;

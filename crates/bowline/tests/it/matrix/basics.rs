@@ -1,4 +1,4 @@
-//! Agreeing, signs of life, `_meta`, batches, limits, the end.
+//! Version negotiation, pings, `_meta`, batches, limits, the end.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ pub(crate) async fn request_meta(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// Every result says who the server is, those with a `_meta` of their own too.
+/// Every result has the server information, those with a `_meta` of their own too.
 pub(crate) async fn server_in_results(cell: Cell) -> Result {
     let world = cell.world().await;
     let mut has = Vec::new();
@@ -150,7 +150,7 @@ pub(crate) async fn batch(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// One request is served at a time; the next is told so, and nothing is broken.
+/// One request is served at a time; the next gets "busy", and the session goes on.
 pub(crate) async fn busy(cell: Cell) -> Result {
     let mut limits = Limits::server();
     limits.max_peer_requests(1);

@@ -12,7 +12,7 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const UPDATED: &str = "notifications/resources/updated";
 const README: &str = "file:///readme";
 
-/// A list that changes: who is told without having asked.
+/// A list changes: clients are notified without a subscription.
 async fn unasked(cell: Cell, method: &str, change: impl Fn(&World)) -> Result {
     let mut world = cell.world().await;
     change(&world);
@@ -59,7 +59,7 @@ pub(crate) async fn resources(cell: Cell) -> Result {
     unasked(cell, RESOURCES, new_resource).await
 }
 
-/// What a server didn't declare when it introduced itself it doesn't tell of.
+/// Changes of undeclared capabilities are not announced.
 pub(crate) async fn undeclared(cell: Cell) -> Result {
     let server = Server::new("few", "1").tool("echo", "", |text: Text| async { text.text });
     let world = cell.world_of(server).await;
@@ -75,7 +75,7 @@ struct Text {
     text: String,
 }
 
-/// Many changes at once are told of once, or twice where one came before the others.
+/// Many changes at once are one notification, or two where one came before the others.
 pub(crate) async fn coalesced(cell: Cell) -> Result {
     let world = cell.world().await;
     let listening = match cell.is_stateless() {
@@ -152,7 +152,7 @@ async fn no_listen(world: &World) -> Result {
     Ok(world.raw("subscriptions/listen", params).await)
 }
 
-/// What is asked for and can be done is acknowledged, and told: that alone.
+/// Supported parts of a subscription are acknowledged and notified, and nothing else.
 pub(crate) async fn listen(cell: Cell) -> Result {
     let mut world = cell.world().await;
     if !cell.is_stateless() {
@@ -173,7 +173,7 @@ pub(crate) async fn listen(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// Each of two subscriptions is told under its own id.
+/// Each of two subscriptions is notified under its own id.
 pub(crate) async fn listen_twice(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {

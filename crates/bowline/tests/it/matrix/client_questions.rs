@@ -13,7 +13,7 @@ use super::world::{Cell, Outcome, World};
 
 type Result = std::result::Result<Outcome, Outcome>;
 
-/// Calls a tool that asks. One that may not ask says so, and asks nothing.
+/// Calls a tool that asks. One that may not ask returns that, and asks nothing.
 async fn asks(world: &World, tool: &str, expected: &str) -> Result {
     let result = world.tool(tool, json!({})).await?;
     let words = result["content"][0]["text"].as_str().expect("text");
@@ -121,7 +121,7 @@ pub(crate) async fn roots_undeclared(cell: Cell) -> Result {
     asks(&unable(&cell, ClientCapabilities::new()).await, "roots", "").await
 }
 
-/// What the error says is needed can be repeated in a request (−32021).
+/// The capabilities that the error names can be declared in a repeated request (−32021).
 pub(crate) async fn required_capabilities(cell: Cell) -> Result {
     let world = unable(&cell, ClientCapabilities::new()).await;
     let outcome = asks(&world, "form", "").await;
@@ -231,7 +231,7 @@ pub(crate) async fn state_expired(cell: Cell) -> Result {
     asks(&world.await, "form", "\"Ann\"").await
 }
 
-/// Answers that nobody asked for are not answers (MR-14).
+/// Answers without a question are ignored (MR-14).
 pub(crate) async fn unasked_answer_ignored(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {

@@ -1,4 +1,4 @@
-//! What happens while a request is served: progress, cancellation, log messages.
+//! Messages while a request is served: progress, cancellation, log messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ pub(crate) async fn progress_message(cell: Cell) -> Result {
     Ok(Outcome::present(has_words))
 }
 
-/// Nobody is told of progress who didn't ask.
+/// No progress is sent without a progress token.
 pub(crate) async fn no_progress(cell: Cell) -> Result {
     let world = cell.world().await;
     world.tool("steps", json!({})).await?;

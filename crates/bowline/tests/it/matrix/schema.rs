@@ -1,5 +1,5 @@
-//! Every line against the schema file of its revision: what is said must be what the file
-//! describes, and have no member that the file doesn't know.
+//! Every line against the schema file of its revision: messages must match their definition, and
+//! have no member that it doesn't have.
 
 mod tasks;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::tap::{Line, Who};
 
-/// What is wrong with what was said, in words.
+/// Returns what is wrong with the lines.
 pub(crate) fn faults(revision: Revision, lines: &[Line]) -> Vec<String> {
     let file = FILES
         .iter()
@@ -104,7 +104,7 @@ impl Talk {
         self.check(line, "JSONRPCMessage", &line.value);
     }
 
-    /// What a subscription is told carries its id (SB-4), and nothing is told without one.
+    /// Notifications of a subscription carry its id (SB-4), and none is sent without one.
     fn belongs(&mut self, line: &Line, method: &str) {
         let is_change = method.ends_with("/list_changed") || method.ends_with("/updated");
         if self.file.revision != Revision::V2026_07_28 || !is_change {

@@ -3,8 +3,8 @@
 //! | word | meaning |
 //! |---|---|
 //! | `works` | it does what it is for |
-//! | `words` | what the revision lacks is said in words instead |
-//! | `absent` | what the revision lacks, or nobody asked for, is left out; the rest works |
+//! | `words` | what the revision lacks is replaced by text |
+//! | `absent` | what the revision lacks, or was not asked for, is left out; the rest works |
 //! | `unsupported` | refused on our side, and nothing is sent |
 //! | `(-32601)` | the peer refuses it with this code |
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, duplex, split};
 use tokio::sync::{mpsc, watch};
 
-/// Who said a line.
+/// The sender of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     Client,
@@ -135,14 +135,14 @@ impl Tap {
         lines.clone()
     }
 
-    /// What the server said so far that fits.
+    /// The messages of the server so far that match.
     pub(crate) fn heard(&self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut lines = self.lines();
         lines.retain(|line| line.from == Who::Server && fits(&line.value));
         lines.into_iter().map(|line| line.value).collect()
     }
 
-    /// What the server said first that fits, now or later.
+    /// The first message of the server that matches, now or later.
     pub(crate) async fn hear(&self, fits: impl Fn(&Value) -> bool) -> Value {
         let mut changes = self.0.changes.subscribe();
         loop {
@@ -159,7 +159,7 @@ impl Tap {
         self.hear(|line| line["method"] == method).await
     }
 
-    /// What the client said so far under a method.
+    /// The messages of the client so far with a method.
     pub(crate) fn asked(&self, method: &str) -> Vec<Value> {
         let mut lines = self.lines();
         lines.retain(|line| line.from == Who::Client && line.value["method"] == method);
@@ -183,7 +183,7 @@ impl Tap {
             .await
     }
 
-    /// Waits until nothing more can be said.
+    /// Waits until no more messages can be sent.
     pub(crate) async fn ended(&self) {
         let mut changes = self.0.changes.subscribe();
         while *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) < 2 {

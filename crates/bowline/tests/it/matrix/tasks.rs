@@ -92,7 +92,7 @@ pub(crate) async fn awaited(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// Progress of a task goes to whoever asked when the call was made.
+/// Progress of a task is sent to the client that asked for it with the call.
 pub(crate) async fn progress(cell: Cell) -> Result {
     let world = world(&cell).await;
     let reports = Arc::new(AtomicU32::new(0));

@@ -1,4 +1,4 @@
-//! Servers that many reach, on real sockets.
+//! Servers that accept many clients, on real sockets.
 
 use std::io;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     second.initialize().await;
     one.shut_down();
     assert!(first.receive().await.is_null(), "it has ended");
-    // It is served, and told of what both share.
+    // It is served, and notified of changes of the shared features.
     second.call(1, "fine").await;
     assert!(second.answer(1).await["result"].is_object());
     features.remove_tool("fine");

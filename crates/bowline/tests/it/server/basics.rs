@@ -1,4 +1,4 @@
-//! What a server has is found and used, in every revision.
+//! Features of a server are listed and used, in every revision.
 
 use bowline::ErrorKind;
 use bowline::server::{Context, Json, Server, State, ToolError, template, tool};

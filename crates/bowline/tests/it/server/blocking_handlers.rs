@@ -1,4 +1,4 @@
-//! Handlers that keep a thread: how many may, and who waits for them.
+//! Blocking handlers: how many run at a time, and what waits for them.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ async fn a_cancelled_call_keeps_its_place_until_its_thread_returns() {
         has_started.recv().await.expect("it runs");
         client.write_line(&cancelled(id)).await;
     }
-    // Longer than a handler that nobody waits for may tidy up.
+    // Longer than the grace of a cancelled handler.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let params = json!({"name": "work"});
     let refused = client.ask(3, "tools/call", params.clone()).await;
@@ -85,7 +85,7 @@ async fn threads_are_not_begun_while_answers_are_not_read() {
     assert_eq!(answered.load(Ordering::SeqCst), 500);
 }
 
-/// A tool whose handlers tell that they run, and return when the test lets them.
+/// A tool whose handlers report their start, and return when the test allows it.
 pub(super) fn held_tool() -> (ToolDef, tokio::sync::mpsc::Receiver<u64>, mpsc::Sender<()>) {
     let (started, has_started) = tokio::sync::mpsc::channel(10_000);
     let (let_go, held) = mpsc::channel::<()>();

@@ -1,4 +1,4 @@
-//! How long clients may keep what they got.
+//! Cache hints in results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

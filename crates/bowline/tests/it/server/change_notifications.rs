@@ -1,4 +1,4 @@
-//! Who is told of changes, and of nothing else.
+//! Change notifications: to which clients they are sent, and to which not.
 
 use bowline::server::{Partial, Server, ServerFeatures, tool};
 use bowline::types::Revision;
@@ -165,7 +165,7 @@ async fn declared_capabilities_are_served_when_the_last_feature_is_gone() {
             }
             assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
         }
-        // Whoever comes later is told the same.
+        // A later client gets the same capabilities.
         if revision == Revision::V2025_11_25 {
             let answer = LineClient::open(&server).begin(revision).await;
             let declared = &answer["result"]["capabilities"];

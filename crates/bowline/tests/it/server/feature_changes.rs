@@ -1,4 +1,5 @@
-//! What can't be served is refused: when a server is built, and when it runs.
+//! Features that can't be served are refused: when a server is built, and when they are added
+//! later.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -96,7 +97,7 @@ async fn a_refused_feature_leaves_the_previous_one() {
     assert_eq!(result.text(), "kept");
 }
 
-/// What the builder says of a tool of this name, which the features says as well.
+/// Returns the error of the builder for a tool of this name, which the features return as well.
 fn refused_name(name: &str) -> Option<String> {
     let built = Server::new("named", "1").tool(name, "", || async {});
     let built = built.build().err().map(|error| error.to_string());

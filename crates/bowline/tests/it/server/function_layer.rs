@@ -1,4 +1,4 @@
-//! Functions around a server.
+//! Async functions as layers around a server (`Server::around`).
 
 use bowline::server::{ClientRequest, Principal, Running, Server};
 use bowline::types::common::Implementation;
@@ -6,7 +6,7 @@ use bowline::types::{ErrorObject, RawJson};
 use bowline::{Client, ErrorKind};
 use serde_json::json;
 
-/// Who is before the tool, in the order in which they see the request.
+/// The layers before the tool, in the order in which they see the request.
 #[derive(Clone, Default)]
 struct Seen(Vec<&'static str>);
 

@@ -42,7 +42,7 @@ impl Drop for Bad {
     }
 }
 
-/// Whatever is run panics, and what it hears is counted.
+/// Every call panics, and the calls are counted.
 fn panicking(received: &Arc<AtomicUsize>) -> Server {
     let received = Arc::clone(received);
     Server::new("panics", "1")

@@ -166,7 +166,7 @@ struct Variable {
     x: String,
 }
 
-/// Counts, says who calls, and refuses one method.
+/// Counts, sets the principal, and refuses one method.
 #[derive(Clone)]
 struct Guard(Arc<AtomicUsize>);
 
@@ -328,7 +328,7 @@ async fn a_layer_changes_requests_and_fails_in_its_own_way() {
     }
 }
 
-/// Lets nobody in.
+/// Refuses every request.
 #[derive(Clone)]
 struct Closed<S = ()>(S);
 

@@ -1,4 +1,4 @@
-//! Rounds of input that are repeated, and servers that take each once.
+//! Repeated rounds of input, and servers that accept each state once.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -249,7 +249,7 @@ async fn once_is_true_once_in_every_revision() {
     }
 }
 
-/// Asks for roots until there are some, and tells how many each answer had.
+/// Asks for roots until there are some, and returns how many each answer had.
 async fn until_there_are_some(till: Till, cx: Context) -> Result<String, ToolError> {
     let mut received = Vec::new();
     // It would go on for ever if each answer were the first.

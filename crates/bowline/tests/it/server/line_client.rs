@@ -1,4 +1,5 @@
-//! A client that writes and reads lines, for what our own client would not say or hides.
+//! A client that exchanges JSON values line by line, for messages that our own client would not
+//! send or hides.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::io::{DuplexStream, Lines as LinesOf, ReadHalf, WriteHalf, duplex, split};
 use tokio::time::timeout;
 
-/// A client of which every word is up to the test.
+/// A client whose every message is up to the test.
 pub(crate) struct LineClient {
     reader: LinesOf<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
@@ -20,12 +21,12 @@ pub(crate) struct LineClient {
 }
 
 impl LineClient {
-    /// A client of a server, which has said nothing yet.
+    /// Connects to a server, without a handshake.
     pub(crate) fn open(server: &Running) -> Self {
         Self::open_with(|stream| server.serve_stream(stream))
     }
 
-    /// A client of whoever serves a stream.
+    /// Connects to what serves a stream.
     pub(crate) fn open_with<S>(serve: impl FnOnce(Stream) -> S) -> Self
     where
         S: Future<Output = Result<(), bowline::Error>> + Send + 'static,
@@ -43,13 +44,13 @@ impl LineClient {
         }
     }
 
-    /// The same client, which says that it can do this.
+    /// Sets the capabilities that it declares.
     pub(crate) fn declaring(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Introduces the client, where the revision has that.
+    /// Initializes the session, where the revision has a handshake.
     pub(crate) async fn begin(&mut self, revision: Revision) -> Value {
         self.revision = revision;
         if revision.era() == Era::Stateless {
@@ -66,7 +67,7 @@ impl LineClient {
         answer
     }
 
-    /// The answer to a request.
+    /// Sends a request, and returns its response.
     pub(crate) async fn ask(&mut self, method: &str, params: &str) -> Value {
         let id = self.send(method, params).await;
         self.answer(id).await

@@ -1,4 +1,4 @@
-//! `subscriptions/listen`, word by word.
+//! `subscriptions/listen`, message by message.
 
 use std::ops::ControlFlow;
 
@@ -121,7 +121,7 @@ async fn tasks_are_followed_by_clients_that_declare_them() {
         assert_eq!(refused["error"]["code"], -32021, "{refused}");
         let needed = json!({ "requiredCapabilities": tasks() });
         assert_eq!(refused["error"]["data"], needed, "{refused}");
-        // Who asks for none needs nothing.
+        // A request without task ids doesn't need the extension.
         client
             .send(LISTEN, r#"{"notifications":{"taskIds":[]}}"#)
             .await;

@@ -1,4 +1,4 @@
-//! What a client can make a server hold: bytes, not only things.
+//! Limits on the bytes that a client can make a server hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -117,7 +117,7 @@ async fn notifications_of_a_client_that_does_not_read_are_delivered_not_kept() {
     for _ in 0..100 {
         client.write_line(&notification.to_string()).await;
     }
-    // All but what is in the pipe have been told, and a request still waits.
+    // All but those in the pipe were delivered, and a request still waits.
     tokio::task::yield_now().await;
     let told = received.load(Ordering::SeqCst) - before;
     assert!(told >= 98, "{told}");

@@ -1,4 +1,4 @@
-//! Who asks: known to handlers, and bound to what was asked of them.
+//! Principals: available to handlers, and bound to the questions that were asked.
 
 use std::task::{Context as TaskContext, Poll};
 
@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::line_client::LineClient;
 
-/// Believes whoever a request says it comes from.
+/// Trusts the principal that a request names.
 #[derive(Clone)]
 struct Gullible<S = ()>(S);
 
@@ -66,7 +66,7 @@ impl<S: Service<ToolRequest>> Service<ToolRequest> for Gullible<S> {
     }
 }
 
-/// Asks, and tells who asked for it.
+/// Asks, and returns the principal.
 async fn asks(cx: Context) -> Result<String, ToolError> {
     let roots = cx.roots("roots").await?;
     let who = cx.principal().map(|who| who.id().to_owned());
@@ -98,7 +98,7 @@ async fn begun(server: &Running) -> LineClient {
     client
 }
 
-/// A request for somebody, with the answer to what an earlier one was asked.
+/// A request of one principal, with the answer to an earlier question.
 fn params(target: &Value, user: &str, asked: Option<&Value>) -> String {
     let mut params = target.clone();
     params["_meta"] = json!({"user": user});
@@ -150,7 +150,7 @@ fn clone_of(server: &Server) -> Server {
     Server::sharing("who", "1", &server.features())
 }
 
-/// A client on a stream that belongs to somebody.
+/// A client on a stream that belongs to a principal.
 async fn begun_as(server: &Running, user: &str) -> LineClient {
     let principal = Principal::new(user);
     let mut client =

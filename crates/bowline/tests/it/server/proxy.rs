@@ -1,4 +1,4 @@
-//! A proxy: a handler with full control that passes everything on to another server.
+//! A proxy: a handler with full control that forwards everything to another server.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// Passes everything on to the server behind it.
 struct Proxy {
     upstream: Client,
-    /// Who passes changes on, by resource.
+    /// The tasks that forward changes, by resource.
     followed: Mutex<BTreeMap<String, JoinHandle<()>>>,
     /// What its client does with subscriptions and levels.
     received: mpsc::Sender<String>,
@@ -145,13 +145,14 @@ fn behind() -> Server {
         })
 }
 
-/// The proxy, and what it hears.
+/// The proxy, and the notifications that it receives.
 async fn proxy(revision: Revision) -> (Server, mpsc::Receiver<String>) {
     proxy_of(behind(), revision).await
 }
 
 async fn proxy_of(behind: Server, revision: Revision) -> (Server, mpsc::Receiver<String>) {
-    // It asks nobody: questions are passed on, and its own client must not see them.
+    // It asks its own client nothing: questions are forwarded, and its upstream client must not see
+    // them.
     let upstream = connected_with(behind, revision, |config| {
         let elicitation = ElicitationCapability::new();
         let can = ClientCapabilities::new().elicitation(elicitation);

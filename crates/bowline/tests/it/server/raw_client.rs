@@ -1,4 +1,4 @@
-//! A client that writes and reads lines: for what our own client wouldn't do.
+//! A client that writes raw text and reads lines, for what our own client would not send.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer than anything takes, in tests whose time is not real.
+/// Longer than any step takes, in tests with paused time.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A client that writes and reads lines.
@@ -22,17 +22,17 @@ pub(crate) struct RawClient {
 }
 
 impl RawClient {
-    /// A client of a server of its own.
+    /// Connects to a server of its own.
     pub(crate) fn new(server: Server) -> Self {
         Self::connect(&server.build().expect("it can be served"))
     }
 
-    /// A client of a server that runs.
+    /// Connects to a running server.
     pub(crate) fn connect(server: &Running) -> Self {
         Self::connect_with_task(server).0
     }
 
-    /// A client of a server that runs, and the task that serves it.
+    /// Connects to a running server. Returns the task that serves it, too.
     pub(crate) fn connect_with_task(
         server: &Running,
     ) -> (Self, JoinHandle<Result<(), bowline::Error>>) {
@@ -42,14 +42,14 @@ impl RawClient {
         (Self::from_stream(ours), serving)
     }
 
-    /// A client on its end of a pipe.
+    /// Creates a client on its end of a pipe.
     pub(crate) fn from_stream(ours: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
         Self { reader, writer }
     }
 
-    /// Says something, and a line end.
+    /// Writes a text and a line end.
     pub(crate) async fn write_line(&mut self, text: &str) {
         self.writer
             .write_all(text.as_bytes())
@@ -58,12 +58,12 @@ impl RawClient {
         self.writer.write_all(b"\n").await.expect("it reads");
     }
 
-    /// Says no more, and goes on listening.
+    /// Closes the sending side, and can still receive.
     pub(crate) async fn close_sending(&mut self) {
         self.writer.shutdown().await.expect("it reads");
     }
 
-    /// The next message. `Null` when the stream has ended.
+    /// Returns the next message. `Null` when the stream has ended.
     pub(crate) async fn receive(&mut self) -> Value {
         let mut line = String::new();
         let read = timeout(RECEIVE_TIMEOUT, self.reader.read_line(&mut line)).await;
@@ -71,7 +71,7 @@ impl RawClient {
         serde_json::from_str(&line).unwrap_or(Value::Null)
     }
 
-    /// So many bytes of what is said, or fewer. How many; none when the stream has ended.
+    /// Reads up to so many bytes. Returns how many; none when the stream has ended.
     pub(crate) async fn receive_bytes(&mut self, most: usize) -> usize {
         let mut bytes = vec![0; most];
         let mut read = 0;
@@ -85,7 +85,7 @@ impl RawClient {
         read
     }
 
-    /// The answer to the request of this id. What else is said is passed over.
+    /// Returns the response to the request of this id, and skips other messages.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
             let received = self.receive().await;
@@ -96,7 +96,7 @@ impl RawClient {
         }
     }
 
-    /// Says hello, in the handshake era.
+    /// Initializes the session, in the handshake era.
     pub(crate) async fn initialize(&mut self) {
         let params = json!({
             "protocolVersion": "2025-11-25",
@@ -108,13 +108,13 @@ impl RawClient {
             .await;
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the response.
     pub(crate) async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.send(id, method, params).await;
         self.answer(id).await
     }
 
-    /// Asks.
+    /// Sends a request.
     pub(crate) async fn send(&mut self, id: u64, method: &str, params: Value) {
         self.write_line(&request(id, method, params)).await;
     }

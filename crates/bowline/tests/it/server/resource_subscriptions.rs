@@ -1,4 +1,4 @@
-//! Subscriptions that a handler takes its time for, said in one go.
+//! Subscriptions whose handler takes its time, requested at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::line_client::LineClient;
 
-/// Tells what is asked of it, and agrees when it is let.
+/// Records the calls, and accepts a subscription when the test allows it.
 struct Slow {
     lets: Arc<Semaphore>,
     received: mpsc::UnboundedSender<String>,
@@ -73,7 +73,7 @@ impl World {
             .await
     }
 
-    /// Lets so many subscriptions begin, once all that was said has been read.
+    /// Accepts so many subscriptions, once all requests were read.
     async fn lets(&mut self, count: usize) {
         self.client.ask("ping", "{}").await;
         self.lets.add_permits(count);
@@ -84,15 +84,15 @@ impl World {
         assert!(answer["result"].is_object(), "{answer}");
     }
 
-    /// What the handler was asked and told so far.
+    /// The calls of the handler so far.
     fn heard(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.received.try_recv().ok()).collect()
     }
 
-    /// Whether the client is told of a change.
+    /// Returns `true` if the client is notified of a change.
     async fn is_told(&mut self, uri: &str) -> bool {
         self.features.resource_updated(uri);
-        // Nothing is told more than ten times a second.
+        // Notifications are sent at most ten times a second.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ping = self.client.send("ping", "{}").await;
         let received = self.client.receive().await;

@@ -1,4 +1,4 @@
-//! How sessions end, and what becomes of what they serve.
+//! The end of sessions, and of the requests that they serve.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

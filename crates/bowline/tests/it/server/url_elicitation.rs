@@ -1,4 +1,4 @@
-//! Pages that a person is asked to open, and questions that nobody answers.
+//! URL elicitations and their completion, and questions that are never answered.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::raw_client::RawClient;
 
-/// Asks to open a page, and tells its id.
+/// Sends a URL elicitation, and returns its id.
 async fn asks(cx: Context) -> Result<String, ToolError> {
     let id = cx.unique_id()?;
     let page = ElicitUrlParams::new("Look", format!("https://example.com/{id}"));
@@ -18,7 +18,7 @@ async fn asks(cx: Context) -> Result<String, ToolError> {
     Ok(id)
 }
 
-/// Asks to open a page without an id of its own.
+/// Sends a URL elicitation without an id of its own.
 async fn asks_any(cx: Context) -> Result<&'static str, ToolError> {
     let page = ElicitUrlParams::new("Look", "https://example.com/");
     cx.elicit("page", page).await?;
@@ -30,7 +30,7 @@ struct Done {
     page: String,
 }
 
-/// Says as much as can wait to be read, and is then done with a page.
+/// Fills the send queue, and then completes a URL elicitation.
 async fn finishes(done: Done, cx: Context) -> String {
     while cx.log(LoggingLevel::Info, "a line") {}
     let is_told = cx.features().elicitation_done(&done.page);
@@ -58,7 +58,7 @@ async fn begin(client: &mut RawClient) {
         .await;
 }
 
-/// Calls a tool that asks, and answers. The id of the page.
+/// Calls a tool that asks, and accepts. Returns the elicitation id.
 async fn opened(client: &mut RawClient, id: u64, tool: &str, action: &str) -> String {
     client.call(id, tool).await;
     let question = client.receive().await;
@@ -89,7 +89,7 @@ async fn the_completion_of_a_url_elicitation_is_sent_once() {
     let told = client.receive().await;
     assert_eq!(told["method"], "notifications/elicitation/complete");
     assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
-    // The other one hears of its own, and of nothing before.
+    // The other client gets its own completion only.
     assert!(features.elicitation_done(&others));
     let told = other.receive().await;
     assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");

@@ -22,7 +22,7 @@ fn named(method: &str) -> Option<&'static str> {
 }
 
 impl Talk {
-    /// A request that the extension has. Whether it is one.
+    /// Checks a request of the extension. Returns `true` if it is one.
     pub(super) fn said_of_task(&mut self, line: &Line, method: &str) -> bool {
         let Some(name) = named(method).filter(|_| self.is_stateless()) else {
             return false;
@@ -34,7 +34,7 @@ impl Talk {
         true
     }
 
-    /// A result that is a task, or about one. Whether it is one.
+    /// Checks a result that is a task, or about one. Returns `true` if it is one.
     pub(super) fn result_of_task(&mut self, line: &Line, method: &str) -> bool {
         let result = &line.value["result"];
         match (self.is_stateless(), method) {

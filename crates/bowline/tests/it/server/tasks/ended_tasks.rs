@@ -1,4 +1,4 @@
-//! Tasks that have ended: how long, how many and how much of them is kept.
+//! Tasks that have ended: how long, how many and how many bytes of them are kept.
 
 use std::time::Duration;
 

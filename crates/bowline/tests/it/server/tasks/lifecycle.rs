@@ -1,4 +1,4 @@
-//! Tasks that run to their end, and tasks that don't.
+//! Tasks from their creation to their end.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ async fn progress_messages_become_the_status_message() {
         assert_eq!(task.status_message.as_deref(), Some("at the gate"));
         gate.open();
         assert_eq!(handle.wait().await.expect("a result").text(), "a task");
-        // It is kept: whoever asks again gets the same.
+        // The result is kept: a second request for it gets the same.
         assert_eq!(handle.wait().await.expect("a result").text(), "a task");
         let task = handle.get().await.expect("it is there").task;
         assert_eq!(task.status, TaskStatus::Completed);

@@ -1,4 +1,4 @@
-//! Everything that a client can make grow, at its limit and one past it; and time.
+//! Everything that a client can make grow, at its limit and one past it; and times.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ async fn a_handler_on_a_thread_counts_until_it_returns_also_when_its_task_is_gon
     let blocks = tool("waits", move || {
         let released = std::sync::Arc::clone(&released);
         async move {
-            // Until it is told, or the test has ended.
+            // Until it is released, or the test has ended.
             let _ = released.lock().expect("ours").recv();
             "done"
         }

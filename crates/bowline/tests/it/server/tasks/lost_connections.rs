@@ -1,4 +1,4 @@
-//! Tasks outlive the connection on which they were begun, and the program that began them.
+//! Tasks outlive the connection on which they were created, and the program that created them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

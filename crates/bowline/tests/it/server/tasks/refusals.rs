@@ -1,4 +1,4 @@
-//! Who is refused, and how; and what is declared to whom.
+//! Refused task requests, and the declared task capabilities.
 
 use bowline::server::{Server, TaskConfig, tool};
 use bowline::types::capabilities::ClientCapabilities;
