@@ -28,7 +28,7 @@ use super::validation::ToolValidators;
 /// | [`Context`] | the request, and what can be done for it |
 /// | [`State<T>`](State) | what all handlers share |
 /// | [`Extension<T>`](Extension) | what a layer has added to the request |
-/// | [`Principal`](super::Principal) | who asks, where a layer or the transport has found out |
+/// | [`Principal`](super::Principal) | the authenticated identity, where a layer or the transport has set one |
 /// | [`Uri`](super::Uri) | the resource that is read, for resources and templates |
 ///
 /// Not to be implemented outside of this crate. For other data of the request let a
@@ -108,7 +108,7 @@ pub struct Needs {
 }
 
 /// Typed arguments.
-// Errors of the compiler show the trait's own message: it says what to derive.
+// Errors of the compiler show the trait's own message, which names what to derive.
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {

@@ -104,8 +104,8 @@ impl Contents {
         }
     }
 
-    // A kind of features that a server once had stays declared: its clients were told the
-    // capabilities at the beginning, and a list may be empty.
+    // A kind of features that a server once had stays declared: its clients got the capabilities at
+    // the beginning, and a list may be empty.
 
     pub(super) fn has_tools(&self) -> bool {
         self.may_have.tools || self.tools.has_had_any()

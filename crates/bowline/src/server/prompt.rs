@@ -259,7 +259,7 @@ pub trait IntoCompletion {
     /// When it can't be made.
     fn into_completion(self) -> Result<Completion, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_completion_of(self, of: &Context) -> Result<Completion, ErrorObject>
     where

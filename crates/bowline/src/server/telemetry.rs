@@ -158,7 +158,7 @@ pub(super) fn handler_panicked(context: &Context, panic: &str) {
     about_handler!(error, Some(context), [panic,], "handler panicked");
 }
 
-/// A handler has kept its thread for too long.
+/// Reports a handler that has blocked its thread for too long.
 pub(super) fn handler_blocked(context: &Context, blocked: Duration) {
     let (context, blocked_ms) = (Some(context), millis(blocked));
     about_handler!(
@@ -169,7 +169,7 @@ pub(super) fn handler_blocked(context: &Context, blocked: Duration) {
     );
 }
 
-/// A handler has kept its thread for too long, and still does.
+/// Reports a handler that is blocking its thread.
 pub(super) fn handler_is_blocking(context: &Context, blocked: Duration) {
     let (context, blocked_ms) = (Some(context), millis(blocked));
     about_handler!(

@@ -28,8 +28,8 @@ pub(in crate::server) struct TaskEntry {
     pub(super) owner: Owner,
     /// Bytes of the parameters of its call.
     params_bytes: usize,
-    /// Tells whether the handler still runs: one on a thread can't be stopped, and may outlive the
-    /// task.
+    /// Observes whether the handler still runs: one on a thread can't be stopped, and may outlive
+    /// the task.
     handler: HoldStatus,
     expires: Instant,
     ttl: Duration,

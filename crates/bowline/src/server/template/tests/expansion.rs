@@ -143,7 +143,7 @@ impl World {
     fn random(random: &mut Random) -> Self {
         let mut world = Self::default();
         world.literal("x://host/");
-        // Only one may contain slashes: of two nothing tells where the first ends.
+        // Only one may contain slashes: with two the end of the first would be ambiguous.
         let mut may_have_slashes = true;
         for _ in 0..random.below(4) {
             let names = 1 + random.below(3);
