@@ -26,6 +26,19 @@
 //! All revisions of the protocol are served at once; handlers are the same for all of them.
 
 mod accept;
+// Where to find what:
+// - setting up: `builder` (and its `settings`, `layers`), `features` and `named_table` (what is
+//   registered), `tool`, `tool_name`, `resource`, `template`, `prompt`, `caching`, `principal`
+// - handlers: `extract` (arguments), `string_arguments`, `output`, `validation`, `context`,
+//   `client_questions` (sampling, elicitation, roots), `handler` (full control)
+// - serving: `running_server`, `accept`, `session` (one client), `session_set`, `server_core` (what
+//   sessions share), `service` and `layer` (middleware), `dispatch` (method to handler), `tasks`,
+//   `resource_subscriptions`
+// - rounds of input: `round_state_seal`, `used_round_states`
+// - threads: `blocking_threads`, `block_monitor`
+// - logs: `telemetry`, which docs/telemetry.md lists
+// Protocol rules belong in `bowline_proto::server`, not here.
+
 mod base64;
 mod block_monitor;
 mod blocking_threads;
