@@ -96,8 +96,8 @@ impl Running {
                     delay = (delay * 2).min(RETRY_DELAYS.1);
                 }
                 AcceptEvent::Accepted(Err(error)) => {
-                    let words = error.to_string();
-                    return Err(Error::new(ErrorKind::Transport, words).in_operation("listen"));
+                    let message = error.to_string();
+                    return Err(Error::new(ErrorKind::Transport, message).in_operation("listen"));
                 }
             }
         }

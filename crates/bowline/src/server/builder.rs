@@ -238,8 +238,8 @@ impl Server {
     /// Records a duplicate, which would silently replace the first feature of this name.
     fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
-            let words = format!("{kind} {name}: registered twice");
-            self.duplicate.get_or_insert(words);
+            let message = format!("{kind} {name}: registered twice");
+            self.duplicate.get_or_insert(message);
         }
     }
 

@@ -282,10 +282,10 @@ impl Context {
         let params = Payload::encode(params, self.revision());
         // PV-5: the message names the feature and the revisions that have it.
         let params = params.map_err(|error| {
-            let told = NoAnswer::Message(format!("{method}: {error}"));
+            let reason = NoAnswer::Message(format!("{method}: {error}"));
             Error::new(ErrorKind::CapabilityNotSupported, error.to_string())
                 .in_operation(method)
-                .caused_by(told)
+                .caused_by(reason)
         })?;
         let asked = match self.task() {
             Some(task) => task.ask_client(self, method, params, question).await,
@@ -298,17 +298,17 @@ impl Context {
             }
         };
         asked.map_err(|error| {
-            let words = error.to_string();
+            let message = error.to_string();
             error
                 .in_operation(method)
-                .caused_by(NoAnswer::Message(words))
+                .caused_by(NoAnswer::Message(message))
         })
     }
 
     /// Returns the answer if it came with the request. Otherwise the request ends with the
     /// question, so that nothing after it runs.
     async fn ask_in_result(&self, key: &str, question: InputRequest) -> StatelessAnswer {
-        let failed = |words| StatelessAnswer::Answer(Err(Error::new(ErrorKind::State, words)));
+        let failed = |message| StatelessAnswer::Answer(Err(Error::new(ErrorKind::State, message)));
         let runners = match self.find_answer(key, question) {
             QuestionLookup::Found(later) => return later,
             QuestionLookup::NotAllowed => {
@@ -356,8 +356,8 @@ impl Context {
 
     fn too_many_questions(&self) -> Error {
         let most = self.inner().session.server.max_questions;
-        let words = format!("too many questions: a request may ask at most {most}");
-        Error::new(ErrorKind::State, words.clone()).caused_by(NoAnswer::Message(words))
+        let message = format!("too many questions: a request may ask at most {most}");
+        Error::new(ErrorKind::State, message.clone()).caused_by(NoAnswer::Message(message))
     }
 
     fn lock_questions(&self) -> MutexGuard<'_, QuestionState> {
@@ -394,18 +394,18 @@ impl Context {
 
     /// Returns the error for a client that doesn't declare a capability (LC-48).
     fn missing_capability(&self, capability: &str, needed: ClientCapabilities) -> Error {
-        let words = format!("the client doesn't declare {capability}");
+        let message = format!("the client doesn't declare {capability}");
         let cause = match self.revision().era() {
-            Era::Handshake => NoAnswer::Message(words.clone()),
+            Era::Handshake => NoAnswer::Message(message.clone()),
             Era::Stateless => {
                 // The caller replaces the id.
                 let mut refusal = Refusal::missing_capability(&RequestId::from(0), needed);
                 // Many clients show only the message of an error.
-                refusal.error.message.clone_from(&words);
+                refusal.error.message.clone_from(&message);
                 NoAnswer::Protocol(Box::new(refusal.error))
             }
         };
-        Error::new(ErrorKind::CapabilityNotSupported, words).caused_by(cause)
+        Error::new(ErrorKind::CapabilityNotSupported, message).caused_by(cause)
     }
 
     /// Opens the round state that came with the request, where its method may ask (MR-2). That is
@@ -478,8 +478,8 @@ impl Context {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the state of a request");
-                let words = "can't ask the client for input now";
-                return Some(Err(ErrorObject::internal_error(words)));
+                let message = "can't ask the client for input now";
+                return Some(Err(ErrorObject::internal_error(message)));
             }
         };
         match rounds.finish(seal, &binding, mark) {

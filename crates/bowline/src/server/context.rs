@@ -414,8 +414,8 @@ impl Context {
         // (LC-127).
         let sent = if self.is_task() {
             let task = self.task();
-            let told = task.and_then(|task| task.run_unless_ended(|| send(None)));
-            told.unwrap_or(Err(CallError::RequestClosed))
+            let sent = task.and_then(|task| task.run_unless_ended(|| send(None)));
+            sent.unwrap_or(Err(CallError::RequestClosed))
         } else {
             send(Some(self.0.key))
         };

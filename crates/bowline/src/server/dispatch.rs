@@ -237,8 +237,8 @@ impl Dispatch {
         if !context.become_task(&entry) {
             // A layer has served the request twice: it is one task, and runs once.
             self.tasks.discard(&entry);
-            let words = || ErrorObject::internal_error("this request can't become a task");
-            let begun = context.task().ok_or_else(words)?;
+            let error = || ErrorObject::internal_error("this request can't become a task");
+            let begun = context.task().ok_or_else(error)?;
             return create_task_result(&begun, context, self.meta_for(request));
         }
         let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
@@ -380,7 +380,7 @@ fn find_completion(
 ) -> Result<super::prompt::CompletionFuture, ErrorObject> {
     check_offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;
-    let invalid = |words: String| ErrorObject::invalid_params(words);
+    let invalid = |message: String| ErrorObject::invalid_params(message);
     let (of, exists) = match &params.reference {
         Reference::Prompt(prompt) => {
             let exists = contents.prompts.get(&prompt.name).is_some();

@@ -149,14 +149,14 @@ fn rejection_of<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -
         Ok(_) => "not a single JSON object".to_owned(),
         Err(error) => {
             let path = error.path().to_string();
-            let words = error.inner().to_string();
+            let message = error.inner().to_string();
             // The client has an object, not this text, so a position in it is useless.
-            let words = words
+            let message = message
                 .rsplit_once(" at line ")
-                .map_or(&*words, |(reason, _)| reason);
+                .map_or(&*message, |(reason, _)| reason);
             match path.as_str() {
-                "." => truncate_middle(words).into_owned(),
-                path => format!("{}: {}", truncate_middle(path), truncate_middle(words)),
+                "." => truncate_middle(message).into_owned(),
+                path => format!("{}: {}", truncate_middle(path), truncate_middle(message)),
             }
         }
     })
@@ -167,12 +167,12 @@ const MAX_ERROR_TEXT: usize = 512;
 
 /// Truncates the middle of a long message: it quotes what a client sent, and at its end names what
 /// is expected instead.
-fn truncate_middle(words: &str) -> Cow<'_, str> {
-    if words.len() <= MAX_ERROR_TEXT {
-        return words.into();
+fn truncate_middle(message: &str) -> Cow<'_, str> {
+    if message.len() <= MAX_ERROR_TEXT {
+        return message.into();
     }
-    let begin = &words[..words.floor_char_boundary(MAX_ERROR_TEXT / 2)];
-    let end = &words[words.ceil_char_boundary(words.len() - MAX_ERROR_TEXT / 4)..];
+    let begin = &message[..message.floor_char_boundary(MAX_ERROR_TEXT / 2)];
+    let end = &message[message.ceil_char_boundary(message.len() - MAX_ERROR_TEXT / 4)..];
     format!("{begin} … {end}").into()
 }
 

@@ -132,8 +132,8 @@ enum Inner {
 
 impl ToolError {
     /// Creates an error with a message for the model.
-    pub fn new(words: impl Into<String>) -> Self {
-        Self(Inner::Visible(Box::new(CallToolResult::error(words))))
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Inner::Visible(Box::new(CallToolResult::error(message))))
     }
 
     /// Creates an error with content.
@@ -166,8 +166,8 @@ impl ToolError {
     pub(super) fn into_error(self, of: Option<&Context>) -> ErrorObject {
         match self.into_result(of) {
             Ok(result) => {
-                let words = result.content.first().and_then(|block| block.as_text());
-                ErrorObject::internal_error(words.unwrap_or("the handler failed"))
+                let message = result.content.first().and_then(|block| block.as_text());
+                ErrorObject::internal_error(message.unwrap_or("the handler failed"))
             }
             Err(error) => error,
         }
@@ -192,16 +192,16 @@ impl fmt::Display for Causes<'_> {
 impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         let any: &dyn Any = &error;
-        if let Some(words) = any.downcast_ref::<String>() {
-            return Self::new(words);
+        if let Some(message) = any.downcast_ref::<String>() {
+            return Self::new(message);
         }
-        if let Some(words) = any.downcast_ref::<&'static str>() {
-            return Self::new(*words);
+        if let Some(message) = any.downcast_ref::<&'static str>() {
+            return Self::new(*message);
         }
         let error: Box<dyn Error + Send + Sync> = error.into();
         // Why a question has no answer is no secret to the client.
         match error.source().and_then(|cause| cause.downcast_ref()) {
-            Some(NoAnswer::Message(words)) => Self::new(words),
+            Some(NoAnswer::Message(message)) => Self::new(message),
             Some(NoAnswer::Protocol(error)) => Self::protocol((**error).clone()),
             None => Self(Inner::Hidden(error)),
         }

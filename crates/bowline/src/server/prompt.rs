@@ -214,8 +214,8 @@ impl PromptDef {
                 let error = match rejection {
                     Rejection::Server(error) => error,
                     // PR-2.
-                    Rejection::Arguments(words) => {
-                        ErrorObject::invalid_params(format!("invalid arguments: {words}"))
+                    Rejection::Arguments(message) => {
+                        ErrorObject::invalid_params(format!("invalid arguments: {message}"))
                     }
                 };
                 Box::pin(std::future::ready(Err(error)))
@@ -300,7 +300,7 @@ pub(super) type CompletionFuture = BoxFuture<'static, Result<Completion, ErrorOb
 #[derive(Clone)]
 pub(super) struct Completer {
     pub(super) needs: Arc<Needs>,
-    #[expect(clippy::type_complexity, reason = "it is said once")]
+    #[expect(clippy::type_complexity, reason = "the type is used once")]
     run: Arc<dyn Fn(&str, &Context) -> Result<CompletionFuture, Rejection> + Send + Sync>,
 }
 
@@ -336,7 +336,7 @@ impl Completer {
             Err(rejection) => {
                 let error = match rejection {
                     Rejection::Server(error) => error,
-                    Rejection::Arguments(words) => ErrorObject::invalid_params(words),
+                    Rejection::Arguments(message) => ErrorObject::invalid_params(message),
                 };
                 Box::pin(std::future::ready(Err(error)))
             }

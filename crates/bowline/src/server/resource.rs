@@ -361,17 +361,19 @@ impl TemplateDef {
             caching: self.caching,
         };
         match (self.run)(input, context) {
-            Err(Rejection::Arguments(words)) => {
-                self.log_skipped_template(&words, context);
+            Err(Rejection::Arguments(message)) => {
+                self.log_skipped_template(&message, context);
                 None
             }
             run => Some(into_future(run)),
         }
     }
 
-    fn log_skipped_template(&self, words: &str, context: &Context) {
+    fn log_skipped_template(&self, message: &str, context: &Context) {
         // The rest of the message quotes what the client sent.
-        let variable = words.split_once(": ").map_or("", |(variable, _)| variable);
+        let variable = message
+            .split_once(": ")
+            .map_or("", |(variable, _)| variable);
         tracing::debug!(
             template = %self.template.uri_template,
             variable,
@@ -394,8 +396,8 @@ fn into_future(run: Result<ReadFuture, Rejection>) -> ReadFuture {
     let error = match run {
         Ok(read) => return read,
         Err(Rejection::Server(error)) => error,
-        Err(Rejection::Arguments(words)) => {
-            ErrorObject::invalid_params(format!("invalid URI: {words}"))
+        Err(Rejection::Arguments(message)) => {
+            ErrorObject::invalid_params(format!("invalid URI: {message}"))
         }
     };
     Box::pin(std::future::ready(Err(error)))

@@ -127,9 +127,9 @@ pub(super) fn method_not_found(method: &str) -> ErrorObject {
 }
 
 /// Returns the error for a limit that is reached now (MO-4).
-pub(super) fn busy_error(words: impl Into<String>) -> ErrorObject {
+pub(super) fn busy_error(message: impl Into<String>) -> ErrorObject {
     let reason: JsonObject = [("reason", "busy")].into_iter().collect();
-    ErrorObject::internal_error(words).data(reason)
+    ErrorObject::internal_error(message).data(reason)
 }
 
 /// Serves requests about the session itself, for a server without a handler for them. Returns

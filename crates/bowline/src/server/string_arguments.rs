@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_none_is_told_in_words() {
-        for (name, text, words) in [
+        for (name, text, message) in [
             ("count", "300", r#"string "300", expected u8"#),
             ("count", "", r#"string "", expected u8"#),
             ("below", "1.5", "expected i64"),
@@ -246,7 +246,7 @@ mod tests {
                 }
             }
             let error = read::<All>(&texts).expect_err(text);
-            assert!(error.contains(words), "{name}: {error}");
+            assert!(error.contains(message), "{name}: {error}");
         }
     }
 }

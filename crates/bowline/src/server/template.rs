@@ -73,7 +73,7 @@ impl UriTemplate {
                 break;
             };
             let parsed = expression::parse(inside);
-            let parsed = parsed.map_err(|words| format!("{text:?}: {{{inside}}} {words}"))?;
+            let parsed = parsed.map_err(|message| format!("{text:?}: {{{inside}}} {message}"))?;
             parts.extend(parsed);
             rest = behind;
         }

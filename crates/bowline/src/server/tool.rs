@@ -119,8 +119,8 @@ where
 
 fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) {
     if needs.arguments > 1 {
-        let words = format!("tool {name}: its handler asks for arguments twice");
-        return (InputSchema::empty(), Some(words));
+        let message = format!("tool {name}: its handler asks for arguments twice");
+        return (InputSchema::empty(), Some(message));
     }
     let Some(schema) = needs.schema.take() else {
         return (InputSchema::no_arguments(), None);
@@ -129,10 +129,10 @@ fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) 
     match InputSchema::try_from(schema) {
         Ok(schema) => (schema, None),
         Err(_) => {
-            let words = format!(
+            let message = format!(
                 "tool {name}: its arguments are not an object: make them the fields of a struct"
             );
-            (InputSchema::empty(), Some(words))
+            (InputSchema::empty(), Some(message))
         }
     }
 }
@@ -328,7 +328,7 @@ impl ToolDef {
                 // The runner of the request drops this future.
                 Ok(Ok(None)) => pending().await,
                 // The runner of the request catches the panic.
-                Ok(Err(Panicked(words))) => std::panic::resume_unwind(Box::new(words)),
+                Ok(Err(Panicked(message))) => std::panic::resume_unwind(Box::new(message)),
                 Err(_) => Err(ErrorObject::internal_error(
                     "no thread available for a blocking handler",
                 )),
@@ -389,12 +389,12 @@ pub(super) fn rejection_result(
 ) -> Result<CallToolResult, ErrorObject> {
     match rejection {
         Rejection::Server(error) => Err(error),
-        Rejection::Arguments(words) => {
-            let words = format!("invalid arguments: {words}");
+        Rejection::Arguments(message) => {
+            let message = format!("invalid arguments: {message}");
             if revision >= Revision::V2025_11_25 {
-                Ok(CallToolResult::error(words))
+                Ok(CallToolResult::error(message))
             } else {
-                Err(ErrorObject::invalid_params(words))
+                Err(ErrorObject::invalid_params(message))
             }
         }
     }
@@ -411,7 +411,7 @@ pub(super) struct CallParams<'p> {
 impl<'p> CallParams<'p> {
     pub(super) fn parse(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
-        let invalid = |words: String| ErrorObject::invalid_params(words);
+        let invalid = |message: String| ErrorObject::invalid_params(message);
         // No member occurs twice: the envelope parser has refused that.
         for (key, value) in params.members().into_iter().flatten() {
             if key.is("name") {

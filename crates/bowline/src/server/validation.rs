@@ -74,24 +74,25 @@ mod enabled {
             let output = tool.output_schema.as_ref();
             let output = output.map_or("{}", |schema| schema.as_object().as_str());
             let wrong_output = self.result.compile(output);
-            let of = |kind, words| format!("tool {}: its {kind} is refused: {words}", tool.name);
-            let wrong_input = wrong_input.map(|words| of("inputSchema", words));
-            wrong_input.or(wrong_output.map(|words| of("outputSchema", words)))
+            let of =
+                |kind, message| format!("tool {}: its {kind} is refused: {message}", tool.name);
+            let wrong_input = wrong_input.map(|message| of("inputSchema", message));
+            wrong_input.or(wrong_output.map(|message| of("outputSchema", message)))
         }
 
         /// Checks arguments that were decoded.
         pub(in crate::server) fn check_arguments(&self, text: &str) -> Result<(), Rejection> {
             if let (Check::BadSchema, _) | (_, Check::BadSchema) = (&self.arguments, &self.result) {
-                let words = "the server is misconfigured";
-                return Err(ErrorObject::internal_error(words).into());
+                let message = "the server is misconfigured";
+                return Err(ErrorObject::internal_error(message).into());
             }
             match &self.arguments {
                 Check::NoMembers => no_members(text),
                 Check::Against(schema) => schema.check(text).map_err(|misfit| {
                     Rejection::Arguments(match misfit {
-                        Misfit::Wrong(words) => words,
-                        Misfit::Unchecked(words) => {
-                            format!("not checked against the schema: {words}")
+                        Misfit::Wrong(message) => message,
+                        Misfit::Unchecked(message) => {
+                            format!("not checked against the schema: {message}")
                         }
                     })
                 }),
@@ -115,12 +116,12 @@ mod enabled {
             let (schema, context) = (Arc::clone(schema), context.clone());
             Box::pin(async move {
                 let result = called.await?;
-                let Err(words) = check_content(&schema, &result) else {
+                let Err(message) = check_content(&schema, &result) else {
                     return Ok(result);
                 };
-                result_does_not_match(&context, &words);
-                let words = "the result doesn't match the tool's outputSchema";
-                Err(ErrorObject::internal_error(words))
+                result_does_not_match(&context, &message);
+                let message = "the result doesn't match the tool's outputSchema";
+                Err(ErrorObject::internal_error(message))
             })
         }
     }

@@ -30,10 +30,10 @@ pub(super) fn checked_form(
     filled
         .map(|content| answer.content(content))
         .map_err(|error| {
-            let words = format!("invalid form content: {error}");
-            Error::new(ErrorKind::InvalidResponse, words.clone())
+            let message = format!("invalid form content: {error}");
+            Error::new(ErrorKind::InvalidResponse, message.clone())
                 .in_operation(Method::Elicit.as_str())
-                .caused_by(NoAnswer::Message(words))
+                .caused_by(NoAnswer::Message(message))
         })
 }
 

@@ -165,8 +165,8 @@ impl Future for HandlerRun {
 }
 
 /// Returns the error that a client gets for a panic: nothing but that the handler failed (ER-4).
-fn panic_error(context: &Context, words: &str) -> RpcResult {
-    handler_panicked(context, words);
+fn panic_error(context: &Context, message: &str) -> RpcResult {
+    handler_panicked(context, message);
     Err(ErrorObject::internal_error("the handler failed"))
 }
 

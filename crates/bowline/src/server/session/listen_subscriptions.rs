@@ -32,7 +32,7 @@ impl SessionCore {
         params: ListenParams,
         server: &ServerCapabilities,
     ) -> Result<(), ErrorObject> {
-        let invalid = |words: String| ErrorObject::invalid_params(words);
+        let invalid = |message: String| ErrorObject::invalid_params(message);
         let id = self.session.request_id(request).cloned();
         let id = id.ok_or_else(|| invalid("the request was cancelled".to_owned()))?;
         let opened = self

@@ -80,10 +80,10 @@ impl SessionCore {
     fn send_completion(&mut self, id: &str) -> Result<(), CallError> {
         let params = ElicitationCompleteParams::new(id);
         // 2025-11-25 is the only revision that has this notification.
-        let Ok(said) = Payload::encode(&params, Revision::V2025_11_25) else {
+        let Ok(encoded) = Payload::encode(&params, Revision::V2025_11_25) else {
             return Err(CallError::NotReady);
         };
-        let bytes = said.into_bytes();
+        let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
         let method = Method::ElicitationComplete.as_str();
         self.session.notify(None, method, members)

@@ -405,7 +405,7 @@ impl fmt::Debug for TaskEntry {
 /// Encodes a result as it would answer the call. It was checked before that it can be encoded and
 /// isn't too large.
 fn to_json_object(result: &CallToolResult, revision: Revision) -> JsonObject {
-    let said = Payload::encode(result, revision).ok();
-    let object = said.and_then(|said| JsonObject::parse(said.as_str()).ok());
+    let encoded = Payload::encode(result, revision).ok();
+    let object = encoded.and_then(|encoded| JsonObject::parse(encoded.as_str()).ok());
     object.unwrap_or_default()
 }

@@ -61,8 +61,8 @@ impl TaskStore {
             Ok(id) => id.into(),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the id of a task");
-                let words = "can't create a task now";
-                return Err(ErrorObject::internal_error(words));
+                let message = "can't create a task now";
+                return Err(ErrorObject::internal_error(message));
             }
         };
         let owner = Owner::of(context);
@@ -239,9 +239,9 @@ fn outcome_of(
             (TaskOutcome::Failed(error), bytes)
         }
         Some(Ok(result)) => match Payload::encode(&result, revision) {
-            Ok(said) => (
+            Ok(encoded) => (
                 TaskOutcome::Completed(Arc::new(result)),
-                said.as_str().len(),
+                encoded.as_str().len(),
             ),
             Err(error) => {
                 result_not_encoded(None, &error);
@@ -254,8 +254,8 @@ fn outcome_of(
     }
 }
 
-fn failed_outcome(words: &str) -> TaskOutcome {
-    TaskOutcome::Failed(ErrorObject::internal_error(words))
+fn failed_outcome(message: &str) -> TaskOutcome {
+    TaskOutcome::Failed(ErrorObject::internal_error(message))
 }
 
 /// The error message when there is no room.

@@ -99,7 +99,8 @@ impl TaskEntry {
 
     /// Returns parameters that name their task (TK-11), as members of an object.
     fn with_related_task(&self, params: &Payload) -> Result<bytes::Bytes, Error> {
-        let not_in_revision = |words: String| Error::new(ErrorKind::CapabilityNotSupported, words);
+        let not_in_revision =
+            |message: String| Error::new(ErrorKind::CapabilityNotSupported, message);
         let params = JsonObject::parse(params.as_str());
         let mut params = params.map_err(|error| not_in_revision(error.to_string()))?;
         let meta = params.remove("_meta");

@@ -61,8 +61,8 @@ impl TaskStore {
         let was_running = entry.end(TaskOutcome::Cancelled);
         // TK-12; the extension acknowledges that, too (TX-14).
         if !was_running && revision < Revision::V2026_07_28 {
-            let words = "can't cancel the task: it has ended";
-            return Err(ErrorObject::invalid_params(words));
+            let message = "can't cancel the task: it has ended";
+            return Err(ErrorObject::invalid_params(message));
         }
         let result = CancelTaskResult::new().task(entry.task(revision));
         encode_result_with(&request.context, &result, meta)
@@ -113,8 +113,8 @@ async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
         }
         TaskOutcome::Failed(error) => Err(error),
         TaskOutcome::Cancelled => {
-            let words = "no result: the task was cancelled";
-            Err(ErrorObject::invalid_params(words))
+            let message = "no result: the task was cancelled";
+            Err(ErrorObject::invalid_params(message))
         }
     }
 }

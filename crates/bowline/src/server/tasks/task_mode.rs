@@ -43,7 +43,7 @@ impl TaskMode {
         offers_tasks: impl FnOnce() -> bool,
         context: &Context,
     ) -> Result<Self, ErrorObject> {
-        let unsupported = |words: &str| ErrorObject::method_not_found(words);
+        let unsupported = |message: &str| ErrorObject::method_not_found(message);
         match (context.revision(), rule, asked) {
             // TX-1: clients don't ask for tasks there.
             (revision, rule, _) if revision >= Revision::V2026_07_28 => {
