@@ -16,10 +16,10 @@ const README: &str = "file:///readme";
 async fn unasked(cell: Cell, method: &str, change: impl Fn(&World)) -> Result {
     let mut world = cell.world().await;
     change(&world);
-    world.settled().await;
-    let told = world.told(method);
+    world.wait_until_idle().await;
+    let told = world.count_notifications(method);
     if told > 0 {
-        world.note(method).await;
+        world.next_notification(method).await;
     }
     Ok(Outcome::present(told == 1))
 }
@@ -65,8 +65,8 @@ pub(crate) async fn undeclared(cell: Cell) -> Result {
     let world = cell.world_of(server).await;
     new_prompt(&world);
     new_resource(&world);
-    world.settled().await;
-    let told = world.told(PROMPTS) + world.told(RESOURCES);
+    world.wait_until_idle().await;
+    let told = world.count_notifications(PROMPTS) + world.count_notifications(RESOURCES);
     Ok(Outcome::present(told > 0))
 }
 
@@ -86,8 +86,8 @@ pub(crate) async fn coalesced(cell: Cell) -> Result {
         new_tool(&world);
     }
     world.tap.notification(TOOLS).await;
-    world.settled().await;
-    let told = world.told(TOOLS);
+    world.wait_until_idle().await;
+    let told = world.count_notifications(TOOLS);
     assert!(told <= 2, "{told}");
     drop(listening);
     Ok(Outcome::Works)
@@ -102,14 +102,14 @@ pub(crate) async fn subscribe(cell: Cell) -> Result {
             .await);
     }
     world.features.resource_updated(README);
-    world.settled().await;
-    assert_eq!(world.told(UPDATED), 0);
+    world.wait_until_idle().await;
+    assert_eq!(world.count_notifications(UPDATED), 0);
     world
         .call("resources/subscribe", json!({"uri": README}))
         .await?;
     world.features.resource_updated("file:///bytes");
     world.features.resource_updated(README);
-    assert_eq!(world.note(UPDATED).await["uri"], README);
+    assert_eq!(world.next_notification(UPDATED).await["uri"], README);
     Ok(Outcome::Works)
 }
 
@@ -131,17 +131,20 @@ pub(crate) async fn unsubscribe(cell: Cell) -> Result {
     world.features.resource_updated(README);
     // The other one shows that this one is not to come.
     world.features.resource_updated("file:///bytes");
-    assert_eq!(world.note(UPDATED).await["uri"], "file:///bytes");
-    assert_eq!(world.told(UPDATED), 1);
+    assert_eq!(
+        world.next_notification(UPDATED).await["uri"],
+        "file:///bytes"
+    );
+    assert_eq!(world.count_notifications(UPDATED), 1);
     Ok(Outcome::Works)
 }
 
 async fn send_listen(world: &World, filter: Value) -> bowline::client::Answer {
     let params = json!({"notifications": filter}).to_string();
-    let before = world.told(ACKNOWLEDGED);
+    let before = world.count_notifications(ACKNOWLEDGED);
     let answer = world.client.call("subscriptions/listen", params).send();
-    while world.told(ACKNOWLEDGED) == before {
-        world.settled().await;
+    while world.count_notifications(ACKNOWLEDGED) == before {
+        world.wait_until_idle().await;
     }
     answer
 }
@@ -160,15 +163,21 @@ pub(crate) async fn listen(cell: Cell) -> Result {
     }
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": [README]});
     let answer = send_listen(&world, filter.clone()).await;
-    let acknowledged = world.note(ACKNOWLEDGED).await;
+    let acknowledged = world.next_notification(ACKNOWLEDGED).await;
     assert_eq!(acknowledged["notifications"], filter);
     new_prompt(&world);
     new_resource(&world);
     new_tool(&world);
-    world.note(TOOLS).await;
+    world.next_notification(TOOLS).await;
     world.features.resource_updated(README);
-    assert_eq!(world.note(UPDATED).await["uri"], README);
-    assert_eq!((world.told(PROMPTS), world.told(RESOURCES)), (0, 0));
+    assert_eq!(world.next_notification(UPDATED).await["uri"], README);
+    assert_eq!(
+        (
+            world.count_notifications(PROMPTS),
+            world.count_notifications(RESOURCES)
+        ),
+        (0, 0)
+    );
     drop(answer);
     Ok(Outcome::Works)
 }
@@ -184,10 +193,16 @@ pub(crate) async fn listen_twice(cell: Cell) -> Result {
     let both = send_listen(&world, both).await;
     new_tool(&world);
     new_prompt(&world);
-    while world.told(TOOLS) + world.told(PROMPTS) < 3 {
-        world.settled().await;
+    while world.count_notifications(TOOLS) + world.count_notifications(PROMPTS) < 3 {
+        world.wait_until_idle().await;
     }
-    assert_eq!((world.told(TOOLS), world.told(PROMPTS)), (2, 1));
+    assert_eq!(
+        (
+            world.count_notifications(TOOLS),
+            world.count_notifications(PROMPTS)
+        ),
+        (2, 1)
+    );
     drop((tools, both));
     Ok(Outcome::Works)
 }
@@ -200,13 +215,16 @@ pub(crate) async fn listen_ends(cell: Cell) -> Result {
     }
     let answer = send_listen(&world, json!({"toolsListChanged": true})).await;
     drop(answer);
-    world.settled().await;
-    assert_eq!(world.tap.asked("notifications/cancelled").len(), 1);
+    world.wait_until_idle().await;
+    assert_eq!(
+        world.tap.client_messages("notifications/cancelled").len(),
+        1
+    );
     new_tool(&world);
-    world.settled().await;
-    assert_eq!(world.told(TOOLS), 0);
-    let id = world.tap.asked("subscriptions/listen")[0]["id"].clone();
-    let answers = world.tap.heard(|line| line["id"] == id);
+    world.wait_until_idle().await;
+    assert_eq!(world.count_notifications(TOOLS), 0);
+    let id = world.tap.client_messages("subscriptions/listen")[0]["id"].clone();
+    let answers = world.tap.server_messages(|line| line["id"] == id);
     assert!(answers.is_empty(), "{answers:?}");
     Ok(Outcome::Works)
 }
@@ -222,7 +240,7 @@ pub(crate) async fn listen_to_less(cell: Cell) -> Result {
         "toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": [README]
     });
     let answer = send_listen(&world, filter).await;
-    let acknowledged = world.note(ACKNOWLEDGED).await;
+    let acknowledged = world.next_notification(ACKNOWLEDGED).await;
     assert_eq!(
         acknowledged["notifications"],
         json!({"toolsListChanged": true})
@@ -242,6 +260,6 @@ pub(crate) async fn not_in_revision(cell: Cell) -> Result {
         return Ok(Outcome::Works);
     }
     let error = answer.await.expect_err("it can't be said");
-    assert!(world.tap.asked("subscriptions/listen").is_empty());
+    assert!(world.tap.client_messages("subscriptions/listen").is_empty());
     Ok(Outcome::refused(&error))
 }

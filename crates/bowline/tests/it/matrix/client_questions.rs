@@ -35,7 +35,7 @@ fn questions(world: &World) -> Vec<Value> {
         let is_request = line.get("method").is_some() && line.get("id").is_some();
         is_request || line["result"]["resultType"] == "input_required"
     };
-    world.tap.heard(is_question)
+    world.tap.server_messages(is_question)
 }
 
 pub(crate) async fn form(cell: Cell) -> Result {
@@ -126,7 +126,10 @@ pub(crate) async fn required_capabilities(cell: Cell) -> Result {
     let world = unable(&cell, ClientCapabilities::new()).await;
     let outcome = asks(&world, "form", "").await;
     if cell.is_stateless() {
-        let refusal = world.tap.hear(|line| line.get("error").is_some()).await;
+        let refusal = world
+            .tap
+            .wait_for_message(|line| line.get("error").is_some())
+            .await;
         let needed = &refusal["error"]["data"]["requiredCapabilities"];
         assert!(needed["elicitation"]["form"].is_object(), "{refusal}");
     }

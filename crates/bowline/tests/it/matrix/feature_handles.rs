@@ -153,7 +153,7 @@ pub(crate) async fn logging(cell: Cell) -> Result {
     assert_eq!(logging.level(), Some(LoggingLevel::Info));
     let said = world.text("logs", json!({})).await?;
     assert_eq!(said, "2");
-    let message = world.note("notifications/message").await;
+    let message = world.next_notification("notifications/message").await;
     assert_eq!(message["level"], "info");
     Ok(Outcome::Works)
 }
@@ -180,10 +180,13 @@ pub(crate) async fn watching(cell: Cell) -> Result {
         Some(SubscriptionEvent::Resource(README.into()))
     );
     drop(watched);
-    world.settled().await;
+    world.wait_until_idle().await;
     world.features.resource_updated(README);
-    world.settled().await;
-    assert_eq!(world.told("notifications/resources/updated"), 1);
+    world.wait_until_idle().await;
+    assert_eq!(
+        world.count_notifications("notifications/resources/updated"),
+        1
+    );
     Ok(Outcome::Works)
 }
 
@@ -225,7 +228,7 @@ pub(crate) async fn undeclared(cell: Cell) -> Result {
     for other in others {
         assert_eq!(refused(other.expect_err("there are none")), outcome);
     }
-    assert_eq!(world.tap.asked("resources/read").len(), 0);
+    assert_eq!(world.tap.client_messages("resources/read").len(), 0);
     Err(outcome)
 }
 

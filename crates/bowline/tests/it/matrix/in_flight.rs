@@ -40,7 +40,9 @@ pub(crate) async fn progress_message(cell: Cell) -> Result {
 pub(crate) async fn no_progress(cell: Cell) -> Result {
     let world = cell.world().await;
     world.tool("steps", json!({})).await?;
-    Ok(Outcome::present(world.told("notifications/progress") > 0))
+    Ok(Outcome::present(
+        world.count_notifications("notifications/progress") > 0,
+    ))
 }
 
 /// The handler learns of it, and nothing is answered.
@@ -51,17 +53,17 @@ pub(crate) async fn cancellation(cell: Cell) -> Result {
         .client
         .call("tools/call", r#"{"name":"hangs"}"#)
         .send();
-    world.settled().await;
+    world.wait_until_idle().await;
     assert!(hanging.cancel_handle().cancel("enough"));
     let error = hanging.await.expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     while effects.count() == 0 {
-        world.settled().await;
+        world.wait_until_idle().await;
     }
-    let cancelled = &world.tap.asked("notifications/cancelled")[0]["params"];
+    let cancelled = &world.tap.client_messages("notifications/cancelled")[0]["params"];
     assert_eq!(cancelled["reason"], "enough");
     let id = &cancelled["requestId"];
-    let answered = world.tap.heard(|line| line["id"] == *id);
+    let answered = world.tap.server_messages(|line| line["id"] == *id);
     assert!(answered.is_empty(), "{answered:?}");
     Ok(Outcome::Works)
 }
@@ -76,7 +78,7 @@ pub(crate) async fn set_level(cell: Cell) -> Result {
     world.call("logging/setLevel", level).await?;
     assert_eq!(world.text("logs", json!({})).await?, "2");
     for level in ["info", "error"] {
-        let said = world.note("notifications/message").await;
+        let said = world.next_notification("notifications/message").await;
         assert_eq!(
             (&said["level"], &said["data"]),
             (&json!(level), &json!("said"))
@@ -96,7 +98,10 @@ pub(crate) async fn unknown_level(cell: Cell) -> Result {
 pub(crate) async fn unset_level(cell: Cell) -> Result {
     let world = cell.world().await;
     let said = world.text("logs", json!({})).await?;
-    match (said.as_str(), world.told("notifications/message")) {
+    match (
+        said.as_str(),
+        world.count_notifications("notifications/message"),
+    ) {
         ("3", 3) => Ok(Outcome::Works),
         ("0", 0) => Ok(Outcome::Absent),
         (said, told) => Ok(Outcome::Other(format!("{said} said, {told} told"))),
@@ -109,7 +114,7 @@ pub(crate) async fn level_of_request(cell: Cell) -> Result {
     let call = world.client.call("tools/call", r#"{"name":"logs"}"#);
     let call = call.meta(RequestMeta::new().with(keys::LOG_LEVEL, LoggingLevel::Info));
     let answer = call.await.map_err(|error| Outcome::refused(&error))?;
-    let told = world.told("notifications/message");
+    let told = world.count_notifications("notifications/message");
     if told == 3 {
         // The session's level counts.
         return Ok(Outcome::Absent);

@@ -150,11 +150,11 @@ pub(crate) async fn dropped(cell: Cell) -> Result {
         return Ok(Outcome::Absent);
     }
     // It is looked at, so it is a task.
-    while world.tap.asked("tasks/get").is_empty() {
+    while world.tap.client_messages("tasks/get").is_empty() {
         tokio::task::yield_now().await;
     }
     call.abort();
-    while world.tap.asked("tasks/cancel").is_empty() {
+    while world.tap.client_messages("tasks/cancel").is_empty() {
         tokio::task::yield_now().await;
     }
     Ok(Outcome::Works)

@@ -180,7 +180,7 @@ impl World {
     }
 
     /// The next notification of a method that the client hands out.
-    pub(crate) async fn note(&mut self, method: &str) -> Value {
+    pub(crate) async fn next_notification(&mut self, method: &str) -> Value {
         loop {
             let (of, params) = self.notes.recv().await.expect("the client is there");
             if of == method {
@@ -190,14 +190,16 @@ impl World {
     }
 
     /// Returns when everything that was sent before has arrived.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         let echoed = self.text("echo", json!({"text": "done"})).await;
         assert_eq!(echoed, Ok("done".to_owned()));
     }
 
     /// How many notifications of a method went over the wire.
-    pub(crate) fn told(&self, method: &str) -> usize {
-        self.tap.heard(|line| line["method"] == method).len()
+    pub(crate) fn count_notifications(&self, method: &str) -> usize {
+        self.tap
+            .server_messages(|line| line["method"] == method)
+            .len()
     }
 
     /// The parameters of a request of the tap, with the `_meta` of the stateless era.

@@ -88,7 +88,7 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// What is not of its generation is found.
 #[test]
 fn faults_of_tasks_are_found() {
-    use crate::matrix::tap::Who;
+    use crate::matrix::tap::Sender;
     use serde_json::json;
 
     let task = |more: Value| {
@@ -103,7 +103,7 @@ fn faults_of_tasks_are_found() {
         let by = |from, value| Line { from, value };
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": "t"}});
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
-        vec![by(Who::Tap, asked), by(Who::Server, answer)]
+        vec![by(Sender::Tap, asked), by(Sender::Server, answer)]
     };
     let check = |revision, mut lines: Vec<Line>, is_fine: bool| {
         // The tap may ask what it likes; its answers are checked all the same.
