@@ -222,8 +222,8 @@ impl Context {
     /// begun, the client has to start again. A request that starts again is another one, with or
     /// without that setting.
     ///
-    /// Returns `false` also in tasks that go on after the request has ended with a question: their
-    /// calls would not be remembered, and the next run asks the same.
+    /// Returns `false` also in spawned code that goes on after the request has ended with a
+    /// question: its call would not be remembered, and the next run asks the same.
     ///
     /// ```
     /// use bowline::server::{Context, Server, ToolError};

@@ -59,8 +59,7 @@ pub(super) struct ServerCore {
 /// The origin of a client's stream.
 #[derive(Debug)]
 pub(super) enum Origin {
-    /// A stream that is served by itself, such as stdio: the client owns it. With its principal, if
-    /// that is known.
+    /// A single stream, such as stdio, which the client owns. With its principal, if that is known.
     Stream(Option<Principal>),
     /// A listener, which has a limit on clients.
     Listener,

@@ -198,13 +198,13 @@ impl ToolDef {
     /// Runs the handler on a thread where it may block: for one that computes for long or waits
     /// without `await`.
     ///
-    /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has one, a
-    /// handler that blocks holds up everything: make it `blocking`, give what blocks to
-    /// [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There another
-    /// worker takes over its connection after some milliseconds, and begins other calls after 100 ms:
-    /// they go on as long as there is a worker that no handler blocks. A handler that blocks for longer than
-    /// 100 ms is logged as a warning with the name of its tool, and on a multi-thread runtime also
-    /// while it blocks, after a second.
+    /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has
+    /// one, a handler that blocks holds up everything: make it `blocking`, run the blocking part
+    /// with [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There
+    /// another worker takes over its connection after some milliseconds, and starts other calls
+    /// after 100 ms: they run as long as there is a worker that no handler blocks. A handler that
+    /// blocks for longer than 100 ms is logged as a warning with the name of its tool, and on a
+    /// multi-thread runtime also while it blocks, after a second.
     ///
     /// A handler on a thread can't be stopped from outside; it should check
     /// [`Context::is_cancelled`] now and then. It counts as a running request until it returns, but

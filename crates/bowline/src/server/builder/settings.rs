@@ -97,8 +97,9 @@ impl Server {
     }
 
     /// Sets how long a client that a [listener](crate::server::Running::listen) accepted may take
-    /// to send its first request. Default 30 s; then it is disconnected. On other streams, such as
-    /// stdio, it is only logged: there the client owns the process.
+    /// to introduce itself: with `initialize`, or with its first request of the stateless era.
+    /// Default 30 s; then it is disconnected. On other streams, such as stdio, it is only logged:
+    /// there the client owns the process.
     #[must_use]
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
