@@ -5,11 +5,12 @@
 //! Nothing here decides protocol rules; they are the core's.
 //!
 //! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
-//! of it, `driver_slot` decides which task runs it, `dispatch_inbound` queues what the client sends
-//! and runs it, `handler_run` is one handler that runs, `blocking_quota` limits the session's
-//! threads, `change_notifications` and `listen_subscriptions` notify the client of changes,
-//! `pending_url_elicitations` remembers which URLs the client was asked to open. Never run a user's
-//! code, a waker or a destructor of a user's value while the lock is held.
+//! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
+//! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
+//! runs, `blocking_quota` limits the session's threads, `change_notifications` and
+//! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
+//! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
+//! value while the lock is held.
 
 mod blocking_quota;
 mod change_notifications;
@@ -19,6 +20,7 @@ mod driver_slot;
 mod handler_run;
 mod listen_subscriptions;
 mod pending_url_elicitations;
+mod session_shutdown;
 mod wakeup;
 
 use std::collections::BTreeMap;
